@@ -68,6 +68,12 @@ class Capabilities(TenantScoped):
         others = (t.name for t in self.registry if not (t.writes and t.options.request))
         return frozenset(others) - self.catalog.flows.keys()
 
+    @property
+    def names(self) -> frozenset[str]:
+        """What flows, skills and tools are called: nothing else may be called so."""
+        named = (*self.catalog.flows, *(skill.name for skill in self.skills))
+        return self.registry.names.union(named)
+
     def names_of(self, flow: str) -> FlowNames | None:
         """What people call a flow; None where there is none of that name."""
         definition = self.catalog.get(flow)
@@ -135,7 +141,7 @@ class Capabilities(TenantScoped):
     def tools_of(self, skill: Skill, person: Principal) -> dict[str, Tool]:
         """What a skill may call for this person: what both may, and what asks nobody first."""
         usable = (tool for tool in self.registry.visible_to(person) if _suits(skill, tool))
-        return {t.name: t for t in usable if not t.asks_first and not t.options.client}
+        return {t.name: t for t in usable if not t.asks_first}
 
     def flows_of(self, skill: Skill, person: Principal) -> dict[str, FlowDefinition]:
         """What a skill may send this person to: flows and forms, and only such as it names."""

@@ -16,6 +16,8 @@ from activities.models import ModelQuestions, Models, OnFailure, again_soon
 from activities.phrase import not_shown
 from activities.writer import within_means
 from router.contracts import activities
+from router.contracts.flow import AT_FRONT_END, CallLimits
+from router.contracts.tool_rounds import ToolRound, settled
 from router.domain.commands import (
     CallTool,
     Clarify,
@@ -41,6 +43,7 @@ from router.routing.offer import Offer
 from router.routing.prompts import Prompt, Prompts
 from router.routing.replies import ADDRESSED, BUDGET_SPENT, GONE_ON, MODEL_AWAY
 from router.telemetry.metrics import ESCALATIONS
+from router.tool.tool import Tool
 from router.understanding import wishes
 from router.understanding.dialogue_acts import asks, refers
 from router.understanding.memory_wishes import memory_signs
@@ -120,7 +123,7 @@ class Decider:
 
     async def scope(self, given: activities.Decide) -> str:
         """What an answer depends on that is the same for everyone; empty where it is somebody's."""
-        if self.answers is None or self.chain is None:
+        if self.answers is None or self.chain is None or given.front_end:
             return ""
         asked_with = [self._prompt(given).fingerprint, *self.chain.states]
         return await self.answers.scope(given, self.remembered, asked_with)
@@ -390,10 +393,18 @@ class Decider:
         """These of the house, with what waits to be changed and what the message asks to keep."""
         offer = self.capabilities.offer(given.account.caller, near, given.situation.active)
         offer = replace(offer, handed_in=given.situation.handed_in)
+        offer = replace(offer, tools={**offer.tools, **self._front_end(given)})
         words = decider.words_of(given.message)
         signs = memory_signs(normalise(words).text)
         asks = bool(signs) and self.memories is not None
         return replace(offer, memory=signs, said=words) if asks else offer
+
+    def _front_end(self, given: activities.Decide) -> dict[str, Tool]:
+        """What the front end can be called for, less what is called as something of the house."""
+        return {t.name: t.tool for t in given.front_end if t.name not in self.capabilities.names}
+
+    def _limits(self, given: activities.Decide, tool: str) -> CallLimits:
+        return AT_FRONT_END if tool in self._front_end(given) else self.capabilities.limits(tool)
 
     def _decided(
         self,
@@ -432,7 +443,7 @@ class Decider:
             others=routes[1:],
             commands=commands,
             usage=usage,
-            tools={name: self.capabilities.limits(name) for name in sorted(called)},
+            tools={name: self._limits(given, name) for name in sorted(called)},
             skills=skills,
             steps=self.policy.steps,
             reasoning=decision.reasoning,
@@ -467,6 +478,7 @@ class Decider:
             [*found.parts.values()],
             in_play,
             frozenset(self.capabilities.registry.names if given.rounds else ()),
+            frozenset(self._front_end(given)),
             max(1, wished),
             unwanted,
             situation.active.flow if situation.active and asks(text) else None,
@@ -500,7 +512,7 @@ _BEFORE = 400
 """Characters of what was said before that a message which refers to it is searched with."""
 
 
-def _recalled(made: activities.ToolRound) -> list[RecalledCall]:
+def _recalled(made: ToolRound) -> list[RecalledCall]:
     """The calls of a round, each with what a model is told that it came to."""
     return [
         RecalledCall(
@@ -515,5 +527,5 @@ def _recalled(made: activities.ToolRound) -> list[RecalledCall]:
     ]
 
 
-def _found_in(rounds: Sequence[activities.ToolRound]) -> list[replies.Finding]:
-    return [(f.tool, f.result, f.error) for f in activities.settled(rounds)]
+def _found_in(rounds: Sequence[ToolRound]) -> list[replies.Finding]:
+    return [(f.tool, f.result, f.error) for f in settled(rounds)]

@@ -13,7 +13,7 @@ from activities.capabilities import Capabilities
 from activities.models import ModelQuestions, Models, SkillStep, given_up, giving_up
 from activities.writer import within_means
 from router.contracts import activities
-from router.contracts.flow import CallLimits
+from router.contracts.flow import AT_FRONT_END, CallLimits
 from router.domain.commands import StartFlow
 from router.domain.principals import Principal
 from router.domain.progress import PlannedStep, ProgressPlace
@@ -96,31 +96,38 @@ class Thinker:
             return activities.SkillThought(spent=BUDGET_SPENT[spent.scope].within(given.locale))
         thought = skill_step.read(answer, means, CallGuard.of(given.task, given.memory))
         flow = self._shaped(thought.flow, given.task) if thought.flow else None
-        tools = self._limits(thought.hands_over.skill, account.caller) if thought.hands_over else {}
+        handed = thought.hands_over
+        tools = self._limits(handed.skill, given.task, account.caller) if handed else {}
         measure = skill_context.measured(question, given.memory, answer.usage)
         about = {"usage": asking.usage, "flow": flow, "measure": measure, "last": foreseen}
         return activities.SkillThought.model_validate({**dict(thought), **about, "tools": tools})
 
-    def _limits(self, skill: Skill, person: Principal) -> dict[str, CallLimits]:
+    def _limits(self, skill: Skill, task: SkillTask, person: Principal) -> dict[str, CallLimits]:
         names = sorted(self.capabilities.tools_of(skill, person))
-        return {name: self.capabilities.limits(name) for name in names}
+        theirs = (tool.name for tool in task.front_end if skill.may_use(tool.name))
+        house = {name: self.capabilities.limits(name) for name in names}
+        return {**dict.fromkeys(theirs, AT_FRONT_END), **house}
 
     async def means(self, task: SkillTask, person: Principal, offered: Capabilities) -> Means:
         """What of this may be called: all, or where that is too much what is near the request.
 
-        The same at every step of a run, for the servers' caches; one step of a plan starts no form.
+        The same at every step of a run, for the servers' caches; one step of a plan starts no form,
+        and waits for no front end.
         """
-        tools = offered.tools_of(task.skill, person)
+        house = offered.tools_of(task.skill, person)
+        tools = {n: t for n, t in house.items() if not (task.part and t.options.client)}
+        theirs = {t.name: t.tool for t in task.front_end if task.skill.may_use(t.name)}
+        theirs = {n: t for n, t in theirs.items() if not task.part and n not in offered.names}
         flows = {} if task.part else offered.flows_of(task.skill, person)
         skills = {} if task.part else _handed_to(task, offered.skills.visible_to(person))
         creates = task.part is None and task.skill.subagents > 0
         if len(tools) + len(flows) <= MOST_MEANS:
-            return Means(tools, flows, skills, creates)
+            return Means({**tools, **theirs}, flows, skills, creates)
         unlisted = {name for name, tool in tools.items() if not tool.options.listed}
         near = await self.index.select(task.request, among=[*tools, *flows], most=MOST_MEANS)
         names = {one.capability.name for one in near.candidates} | unlisted
         return Means(
-            {name: tool for name, tool in tools.items() if name in names},
+            {**{name: tool for name, tool in tools.items() if name in names}, **theirs},
             {name: flow for name, flow in flows.items() if name in names},
             skills,
             creates,

@@ -6,22 +6,26 @@ most; each call is an activity. Nothing is written in any round: what writes is 
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError
 
 from router.contracts import activities
-from router.contracts.activities import RoutingDecision, ToolFinding, ToolRound
+from router.contracts.activities import RoutingDecision
 from router.contracts.conversation import ConversationState, OpenSkill, WaitingCall
+from router.contracts.flow import CallLimits
 from router.contracts.skill_run import SkillStart
+from router.contracts.tool_rounds import AwaitedRounds, ToolFinding, ToolRound, settled
 from router.domain import commands
 from router.domain.commands import CallTool
-from router.domain.messages import ConfirmReply, RecalledCall, ToolCallView, Usage
+from router.domain.messages import ConfirmReply, RecalledCall, Route, ToolCallView, Usage
 from router.flow.prompts.values import readable
+from router.routing import skill_context
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import OUTWARD, SkillTask
+from router.skill.loop import LoopProgress
 from workflows import memory, notices, turns
 from workflows.activity import ends_turn, fresh_id, perform
 from workflows.skill import SkillRuns
@@ -29,11 +33,11 @@ from workflows.tool_calls import (
     Caller,
     Limits,
     call_tool,
+    came_to,
     completed,
     cost,
     shown,
     told,
-    waiting,
 )
 from workflows.turns import TurnContext
 
@@ -56,6 +60,7 @@ class FoundAnswer:
     findings: list[ToolFinding] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     waiting: list[WaitingCall] = field(default_factory=list)
+    awaited: list[AwaitedRounds] = field(default_factory=list)
     forms: list[commands.StartFlow] = field(default_factory=list)
     then: list[commands.Command] = field(default_factory=list)
     skill: OpenSkill | None = None
@@ -71,6 +76,7 @@ class FoundAnswer:
         self.findings += other.findings
         self.usage += other.usage
         self.waiting += other.waiting
+        self.awaited += other.awaited
         self.forms += other.forms
         self.then += other.then
         self.skill = other.skill or self.skill
@@ -104,7 +110,7 @@ class AnswerFinder:
         runs = [c for c in decided.commands if isinstance(c, commands.RunSkill)]
         worked_on = (self._worked_on(run, decided) for run in runs)
         whole = FoundAnswer()
-        for one in await asyncio.gather(self._called(calls, decided), *worked_on):
+        for one in await asyncio.gather(self._in_rounds(calls, decided), *worked_on):
             whole.beside(one)
         return whole
 
@@ -123,39 +129,41 @@ class AnswerFinder:
         said = await perform(stub, phrase, summary=", ".join(finding.tool for finding in found))
         return FoundAnswer(said=[said.text], usage=said.usage)
 
-    async def _called(self, calls: list[CallTool], decided: RoutingDecision) -> FoundAnswer:
-        at_front_end = {name for name, limits in decided.tools.items() if limits.client}
-        ours = [c for c in calls if c.tool not in at_front_end]
-        # A model's own ids are unique within one answer alone; these are waited for beyond it.
-        theirs = [self._at_front_end(c, decided) for c in calls if c.tool in at_front_end]
-        whole, m = await self._in_rounds(ours, decided), self.message
-        whole.calls += [waiting(c.id, c.tool, c.arguments) for c in theirs]
-        if theirs:
-            whole.said.append(notices.AT_FRONT_END.within(m.locale))
-            whole.waiting = [
-                WaitingCall(
-                    id=c.id, tool=c.tool, arguments=c.arguments, message_id=m.id, text=m.text
-                )
-                for c in theirs
-            ]
-        return whole
+    async def go_on_from(self, awaited: AwaitedRounds) -> FoundAnswer:
+        """What comes of the calls of which the front end's have their results by now."""
+        alone = turns.question(self.message, self.state, Usage()).changed(beside=True)
+        decided = RoutingDecision(
+            route=Route(kind="tool", by="action"),
+            commands=[],
+            tools=awaited.tools,
+            steps=awaited.steps,
+            plainly=awaited.plainly,
+            scope=awaited.scope,
+            rest=alone if awaited.beside else None,
+        )
+        return await self._in_rounds([], decided, awaited.rounds)
 
-    def _at_front_end(self, call: CallTool, decided: RoutingDecision) -> CallTool:
-        given = completed(decided.tools, call.tool, call.arguments)
-        return call.model_copy(update={"id": fresh_id(), "arguments": given})
+    async def _in_rounds(
+        self, calls: list[CallTool], decided: RoutingDecision, before: Sequence[ToolRound] = ()
+    ) -> FoundAnswer:
+        """What the calls come to, and what the model wants found for it then, in words.
 
-    async def _in_rounds(self, calls: list[CallTool], decided: RoutingDecision) -> FoundAnswer:
-        """What the calls come to, and what the model wants found for it then, in words."""
-        rounds: list[ToolRound] = []
-        whole = FoundAnswer()
-        while calls:
-            spent = decided.usage + whole.usage
-            findings = await self._all(calls, decided, rounds, spent)
-            made = ToolRound(calls=calls, findings=findings, reasoning=decided.reasoning)
-            rounds.append(made)
-            whole.take(made, decided.tools)
-            if not _goes_on(rounds, decided):
-                break
+        A turn that is stopped meanwhile, or breaks, is left what was called by then.
+        """
+        rounds, whole = [*before], FoundAnswer()
+        try:
+            if calls and await self._made(calls, decided, rounds, whole):
+                return whole
+            return await self._on_from(rounds, decided, whole) if rounds else whole
+        except (asyncio.CancelledError, ActivityError):
+            self.skills.leave(whole.calls, decided.tools)
+            raise
+
+    async def _on_from(
+        self, rounds: list[ToolRound], decided: RoutingDecision, whole: FoundAnswer
+    ) -> FoundAnswer:
+        """What comes of these rounds and of those that the model wants made behind them."""
+        while _goes_on(rounds, decided):
             asked = self._asked(decided, rounds, decided.usage + whole.usage)
             after = await perform(activities.DECIDE, asked, summary=f"round {len(rounds) + 1}")
             whole.usage += after.usage
@@ -163,17 +171,63 @@ class AnswerFinder:
             decided = decided.changed(tools=tools, plainly=plainly, reasoning=after.reasoning)
             calls = _new_calls(after, rounds)
             done = [c for c in after.commands if not isinstance(c, READS)]
+            if calls and await self._made(calls, decided, rounds, whole):
+                return whole
             if not calls and done:
                 words = [c for c in done if isinstance(c, commands.ReplyText)]
                 whole.said += [command.text for command in words]
                 whole.then += [c for c in decided.not_begun(done) if c not in words]
-                whole.findings = activities.settled(rounds)
+                whole.findings = settled(rounds)
                 return whole
-        found = activities.settled(rounds)
-        whole.findings = found
-        if found:
-            whole.beside(await self._told(found, decided, whole.usage))
+            if not calls:
+                break
+        whole.findings = settled(rounds)
+        if whole.findings:
+            whole.beside(await self._told(whole.findings, decided, whole.usage))
         return whole
+
+    async def _made(
+        self,
+        calls: list[CallTool],
+        decided: RoutingDecision,
+        rounds: list[ToolRound],
+        whole: FoundAnswer,
+    ) -> bool:
+        """Make the calls, as one more round; True where the front end is to make some of them.
+
+        Then the model hears of none of them before it can hear of all.
+        """
+        calls = [self._placed(call, decided) for call in calls]
+        findings = await self._all(calls, decided, rounds, decided.usage + whole.usage)
+        made = ToolRound(calls=calls, findings=findings, reasoning=decided.reasoning)
+        rounds.append(made)
+        whole.take(made, decided.tools)
+        m, rest = self.message, decided.rest if decided.steps > 1 else None
+        whole.waiting += [
+            WaitingCall(id=c.id, tool=c.tool, arguments=c.arguments, message_id=m.id, text=m.text)
+            for c in made.awaited
+        ]
+        if made.awaited:
+            kept = AwaitedRounds(
+                message_id=m.id,
+                about=rest.message if rest else m.submission.message,
+                beside=rest is not None,
+                rounds=rounds,
+                tools=decided.tools,
+                steps=decided.steps,
+                plainly=decided.plainly,
+                scope=decided.scope,
+            )
+            whole.awaited.append(kept)
+        return bool(made.awaited)
+
+    def _placed(self, call: CallTool, decided: RoutingDecision) -> CallTool:
+        """The call, where the front end makes it with all that is to be known there."""
+        if not _limits(decided, call.tool).client:
+            return call
+        given = completed(decided.tools, call.tool, call.arguments)
+        # A model's own ids are unique within one answer alone; these are waited for beyond it.
+        return call.model_copy(update={"id": fresh_id(), "arguments": given})
 
     def _asked(
         self, decided: RoutingDecision, rounds: list[ToolRound], spent: Usage
@@ -192,7 +246,8 @@ class AnswerFinder:
     ) -> list[ToolFinding]:
         """What each found, all at once; a turn that is stopped meanwhile is left their names.
 
-        Once a stranger's words were read, nothing is called that carries its arguments outwards.
+        Once a stranger's words were read, nothing is called that carries its arguments outwards:
+        to the person's own front end alone.
         """
         m = self.message
         caller = Caller(m.caller, m.conversation, m.id, decided.tools, spent, m.locale)
@@ -200,6 +255,8 @@ class AnswerFinder:
         guarded = any(call.tool in outward for made in before for call in made.calls)
 
         async def called(call: CallTool) -> ToolFinding:
+            if _limits(decided, call.tool).client:
+                return ToolFinding(tool=call.tool, awaited=True)
             if guarded and call.tool in outward:
                 return ToolFinding(tool=call.tool, error=OUTWARD.format(tool=call.tool))
             return await call_tool(caller, call.id, call.tool, call.arguments)
@@ -208,7 +265,8 @@ class AnswerFinder:
         try:
             return await asyncio.gather(*tasks)
         except (asyncio.CancelledError, ActivityError):
-            self.skills.calls += [_left(c, task) for c, task in zip(calls, tasks, strict=True)]
+            left = [_left(c, task) for c, task in zip(calls, tasks, strict=True)]
+            self.skills.leave(left, decided.tools)
             raise
 
     async def _told(
@@ -248,6 +306,18 @@ class AnswerFinder:
         begun = OpenSkill(task=task, memory=AgentMemory(exposed=exposed), tools=tools)
         return await self._run(begun, account)
 
+    async def go_on_with(self, skill: OpenSkill, results: Mapping[str, ToolFinding]) -> FoundAnswer:
+        """What a sub-agent comes to whose calls at the front end have come to these, by id."""
+        known = skill.at_work.memory
+        longest = skill_context.longest_result(known, len(results))
+        heard = [
+            skill_context.result(known.awaited[id_], told(found), longest)
+            for id_, found in results.items()
+        ]
+        return await self._run(
+            skill.having_heard(known.receiving(heard)), self.message.account(Usage())
+        )
+
     async def go_on(
         self, skill: OpenSkill, heard: str | None, spent: Usage | None = None
     ) -> FoundAnswer:
@@ -260,6 +330,7 @@ class AnswerFinder:
         return await self._run(skill.having_heard(wiser), self.message.account(spent or Usage()))
 
     async def _run(self, skill: OpenSkill, account: activities.Account) -> FoundAnswer:
+        skill = skill.at_front_end(self.state.front_end)
         start = SkillStart(
             task=skill.task,
             account=account,
@@ -267,6 +338,7 @@ class AnswerFinder:
             tools=skill.tools,
             memory=skill.memory,
             inner=skill.inner,
+            progress=LoopProgress(steps=skill.steps),
         )
         try:
             outcome = await self.skills.run(start, self.message.locale)
@@ -276,17 +348,29 @@ class AnswerFinder:
             workflow.logger.exception("skill %s failed", skill.name)
             stuck = notices.stuck(skill.task.skill.title)
             return FoundAnswer(said=[stuck.within(self.message.locale)])
+        after, m = memory.open_skill(start, outcome), self.message
+        out = {call.id: call for call in outcome.calls if call.status == "waiting"}
+        about = {"message_id": m.id, "skill": skill.name, "text": m.text}
         return FoundAnswer(
             said=[outcome.text] if outcome.text and not outcome.card else [],
             cards=[outcome.card] if outcome.card else [],
             calls=outcome.calls,
-            made=[memory.recalled(call, call.result_preview) for call in outcome.calls],
+            made=[memory.recalled(call, came_to(call)) for call in outcome.calls],
             findings=[_found_by(call) for call in outcome.calls if call.status == "done"],
             usage=outcome.usage,
-            skill=memory.open_skill(start, outcome),
+            waiting=[
+                WaitingCall(id=id_, tool=c.name, arguments=c.arguments, **about)
+                for id_, c in out.items()
+                if id_ in after.at_work.memory.awaited
+            ],
+            skill=after,
             left_for=outcome.flow,
             handed_back=outcome.ending == "handed_back",
         )
+
+
+def _limits(decided: RoutingDecision, tool: str) -> CallLimits:
+    return decided.tools.get(tool, CallLimits())
 
 
 def _found_by(call: ToolCallView) -> ToolFinding:
@@ -328,5 +412,7 @@ def _left(call: CallTool, task: "asyncio.Task[ToolFinding]") -> ToolCallView:
     """The call as a stopped turn shows it: what it came to, where it had by then."""
     about = (call.id, call.tool, call.arguments)
     if task.done() and not task.cancelled() and task.exception() is None:
-        return shown(*about, task.result())
-    return ToolCallView.skipped(*about)
+        # The front end is told of its calls with the turn, which never was.
+        found = task.result()
+        return ToolCallView.skipped(*about) if found.awaited else shown(*about, found)
+    return ToolCallView.stopped(*about)

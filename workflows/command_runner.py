@@ -3,28 +3,33 @@
 Tools and skills, which only read, are run first and all at once; then flows are told, in order.
 """
 
+from dataclasses import replace
+
 from router.contracts import activities
 from router.contracts.activities import RoutingDecision
-from router.contracts.conversation import ConversationState, News
+from router.contracts.conversation import ConversationState, News, WaitingCall
+from router.contracts.tool_rounds import AwaitedRounds
 from router.domain import commands
 from router.domain.commands import CallTool
 from router.domain.locale import Localised
 from router.domain.messages import (
     ChoicesReply,
+    Message,
     Route,
+    RouteKind,
     TextReply,
-    ToolCallView,
     ToolResultAction,
     Usage,
     offer_question,
 )
 from router.flow.engine.events import Began
 from router.understanding.slots.attachments import with_files
-from workflows import memory, notices
+from workflows import awaited_calls, memory, notices
 from workflows.activity import perform
 from workflows.answer_finder import AnswerFinder, FoundAnswer
 from workflows.flow_client import FlowClient, before_question
 from workflows.skill import NOWHERE, SkillRuns, became, is_open
+from workflows.tool_calls import shown, told
 from workflows.turns import TurnContext, TurnOutcome
 
 _OF_MEMORY = (commands.Remember, commands.Forget, commands.ListMemories)
@@ -120,30 +125,73 @@ class CommandRunner:
         """What comes first; that no model answers is said once, until one has answered."""
         is_known = decided.model_answered is False and self.before.model_away
         if decided.notice and not is_known:
-            self._outcome.replies.append(TextReply(text=decided.notice))
+            self._outcome.replies.append(TextReply(text=decided.notice, notice=True))
         if decided.model_answered is not None:
             self._outcome.change(model_away=not decided.model_answered)
 
     async def hear(self, action: ToolResultAction) -> tuple[Route, TurnOutcome]:
-        """Take in what the front end found; once nothing of its message is out, say it."""
-        outcome = self._outcome
-        outcome.state = memory.with_result(self.before, action)
-        call = next((w for w in self.before.waiting if w.id == action.tool_call_id), None)
-        if call is None:
-            said = self._message.says(notices.NOT_ASKED_FOR)
+        """Take in what the front end found; once nothing that goes with it is out, go on."""
+        outcome, before = self._outcome, self.before
+        call = next((w for w in before.waiting if w.id == action.tool_call_id), None)
+        if call is None or call.heard:
+            said = self._message.says(notices.NOT_ASKED_FOR, notice=True)
             outcome.replies.append(said)
             return Route(kind="reply", by="action", reason=said.text), outcome
-        came = ToolCallView.of(call.id, call.tool, call.arguments, action.result)
-        outcome.tool_calls.append(came)
-        together = [w for w in outcome.state.waiting if w.message_id == call.message_id]
+        outcome.state = awaited_calls.with_result(before, action)
+        together = [w for w in outcome.state.waiting if w.group == call.group]
+        self._show_result(next(w for w in together if w.id == call.id))
         if all(waiting.heard for waiting in together):
-            found = [activities.ToolFinding(tool=w.tool, result=w.result) for w in together]
-            self._take_in(await self.finder.say(call.text, found, Usage()))
-            outcome.findings += found
-            outcome.state = memory.without_waiting(outcome.state, call.message_id)
-            await self._talk.ask_again()
+            await self._go_on_with(together)
+        else:
+            outcome.silent = True
         reason = notices.FRONT_END_ANSWERED.within(self._message.locale)
-        return Route(kind="tool", target=call.tool, by="action", reason=reason), outcome
+        target = call.skill or call.tool
+        kind: RouteKind = "skill" if call.skill else "tool"
+        return Route(kind=kind, target=target, by="action", reason=reason), outcome
+
+    def _show_result(self, call: WaitingCall) -> None:
+        outcome, about = self._outcome, (call.id, call.tool, call.arguments)
+        finding = awaited_calls.finding_of(call)
+        view = shown(*about, finding)
+        outcome.tool_calls.append(view)
+        called = [*outcome.state.called, memory.recalled(view, told(finding))]
+        outcome.change(called=called)
+
+    async def _go_on_with(self, calls: list[WaitingCall]) -> None:
+        """Have whoever asked for these calls go on, which all have come to something."""
+        outcome, group = self._outcome, calls[0].group
+        awaited = next((a for a in self.before.awaited if (a.message_id, "") == group), None)
+        outcome.state = awaited_calls.without_group(outcome.state, group)
+        findings = {call.id: awaited_calls.finding_of(call) for call in calls}
+        finder, skill = self._finder_for(calls, awaited), outcome.state.skill
+        if awaited is not None:
+            found = await finder.go_on_from(awaited_calls.complete(awaited, findings))
+        elif skill is not None and calls[0].skill:
+            found = await finder.go_on_with(skill, findings)
+        else:
+            found = await finder.say(calls[0].text, [*findings.values()], Usage())
+            found.findings = [*findings.values()]
+        self._take_in(found)
+        if calls[0].skill:
+            await self._heard_from_skill(found, {calls[0].skill})
+        rest: list[commands.Command] = [*found.forms, *found.then]
+        while rest and not outcome.void and not self._talk.stopped:
+            await self._run(rest.pop(0))
+        outcome.stopped = self._talk.stopped and bool(rest)
+        if outcome.flow is None:
+            await self._talk.ask_again()
+        if not self._talk.stopped:
+            await self._back_in_skill(asked_again=bool(calls[0].skill))
+        outcome.silent = bool(found.waiting)
+
+    def _finder_for(self, calls: list[WaitingCall], awaited: AwaitedRounds | None) -> AnswerFinder:
+        """One for the message that the calls are for: it is answered now, and not their result."""
+        message, state = self._message, self._outcome.state
+        asked = awaited.about if awaited else Message(text=calls[0].text)
+        submission = message.submission.changed(message=asked)
+        history = awaited_calls.before_calls(state.history, {call.id for call in calls})
+        told = state.changed(history=history, called=[])
+        return AnswerFinder(replace(message, submission=submission), told, self.finder.skills)
 
     def _take_in(self, found: FoundAnswer) -> None:
         outcome = self._outcome
@@ -152,8 +200,10 @@ class CommandRunner:
         outcome.tool_calls += found.calls
         outcome.findings += found.findings
         outcome.usage += found.usage
-        called = [*outcome.state.called, *found.made]
-        outcome.state = memory.waiting_for(outcome.state.changed(called=called), found.waiting)
+        if found.waiting:
+            outcome.replies.append(self._message.says(notices.AT_FRONT_END, notice=True))
+        outcome.change(called=[*outcome.state.called, *found.made])
+        outcome.state = awaited_calls.waiting_for(outcome.state, found.waiting, found.awaited)
 
     async def _heard_from_skill(self, found: FoundAnswer, ran: set[str]) -> None:
         """Keep what a sub-agent goes on with, and start the form that it left for, if any.

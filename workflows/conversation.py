@@ -25,11 +25,11 @@ from router.domain.locale import Locale
 from router.domain.messages import Route, ToolResultAction, Turn
 from router.domain.records import LogEntry
 from router.entities.language import language_of
-from workflows import memory, turns
+from workflows import awaited_calls, memory, turns
 from workflows.activity import Visibility, drained, perform
 from workflows.command_runner import CommandRunner
-from workflows.memory import text_of
 from workflows.skill import SkillRuns
+from workflows.tool_calls import came_to
 from workflows.turns import TurnContext, TurnOutcome
 
 UNTIL_READ = timedelta(seconds=5)
@@ -292,6 +292,8 @@ class ConversationWorkflow:
 
     async def _answer(self, submission: contract.Submission, seen: str) -> Turn:
         """The turn of a new message, kept before it is told."""
+        if submission.tools is not None:
+            self._state = self._state.changed(front_end=submission.tools)
         before, message = self._state, self._context(submission, seen)
         turn = turns.with_refusal(message, await self._turn_of(message))
         names = message.named(message.files)
@@ -306,8 +308,13 @@ class ConversationWorkflow:
         routes = turn.routes or [turn.route]
         if names and submission.message.text:
             said = f"{said}\n[{', '.join(names)}]"
-        answered = text_of(turn.replies)
-        self._state = memory.remembering(state, said, answered, routes, message.files)
+        answered, action = memory.for_models(turn), submission.message.action
+        if isinstance(action, ToolResultAction):
+            wanted = next((w.text for w in before.waiting if w.id == action.tool_call_id), "")
+            state = memory.remembering_results(state, wanted, answered, routes)
+        else:
+            state = memory.remembering(state, said, answered, routes, message.files)
+        self._state = awaited_calls.without_abandoned(state)
         self._show(turn.route)
         return turn
 
@@ -324,14 +331,16 @@ class ConversationWorkflow:
             turn = turns.ended_early(message, self._number, error)
             await self._skills.gone()
             # The turn with what it and its sub-agents had done; the last can be gone on with.
-            calls, usage = [*turn.tool_calls, *self._skills.calls], turn.usage
+            calls, usage = [*self._skills.calls], turn.usage
             for start, outcome in self._skills.stopped:
-                calls, usage = [*calls, *outcome.calls], usage + outcome.usage
+                usage += outcome.usage
                 skill = memory.open_skill(start, outcome)
                 self._state = self._state.changed(skill=skill)
-            self._skills.stopped.clear()
-            self._skills.calls.clear()
-            return turn.model_copy(update={"flow": flow, "tool_calls": calls, "usage": usage})
+            turn = turns.with_calls(message, turn, calls, self._skills.titles)
+            self._skills.forget()
+            made = [memory.recalled(call, came_to(call)) for call in calls]
+            self._state = self._state.changed(called=made)
+            return turn.model_copy(update={"flow": flow, "usage": usage})
         finally:
             self._running = None
 
@@ -374,7 +383,7 @@ class ConversationWorkflow:
         elif forgotten is not None:
             active, replies = outcome.state.active, outcome.replies
             said = turns.reminder(forgotten, decided, active, replies, message.locale)
-            outcome.replies.insert(0, message.says(said))
+            outcome.replies.insert(0, message.says(said, notice=True))
         return decided, outcome
 
     def _runner(self, message: TurnContext, state: contract.ConversationState) -> CommandRunner:

@@ -4,9 +4,8 @@ The last `IDS` messages are in the state, with the last `ANSWERS` answers; what 
 the event log. A row's key makes a repeated write harmless.
 """
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -24,8 +23,8 @@ from router.contracts.conversation import (
     OpenSkill,
     PausedFlow,
     Submission,
-    WaitingCall,
 )
+from router.contracts.payload import Payload
 from router.contracts.skill_run import SkillOutcome, SkillStart
 from router.domain import messages
 from router.domain.locale import Locale
@@ -34,7 +33,6 @@ from router.domain.records import LogEntry
 from router.flow import paused
 from router.flow.paused import PausedRun, run_meant
 from router.flow.view import FlowView
-from router.routing.excerpt import excerpt
 from workflows import notices
 
 IDS = 200
@@ -49,10 +47,10 @@ each call's result so much."""
 HISTORY_LENGTH = 9_000
 """Characters of all of them: where there are more, the oldest are shortened first."""
 SHORT_LINE, SHORT_RESULT = 300, 120
-WAITING = 4
-RESULT_LENGTH = 6_000
-"""Calls that a conversation waits for the front end to make, and characters of a result: as
-much as a model is shown of one."""
+STOPPED = "(The person stopped this before it was done.)"
+BROKE = "(This couldn't be done.)"
+UNSAID = "(Nothing was said to this by itself.)"
+"""What it is told where a turn was stopped, broke, or has no words of its own."""
 GISTS = 30
 GIST_LENGTH = 80
 """Of what was said before those lines it is told what each message wanted, in one short line."""
@@ -104,6 +102,30 @@ def _gone_from(state: ConversationState, routes: Sequence[messages.Route]) -> Co
     if skill is None or not skill.answered or not targets or skill.name in targets:
         return state
     return state.changed(skill=None)
+
+
+def remembering_results(
+    state: ConversationState, wanted: str, answered: str, routes: Sequence[messages.Route]
+) -> ConversationState:
+    """The same once the front end has made calls: it is the message that `wanted` them's answer."""
+    made = {call.id: call for call in state.called}
+    place = place_of(state.history, made.keys())
+    if place is None:
+        return remembering(state, wanted, answered, routes) if made else state
+    line = state.history[place]
+    known = [made.pop(call.id, call) for call in line.calls]
+    said = _cut("\n".join(filter(None, (line.text, answered))), LINE_LENGTH)
+    whole = line.model_copy(update={"text": said, "calls": [*known, *made.values()]})
+    told = [*state.history[:place], whole, *state.history[place + 1 :]]
+    return _gone_from(state, routes).changed(history=shortened(told), called=[])
+
+
+def for_models(turn: messages.Turn) -> str:
+    """What a model is told that the turn said: no notices of the desk's, but what became of it."""
+    spoken = messages.without_notices(turn.replies)
+    ends = {"cancelled": STOPPED, "failed": BROKE}
+    told = "\n".join(filter(None, (text_of(spoken), ends.get(turn.status, ""))))
+    return told or ("" if turn.tool_calls else UNSAID)
 
 
 def recalled(call: messages.ToolCallView, result: str) -> messages.RecalledCall:
@@ -171,26 +193,12 @@ def earlier(state: ConversationState) -> list[str]:
     return state.gists[: -len(state.history) // 2] if state.history else []
 
 
-def waiting_for(state: ConversationState, calls: Sequence[WaitingCall]) -> ConversationState:
-    """The state with more calls out at the front end; the oldest are given up beyond `WAITING`."""
-    return state.changed(waiting=[*state.waiting, *calls][-WAITING:])
-
-
-def with_result(state: ConversationState, action: messages.ToolResultAction) -> ConversationState:
-    """The state with what the front end found, where that call is out; an excerpt where it is long.
-
-    The excerpt says how much there is.
-    """
-    result = json.loads(excerpt(action.result, RESULT_LENGTH).text)
-    found = {w.id: w for w in state.waiting}
-    if (call := found.get(action.tool_call_id)) is not None:
-        found[call.id] = call.changed(heard=True, result=result)
-    return state.changed(waiting=list(found.values()))
-
-
-def without_waiting(state: ConversationState, message_id: str) -> ConversationState:
-    """The state with nothing out any more for that message."""
-    return state.changed(waiting=[w for w in state.waiting if w.message_id != message_id])
+def place_of(history: Sequence[messages.SpokenLine], calls: Collection[str]) -> int | None:
+    """Where the line stands that these calls were made for; None where it is forgotten."""
+    for place in reversed(range(1, len(history))):
+        if any(call.id in calls for call in history[place].calls):
+            return place
+    return None
 
 
 def put_away(state: ConversationState) -> ConversationState:
@@ -204,6 +212,8 @@ def open_skill(start: SkillStart, outcome: SkillOutcome) -> OpenSkill:
     """What a sub-agent goes on from, whether it has answered, asked, or was stopped."""
     about = {"task": start.task, "memory": outcome.memory, "tools": start.tools}
     known = OpenSkill(**about, inner=outcome.inner)
+    if outcome.ending == "awaits":
+        return known.changed(steps=outcome.steps)
     if outcome.ending == "asked":
         return known.changed(question=outcome.text, card=outcome.card, asking=True)
     return known.changed(answered=outcome.ending == "answered")
@@ -215,10 +225,16 @@ def plan_shown(state: ConversationState) -> str:
     return card.question or "" if card else ""
 
 
+def size_of(kept: Sequence[Payload]) -> int:
+    """Bytes of all of it, as it is kept."""
+    return sum(len(one.model_dump_json().encode()) for one in kept)
+
+
 def bounded(state: ConversationState) -> ConversationState:
     """The state small enough to be carried: the oldest answers go first."""
-    open_ = len(state.skill.model_dump_json().encode()) if state.skill else 0
-    left, taken = ANSWER_BYTES - open_, []
+    others = [*([state.skill] if state.skill else []), *state.awaited, *state.waiting]
+    tools = sum(len(tool.model_dump_json().encode()) for tool in state.front_end)
+    left, taken = ANSWER_BYTES - size_of(others) - tools, []
     for one in reversed(state.taken):
         left -= len(one.model_dump_json().encode())
         taken.append(one if left > 0 else one.changed(turn=None))

@@ -145,3 +145,25 @@ def stuck(title: Localised) -> Localised:
         zh=f"{title.zh}这次没能完成，请稍后再试，或换个说法。",
         en=f"{title.en} couldn't finish this; please try again later, or put it differently.",
     )
+
+
+_CAME_TO = (
+    (("done", "failed"), Localised(zh="已经办完", en="ended before that")),
+    (
+        ("unknown",),
+        Localised(zh="已经开始，结果不明", en="had begun, and what came of it isn't known"),
+    ),
+    (("skipped",), Localised(zh="没有开始", en="never began")),
+)
+"""What had become of a call when its turn was stopped, by its status."""
+
+
+def calls_left(calls: Sequence[tuple[Localised, str]]) -> Localised:
+    """Which calls of a turn that was stopped had ended, had begun, or never began."""
+    zh, en = list[str](), list[str]()
+    for statuses, became in _CAME_TO:
+        titles = [title for title, status in calls if status in statuses]
+        if titles:
+            zh.append(f"{'、'.join(dict.fromkeys(t.zh for t in titles))}：{became.zh}")
+            en.append(f"{', '.join(dict.fromkeys(t.en for t in titles))}: {became.en}")
+    return Localised(zh=f"{'；'.join(zh)}。", en=f"{'; '.join(en)}.")

@@ -6,6 +6,7 @@ head; the answer starts it anew from there. So does a run that has become long.
 
 import asyncio
 import json
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -16,8 +17,9 @@ from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exce
 from temporalio.workflow import ChildWorkflowHandle
 
 from router.contracts.conversation import ConversationState
+from router.contracts.flow import CallLimits
 from router.contracts.skill_run import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer
-from router.domain.locale import Locale
+from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowSummary, ToolCallView
 from workflows.agent import AgentEnded, SkillAgent
 from workflows.delegation import begun
@@ -35,12 +37,14 @@ class SkillRuns:
     """Those of one conversation.
 
     `heard` says which skill heeded a message; `stopped` has what those left behind that were
-    stopped with their turn, `calls` what the turn called itself, `at_work` those under way, by id.
+    stopped with their turn, `calls` what the turn called itself, `titles` what people call those,
+    `at_work` those under way, by id.
     """
 
     heard: dict[str, str] = field(default_factory=dict)
     stopped: list[tuple[SkillStart, SkillOutcome]] = field(default_factory=list)
     calls: list[ToolCallView] = field(default_factory=list)
+    titles: dict[str, Localised] = field(default_factory=dict)
     at_work: dict[str, ChildWorkflowHandle[Any, Any]] = field(default_factory=dict)
 
     async def run(self, start: SkillStart, locale: Locale) -> SkillOutcome:
@@ -56,7 +60,19 @@ class SkillRuns:
         self.heard |= dict.fromkeys(outcome.heard, skill.name)
         if outcome.ending == "cancelled":
             self.stopped.append((start, outcome))
+            self.leave(outcome.calls, start.tools)
         return outcome
+
+    def leave(self, calls: Iterable[ToolCallView], limits: Mapping[str, CallLimits]) -> None:
+        """Note these calls for the turn that is stopped, or breaks, before it can show them."""
+        self.calls += calls
+        self.titles |= {name: each.title for name, each in limits.items() if each.title}
+
+    def forget(self) -> None:
+        """Begin anew with the next turn."""
+        self.stopped.clear()
+        self.calls.clear()
+        self.titles.clear()
 
     async def gone(self) -> None:
         """Return once nobody is at work any more, of those that were told to stop."""

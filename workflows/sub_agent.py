@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from hashlib import sha256
 
@@ -10,13 +10,13 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.activities import ToolFinding
 from router.contracts.conversation import OpenSkill
 from router.contracts.flow import CallLimits
 from router.contracts.skill_run import Ending, SkillStart, Steer
+from router.contracts.tool_rounds import ToolFinding
 from router.domain.messages import SpokenLine, ToolCallView, Usage
 from router.flow.prompts.values import readable
-from router.llm.types import FunctionCall
+from router.llm.types import FunctionCall, ToolMessage
 from router.routing import skill_context, skill_memory
 from router.routing.prompts import material
 from router.routing.skill_memory import AgentMemory
@@ -42,12 +42,12 @@ from router.skill.loop import (
     why_stop,
 )
 from router.skill.plan import Accept, GoOn, StepBrief
-from workflows.activity import ends_turn, perform
+from workflows.activity import ends_turn, fresh_id, perform
 from workflows.agent import AgentEnded, Others, SkillAgent, after_failure
 from workflows.delegation import BROKE_OFF, NO_ROOM, part_of, steered
 from workflows.delegation import told as told_of
 from workflows.parts import Part, PartExecutor
-from workflows.tool_calls import Caller, bounded, call_tool, completed, shown, told
+from workflows.tool_calls import Caller, bounded, call_tool, completed, shown, told, waiting
 
 
 async def fit(
@@ -82,14 +82,15 @@ async def fit(
     return fitted.memory.recalling(told.text), told.usage
 
 
-WAITING: frozenset[Ending] = frozenset({"asked", "left", "handed_back", "cancelled"})
+WAITING: frozenset[Ending] = frozenset({"asked", "awaits", "left", "handed_back", "cancelled"})
 """How one may end that isn't done with what it was handed."""
 AT_ONCE = 4
 """Calls of one answer that are under way at the same time."""
 SKIPPED = "skipped: the employee said something meanwhile"
 MISSES = NOT_GIVEN + ". Looked at once more, it misses this: {missing}"
 NOT_ASKED = "not asked: it is the same question for the third time"
-CUT_OFF = "stopped by the employee before it ended"
+CUT_OFF = "stopped by the employee after it had begun: what came of it isn't known"
+NEVER_BEGUN = "never begun: stopped by the employee before"
 NO_SUBAGENT = "there is too little left for another sub-agent, or there were enough: go on yourself"
 LACKING = "It can't tell, for want of this: {text}"
 
@@ -281,34 +282,64 @@ class SubAgent(SkillAgent):
     async def _act(self, thought: Thought) -> AgentEnded | None:
         """Make the calls, and put what they came to into the dialogue in their order.
 
-        A run that is stopped meanwhile still has a result for every call.
+        A run that is stopped meanwhile still has a result for every call. It ends where the front
+        end has some of them to make: it hears of those once all of them have come to something.
         """
-        slots, parts = asyncio.Semaphore(AT_ONCE), self._to_create(thought.calls)
-        tasks = [asyncio.create_task(self._called(call, slots, parts)) for call in thought.calls]
+        slots, parts, begun = asyncio.Semaphore(AT_ONCE), self._to_create(thought.calls), set[str]()
+        ours = [call for call in thought.calls if not self._limits(call).client]
+        tasks = {c.id: asyncio.create_task(self._called(c, slots, parts, begun)) for c in ours}
+        theirs: dict[str, FunctionCall] = {}
         try:
-            found = await asyncio.gather(*tasks)
+            found = await asyncio.gather(*tasks.values())
+            if not self._steered:
+                theirs = {fresh_id(): c for c in thought.calls if c not in ours}
         finally:
             created = await self._parts.stop()
-            longest = skill_context.longest_result(self.memory, len(tasks), self._start.context)
-            results = [
-                skill_context.result(call, self._taken_in(call, task), longest)
-                for call, task in zip(thought.calls, tasks, strict=True)
-            ]
-            exposed = any(self._is_outward(call) for call in thought.calls)
-            self.memory = self.memory.saying(thought.said, *thought.refused, *results)
-            self.memory = self.memory.being_exposed(exposed)
-            if thought.aside:
-                self.memory = self.memory.hearing(thought.aside)
-            self._note_refused(thought)
+            results = self._remembered(thought, tasks, begun, theirs)
             self._parts.take_in(created)
-            self.calls = bounded(self.calls)
+            self.calls = bounded([*self.calls, *self._waiting(theirs)])
         came_to_something = bool(thought.notes) or any(f and f.error is None for f in found)
-        self.progress = self.progress.judged(fruitless=not came_to_something)
+        self.progress = self.progress.judged(fruitless=not (came_to_something or theirs))
         asked = [json.dumps([c.name, c.arguments], sort_keys=True) for c in thought.said.calls]
         came = [result.text for result in (*thought.refused, *results)]
         digest = sha256("\n".join([*asked, *came]).encode()).hexdigest()[:12]
         self.progress = self.progress.having_done(digest)
-        return next(filter(None, map(self._direct, found)), None)
+        direct = next(filter(None, map(self._direct, found)), None)
+        return AgentEnded("", "awaits") if theirs else direct
+
+    def _remembered(
+        self,
+        thought: Thought,
+        tasks: "Mapping[str, asyncio.Task[ToolFinding | None]]",
+        begun: Collection[str],
+        theirs: dict[str, FunctionCall],
+    ) -> list[ToolMessage]:
+        """What the calls came to, which the agent remembers from now on: all but `theirs`."""
+        made = [call for call in thought.calls if call not in theirs.values()]
+        longest = skill_context.longest_result(self.memory, len(made), self._start.context)
+        results = [
+            skill_context.result(call, self._taken_in(call, tasks.get(call.id), begun), longest)
+            for call in made
+        ]
+        exposed = any(self._limits(call).outward for call in thought.calls)
+        kept = self.memory.awaiting(theirs, thought.aside if theirs else "")
+        self.memory = kept.saying(thought.said, *thought.refused, *results).being_exposed(exposed)
+        if thought.aside and not theirs:
+            self.memory = self.memory.hearing(thought.aside)
+        self._note_refused(thought)
+        return results
+
+    def _limits(self, call: FunctionCall) -> CallLimits:
+        # What a sub-agent has read from outside it says itself: its own memory is exposed then.
+        own = CallLimits(outward=False) if call.name == CREATE_SUBAGENT else CallLimits()
+        return self._start.tools.get(call.name, own)
+
+    def _waiting(self, calls: Mapping[str, FunctionCall]) -> list[ToolCallView]:
+        tools = self._start.tools
+        return [
+            waiting(id_, call.name, completed(tools, call.name, call.arguments))
+            for id_, call in calls.items()
+        ]
 
     def _to_create(self, calls: Iterable[FunctionCall]) -> dict[str, tuple[Part, Share]]:
         """The sub-agents that are to be created, by the calls that do so: those there is room for.
@@ -329,10 +360,12 @@ class SubAgent(SkillAgent):
         call: FunctionCall,
         slots: asyncio.Semaphore,
         parts: Mapping[str, tuple[Part, Share]],
+        begun: set[str],
     ) -> ToolFinding | None:
         async with slots:
             if self._steered:
                 return None
+            begun.add(call.id)
             if call.name == CREATE_SUBAGENT:
                 return await self._created(parts.get(call.id))
             start, by = self._start, self._account(last=False)
@@ -357,11 +390,6 @@ class SubAgent(SkillAgent):
         said = LACKING.format(text=text) if result.fate == "missing" else text
         return ToolFinding(tool=CREATE_SUBAGENT, result=said)
 
-    def _is_outward(self, call: FunctionCall) -> bool:
-        if call.name == CREATE_SUBAGENT:
-            return False  # what it has read it says itself
-        return self._start.tools.get(call.name, CallLimits()).outward
-
     def _note_refused(self, thought: Thought) -> None:
         refused = {r.call_id: r.text for r in thought.refused if r.text.startswith("error: ")}
         for call in thought.said.calls:
@@ -369,14 +397,23 @@ class SubAgent(SkillAgent):
                 about = (self._id_of(call), call.name, call.arguments)
                 self.calls.append(ToolCallView.failed(*about, refused[call.id], unknown=False))
 
-    def _taken_in(self, call: FunctionCall, task: "asyncio.Task[ToolFinding | None]") -> str:
+    def _taken_in(
+        self,
+        call: FunctionCall,
+        task: "asyncio.Task[ToolFinding | None] | None",
+        begun: Collection[str],
+    ) -> str:
         """What a call came to, as the model is told; it is noted for the turn to show."""
         id_, arguments = self._id_of(call), call.arguments
-        ended = task.done() and not task.cancelled() and task.exception() is None
-        found = task.result() if ended else None
+        done = task is not None and task.done() and not task.cancelled()
+        ended = done and task is not None and task.exception() is None
+        found = task.result() if task is not None and ended else None
+        if found is None and call.id in begun:
+            self.calls.append(ToolCallView.stopped(id_, call.name, arguments))
+            return CUT_OFF
         if found is None:
             self.calls.append(ToolCallView.skipped(id_, call.name, arguments))
-            return SKIPPED if ended else CUT_OFF
+            return SKIPPED if self._steered else NEVER_BEGUN
         given = completed(self._start.tools, call.name, arguments)
         self.calls.append(shown(id_, call.name, given, found))
         self.progress = self.progress.with_cost(found.usage)

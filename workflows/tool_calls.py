@@ -11,9 +11,10 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, RetryState, TimeoutType
 from temporalio.exceptions import TimeoutError as TimedOut
 
-from router.contracts.activities import LookupAnswer, ToolCall, ToolFinding
+from router.contracts.activities import LookupAnswer, ToolCall
 from router.contracts.failures import attempts_in, from_failure
 from router.contracts.flow import CallLimits
+from router.contracts.tool_rounds import ToolFinding
 from router.domain.errors import AnswersNeeded, ArgumentsToolError
 from router.domain.file_types import SkillFile
 from router.domain.locale import Locale, Localised
@@ -136,6 +137,19 @@ def why(failure: ActivityError, locale: Locale) -> str:
     return (UNHEARD_OF if error is None else error.said).within(locale)
 
 
+BECAME = {
+    "waiting": "not there yet: the person's device makes this call",
+    "unknown": "it had begun when the person stopped it: what came of it isn't known",
+    "skipped": "never begun: the person stopped it, or said something else before",
+}
+"""What a model is told of a call that has no result, by its status."""
+
+
+def came_to(call: ToolCallView) -> str:
+    """What a call came to, as models are told in what they hear of the past."""
+    return BECAME.get(call.status) or call.result_preview
+
+
 def waiting(id_: str, tool: str, arguments: Arguments) -> ToolCallView:
     """A call that the front end makes, as a turn shows it."""
     return ToolCallView(id=id_, name=tool, arguments=arguments, status="waiting")
@@ -143,6 +157,8 @@ def waiting(id_: str, tool: str, arguments: Arguments) -> ToolCallView:
 
 def shown(id_: str, tool: str, arguments: Arguments, found: ToolFinding) -> ToolCallView:
     """The call as a turn shows it."""
+    if found.awaited:
+        return waiting(id_, tool, arguments)
     if found.asks_back:
         return ToolCallView.skipped(id_, tool, arguments)
     if found.error is not None:
@@ -159,6 +175,8 @@ def cost(found: Iterable[ToolFinding]) -> Usage:
 
 def told(found: ToolFinding) -> str:
     """What the tool found, as a model reads it."""
+    if found.awaited:
+        return BECAME["waiting"]
     if found.error is not None:
         return f"error: {found.error}"
     return json.dumps(found.result, ensure_ascii=False)

@@ -10,9 +10,10 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.activities import Account, RoutingDecision, Structured, ToolFinding
+from router.contracts.activities import Account, RoutingDecision, Structured
 from router.contracts.conversation import ConversationState, News, Submission
 from router.contracts.failures import from_failure
+from router.contracts.tool_rounds import ToolFinding
 from router.domain import commands
 from router.domain.commands import in_order
 from router.domain.documents import FileDocument
@@ -91,9 +92,9 @@ class TurnContext:
             files=self.files,
         )
 
-    def says(self, text: Localised) -> TextReply:
-        """The text as a reply to it."""
-        return TextReply(text=text.within(self.locale))
+    def says(self, text: Localised, *, notice: bool = False) -> TextReply:
+        """The text as a reply to it; a `notice` is no part of the talk."""
+        return TextReply(text=text.within(self.locale), notice=notice)
 
 
 @dataclass
@@ -118,6 +119,8 @@ class TurnOutcome:
     """What was read of them."""
     void: bool = False
     stopped: bool = False
+    silent: bool = False
+    """Nothing is to be said yet: more is to come of it by itself."""
 
     def change(self, **fields: object) -> None:
         """Have these fields of the conversation's state be others."""
@@ -126,15 +129,16 @@ class TurnOutcome:
 
 def of(message: TurnContext, number: int, decided: RoutingDecision, outcome: TurnOutcome) -> Turn:
     """The turn of a message that something was decided for, and came of."""
-    stopped = [message.says(notices.STOPPED)] if outcome.stopped else []
+    stopped = [message.says(notices.STOPPED, notice=True)] if outcome.stopped else []
     routes = [decided.route, *decided.others, *outcome.routes]
+    replies = [*outcome.replies, *stopped]
     return Turn(
         message_id=message.id,
         turn=number,
         status="cancelled" if outcome.stopped else "done",
         route=decided.route,
         routes=routes if len(routes) > 1 else None,
-        replies=[*outcome.replies, *stopped] or [message.says(notices.DONE)],
+        replies=replies if replies or outcome.silent else [message.says(notices.DONE)],
         flow=outcome.flow,
         tool_calls=outcome.tool_calls,
         files_left=outcome.files_left or None,
@@ -203,7 +207,7 @@ def heard_at_work(message: TurnContext, number: int, skill: str) -> Turn:
     """The turn of a message that a sub-agent heeded while it was at work."""
     reason = notices.heard_at_work(skill).within(message.locale)
     route = Route(kind="skill", target=skill, by="action", reason=reason)
-    said = [message.says(notices.ANSWERED_ABOVE)]
+    said = [message.says(notices.ANSWERED_ABOVE, notice=True)]
     if message.files:
         said.append(message.says(notices.files_left(message.named(message.files), asked=False)))
     return Turn(
@@ -227,10 +231,25 @@ def ended_early(message: TurnContext, number: int, error: BaseException) -> Turn
         turn=number,
         status="cancelled" if said is notices.STOPPED else "failed",
         route=Route(kind="reply", by="fallback", reason=reason.within(message.locale)),
-        replies=[message.says(said)],
+        replies=[message.says(said, notice=True)],
         # One that was taken before it ended isn't taken twice.
         files_left=message.files or None,
     )
+
+
+def with_calls(
+    message: TurnContext, turn: Turn, calls: list[ToolCallView], titles: Mapping[str, Localised]
+) -> Turn:
+    """The turn that was stopped, or broke, with what it had called by then, which it tells."""
+    new: dict[str, object] = {"tool_calls": calls}
+    if calls:
+        named = [
+            (titles.get(call.name, Localised(zh=call.name, en=call.name)), call.status)
+            for call in calls
+        ]
+        account = message.says(notices.calls_left(named), notice=True)
+        new["replies"] = [*turn.replies, account]
+    return turn.model_copy(update=new)
 
 
 def with_left(submission: Submission, left: Mapping[str, str]) -> Submission:
@@ -326,6 +345,7 @@ def question(message: TurnContext, state: ConversationState, spent: Usage) -> ac
         account=message.account(spent),
         history=state.history,
         earlier=memory.earlier(state),
+        front_end=state.front_end,
     )
 
 

@@ -92,6 +92,10 @@ class Offers(Protocol):
     def title_of(self, tool: str) -> Localised | None:
         """What the tool of this name is called by people; None where there is none."""
 
+    @property
+    def names(self) -> frozenset[str]:
+        """What all flows, skills and tools are called, whoever may use them."""
+
     def look_ups(self) -> frozenset[str]:
         """The flows whose runs are nobody's requests: they look something up, or remind of one."""
 

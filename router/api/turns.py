@@ -6,6 +6,7 @@ request may give up waiting, or be repeated, without harm.
 """
 
 import asyncio
+import json
 from asyncio import FIRST_COMPLETED
 from collections import defaultdict
 from collections.abc import Awaitable
@@ -40,9 +41,11 @@ from router.contracts.start_options import TASK_TIMEOUT, Fairness
 from router.domain.errors import FieldProblem, InvalidInput, TooManyRequests, Unavailable
 from router.domain.file_types import MOST_FILES
 from router.domain.locale import Localised
-from router.domain.messages import Action, Message, Turn
+from router.domain.messages import Action, Message, ToolResultAction, Turn
 from router.domain.records import ConversationRecord
+from router.formats.strict_json import strict_json
 from router.gateway.retries import AT_HAND, TRANSIENT, persistently, watched
+from router.routing.excerpt import excerpt
 from router.routing.response_schema import ResponseSchema
 from router.telemetry import tracing
 from router.telemetry.logs import about
@@ -80,6 +83,32 @@ FileIds = Annotated[
     Field(min_length=1, max_length=MOST_FILES, json_schema_extra={"uniqueItems": True}),
     AfterValidator(_different),
 ]
+
+
+LONGEST_RESULT = 32_000
+"""Characters of a front end's result that are kept, as JSON: a model is shown no more of one."""
+
+
+def tool_result(call: str, content: str, where: str, error: str | None = None) -> Message:
+    """The message by which a front end that speaks a protocol of its own answers this call.
+
+    What is JSON is taken as such, and any other text as it is. Raises `InvalidInput` of the field
+    `where` that it came in, where it has control characters.
+    """
+    result: JsonValue = content
+    with suppress(ValueError):
+        result = strict_json(content.encode())
+    try:
+        check_plain([result, error])
+    except ValueError as fault:
+        raise InvalidInput.at(where, str(fault)) from None
+    kept = json.loads(excerpt(result, LONGEST_RESULT).text)
+    why = error[:MOST_OF_ERROR] if error else None
+    about = {"tool_call_id": call, "result": kept, "error": why}
+    return Message(action=ToolResultAction(type="tool_result", **about))
+
+
+MOST_OF_ERROR = 2_000
 
 
 class MessageBody(BaseModel):

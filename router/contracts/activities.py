@@ -3,7 +3,7 @@
 The code is in `activities/`; a test holds the two together.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from router.contracts.conversation import ConversationState, News
 from router.contracts.document import DocumentKept, ReadFile
 from router.contracts.flow import CallLimits, FlowAnswer, Told
 from router.contracts.payload import ActivityStub, Out, Payload
+from router.contracts.tool_rounds import ToolFinding, ToolRound
 from router.domain.commands import (
     CallTool,
     Clarify,
@@ -42,6 +43,7 @@ from router.flow.engine.run import Done
 from router.flow.paused import Situation
 from router.llm.types import NO_REASONING, Kept
 from router.llm.types import Message as ChatMessage
+from router.routing.front_end_tools import FrontEndTool
 from router.routing.planner import Planned, Reflected
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask, Thought
@@ -86,15 +88,6 @@ class Account(Payload):
     files: list[str] = []
 
 
-class ToolRound(Payload):
-    """Calls that a model asked for at once, and what each came to, in their order."""
-
-    calls: list[CallTool]
-    findings: list["ToolFinding"]
-    reasoning: Kept = NO_REASONING
-    """What the model thought before them."""
-
-
 class Decide(Payload):
     """A message that no rule took; `earlier` has a line for each that came before `history`.
 
@@ -109,6 +102,8 @@ class Decide(Payload):
     history: list[SpokenLine] = []
     earlier: list[str] = []
     rounds: list[ToolRound] = []
+    front_end: list[FrontEndTool] = []
+    """What the front end that it came from can be called for besides."""
     scope: str = ""
     """What an answer to it depends on besides the question, where it is the same for everyone."""
 
@@ -193,32 +188,6 @@ def _about(words: str, command: Command) -> Command:
     if isinstance(command, Clarify | RunSkill):
         return command.model_copy(update={"about": words})
     return command
-
-
-class ToolFinding(Payload):
-    """What a tool came to, after how many `attempts`.
-
-    It `asks_back` where it first wants to know more from the person, and is `mendable` where
-    the arguments were at fault: whoever chose them may choose others.
-    """
-
-    tool: str
-    result: JsonValue = None
-    error: str | None = None
-    attempts: int = 1
-    asks_back: bool = False
-    mendable: bool = False
-    usage: Usage = Usage()
-
-
-def settled(rounds: Sequence[ToolRound]) -> list[ToolFinding]:
-    """What the calls of all rounds came to, less those that were mended and made anew."""
-    found = []
-    for place, made in enumerate(rounds):
-        again = {call.tool for later in rounds[place + 1 :] for call in later.calls}
-        asked = (finding for finding in made.findings if not finding.asks_back)
-        found += [f for f in asked if not (f.mendable and f.tool in again)]
-    return found
 
 
 class Phrase(Payload):

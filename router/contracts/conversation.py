@@ -1,11 +1,13 @@
 """The conversation workflow's own interface: what the API sends it, what it answers."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from pydantic import JsonValue
 
-from router.contracts.flow import CallLimits
+from router.contracts.flow import AT_FRONT_END, CallLimits
 from router.contracts.payload import Payload
+from router.contracts.tool_rounds import AwaitedRounds
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     ConfirmReply,
@@ -21,6 +23,7 @@ from router.domain.messages import (
 )
 from router.domain.principals import Principal
 from router.flow.view import FlowView
+from router.routing.front_end_tools import FrontEndTool
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask
 
@@ -51,16 +54,27 @@ class News(Payload):
 
 
 class WaitingCall(Payload):
-    """A call that the front end makes for a message, and its result once that is `heard`."""
+    """A call that the front end makes for a message, and what came of it once that is `heard`.
+
+    It was asked for by the router, or by the `skill` of this name. Those of one message are waited
+    for together, by each of them.
+    """
 
     id: str
     tool: str
     arguments: dict[str, JsonValue] = {}
     message_id: str
+    skill: str = ""
     text: str
     """What the message said."""
     heard: bool = False
     result: JsonValue = None
+    error: str | None = None
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """What those have in common that are waited for together."""
+        return self.message_id, self.skill
 
 
 class OpenSkill(Payload):
@@ -81,12 +95,25 @@ class OpenSkill(Payload):
     answered: bool = False
     flow: str = ""
     inner: "OpenSkill | None" = None
+    steps: int = 0
+    """Those that it has taken for this message, where it goes on once the front end has called."""
 
     def having_heard(self, memory: AgentMemory) -> "OpenSkill":
         """With this memory of whoever is at work: the one that a part was handed to, if any."""
         if self.inner is not None:
             return self.changed(inner=self.inner.having_heard(memory))
         return self.changed(memory=memory)
+
+    def at_front_end(self, tools: Sequence[FrontEndTool]) -> "OpenSkill":
+        """With these tools of the front end, of those that the skill may use, and no others."""
+        before = {tool.name for tool in self.task.front_end}
+        own = [tool for tool in tools if self.task.skill.may_use(tool.name)]
+        house = {name: limits for name, limits in self.tools.items() if name not in before}
+        return self.changed(
+            task=self.task.model_copy(update={"front_end": own}),
+            tools={**{tool.name: AT_FRONT_END for tool in own}, **house},
+            inner=self.inner.at_front_end(tools) if self.inner else None,
+        )
 
     @property
     def at_work(self) -> "OpenSkill":
@@ -138,6 +165,10 @@ class ConversationState(Payload):
     offered_for: str = ""
     """The words of the message that the options were offered for."""
     waiting: list[WaitingCall] = []
+    awaited: list[AwaitedRounds] = []
+    """What is gone on from once those calls have their results that the router asked for."""
+    front_end: list[FrontEndTool] = []
+    """The tools that came with the last message: its front end makes their calls."""
     skill: OpenSkill | None = None
     unheard: list[News] = []
     """News that came in and wasn't passed on yet."""
@@ -186,13 +217,16 @@ class Submission(Payload):
     fresh: bool = False
     response_schema: dict[str, JsonValue] | None = None
     """What the answer is to be put into besides: as `router.routing.response_schema` reads it."""
+    tools: list[FrontEndTool] | None = None
+    """What its front end can be called for from now on; None: as before."""
 
     @property
     def digest(self) -> str:
-        """Sixteen hex digits that differ where what was said does, or the schema of the answer."""
-        if self.response_schema is None:
-            return self.message.digest
-        return digest_of([self.message.digest, self.response_schema])
+        """Sixteen hex digits that differ where what was said does, or what came with it."""
+        beside: list[JsonValue] = [self.response_schema] if self.response_schema else []
+        if self.tools is not None:
+            beside.append([tool.model_dump(mode="json") for tool in self.tools])
+        return digest_of([self.message.digest, *beside]) if beside else self.message.digest
 
 
 class PausedFlow(Payload):

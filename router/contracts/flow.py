@@ -67,6 +67,10 @@ class CallLimits(Payload):
     """What its arguments are that nobody gives."""
 
 
+AT_FRONT_END = CallLimits(attempts=1, client=True, writes=False)
+"""Those of a tool that came with a message."""
+
+
 class FlowStart(Payload):
     """The workflow's input: the definition whole, and the run where it continues as new.
 

@@ -18,9 +18,10 @@ from router.skill.loop import LoopProgress, Stop
 WORKFLOW = "Skill"
 STEER = "steer"
 
-Ending = Literal["answered", "asked", "left", "handed_back", "cancelled"] | Stop
-"""With an answer; with a question to the employee; for a form that they are to fill in; since
-the message was none for it; stopped by the employee; or at a limit."""
+Ending = Literal["answered", "asked", "awaits", "left", "handed_back", "cancelled"] | Stop
+"""With an answer; with a question to the employee; with calls that the front end makes; for a form
+that the employee is to fill in; since the message was none for it; stopped by the employee; or at a
+limit."""
 
 
 class Steer(Payload):

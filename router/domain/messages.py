@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, Field, JsonValue, PlainSerializer, StrictBool, TypeAdapter
+from pydantic import (
+    BaseModel,
+    Field,
+    JsonValue,
+    PlainSerializer,
+    StrictBool,
+    TypeAdapter,
+)
 
 from router.domain.documents import FileDocument
 from router.domain.locale import Locale
@@ -82,6 +89,8 @@ class ToolResultAction(ValueObject):
     type: Literal["tool_result"]
     tool_call_id: str
     result: JsonValue
+    error: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+    """Why there is none, where the call failed, or its person didn't want it made."""
 
 
 Action = Annotated[
@@ -137,6 +146,8 @@ class TextReply(Skippable):
 
     type: Literal["text"] = "text"
     text: str
+    notice: Annotated[bool, Field(exclude_if=lambda notice: not notice)] = False
+    """True of what is said of how it goes here, and is no part of the talk: no model reads it."""
 
 
 class ChoicesReply(Skippable):
@@ -195,6 +206,11 @@ def question_in(replies: Sequence[Reply]) -> ChoicesReply | ConfirmReply | FormR
     if asking and is_offered_beside(asking[-1], replies):
         return None
     return next((r for r in asking if r.question == asking[-1].question), None)
+
+
+def without_notices(replies: Sequence[Reply]) -> list[Reply]:
+    """Those that are part of the talk."""
+    return [reply for reply in replies if not (isinstance(reply, TextReply) and reply.notice)]
 
 
 def is_offered_beside(asked: Reply, replies: Sequence[Reply]) -> bool:
@@ -281,6 +297,11 @@ class ToolCallView(ValueObject):
     def skipped(cls, id_: str, name: str, arguments: dict[str, JsonValue]) -> "ToolCallView":
         """A call that had no effect, and is made anew or not at all."""
         return cls(id=id_, name=name, arguments=arguments, status="skipped")
+
+    @classmethod
+    def stopped(cls, id_: str, name: str, arguments: dict[str, JsonValue]) -> "ToolCallView":
+        """A call that had begun when its turn was stopped: what came of it isn't known."""
+        return cls(id=id_, name=name, arguments=arguments, status="unknown")
 
 
 class RecalledCall(ValueObject):

@@ -53,15 +53,17 @@ class Nearness:
     `answering` is the flow that asks, where the message is a question: that may fill nothing.
     `in_play` are the capabilities that what is being talked about came from: they are near to
     whoever refers to it; `looked_up` are those that may be called though they aren't near, for what
-    was found before says so: none of them begins as a form. `wishes` are as many as the model took
-    the message for. It asks for none of `unwanted`, however near they are: who takes something back
-    begins nothing. Nor does one that `asks` how, what or who begin a flow, where it says no more.
+    was found before says so: none of them begins as a form. Of the `unindexed` nearness says
+    nothing: they came with the message. `wishes` are as many as the model took the message for. It
+    asks for none of `unwanted`, however near they are: who takes something back begins nothing. Nor
+    does one that `asks` how, what or who begin a flow, where it says no more.
     """
 
     found: Sequence[Selection]
     parts: Sequence[Selection] = ()
     in_play: frozenset[str] = frozenset()
     looked_up: frozenset[str] = frozenset()
+    unindexed: frozenset[str] = frozenset()
     wishes: int = 1
     unwanted: frozenset[str] = frozenset()
     answering: str | None = None
@@ -93,6 +95,8 @@ class Nearness:
 
         Never where words alone were searched: too many right ones share none with the message.
         """
+        if name in self.unindexed:
+            return False
         if name in self.unwanted or (starts and self._only_asks(name)):
             return True
         if name in self.in_play or self.found[0].notes or (name in self.looked_up and not starts):

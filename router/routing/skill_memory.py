@@ -24,6 +24,7 @@ LONGEST_NOTES = 6000
 """Characters of all notes together, which every step is sent."""
 LONGEST_EARLIER = 2000
 """Characters of what tells in short what is gone."""
+NEVER_CAME = "no result came: the employee said something else instead"
 AGREED = "The employee agrees to this plan."
 LEAST_RATIO, MOST_RATIO = 0.3, 3.0
 """Tokenizers differ by less: what a server counts beyond that is a mistake of its own."""
@@ -53,14 +54,15 @@ class Measure(BaseModel):
 class AgentMemory(BaseModel):
     """The dialogue with the model, and what it keeps beside it.
 
-    `notes` is its own, by key. `earlier` tells in short what stood in the dialogue before its
-    present beginning. `waiting` is the call of the last message whose result isn't there yet:
-    a question to the employee, or a form they were sent to. `ratio` is how many tokens the
-    server counts for each that is estimated, and `fixed` the estimate of what every question
-    has beside the memory: 0 before the first was measured. `most` are the tokens of a question
-    that the server takes, where it has refused a longer one; 0 is not known. `plan` is there
-    where it works by one. The employee was asked `question` last, `times_asked` in a row. It is
-    `exposed` once a stranger's words were read, though they may be gone by now, and gone on with
+    `awaited` are calls that the front end makes, by the ids that it knows them by; `aside` is told
+    once their results are there. `notes` is its own, by key. `earlier` tells in short what stood
+    in the dialogue before its present beginning. `waiting` is the call of the last message whose
+    result isn't there yet: a question to the employee, or a form they were sent to. `ratio` is how
+    many tokens the server counts for each that is estimated, and `fixed` the estimate of what every
+    question has beside the memory: 0 before the first was measured. `most` are the tokens of a
+    question that the server takes, where it has refused a longer one; 0 is not known. `plan` is
+    there where it works by one. The employee was asked `question` last, `times_asked` in a row. It
+    is `exposed` once a stranger's words were read, though they may be gone by now, and gone on with
     `again` once it had answered.
     """
 
@@ -70,6 +72,8 @@ class AgentMemory(BaseModel):
     notes: dict[str, str] = {}
     earlier: str = ""
     waiting: FunctionCall | None = None
+    awaited: dict[str, FunctionCall] = {}
+    aside: str = ""
     ratio: float = 1.0
     fixed: int = 0
     most: int = 0
@@ -83,7 +87,7 @@ class AgentMemory(BaseModel):
         """With one more answer of the model, and what its calls came to in their order."""
         order = {call.id: place for place, call in enumerate(said.calls)}
         ordered = sorted(results, key=lambda result: order[result.call_id])
-        done = {result.call_id for result in results}
+        done = {result.call_id for result in results} | {c.id for c in self.awaited.values()}
         waiting = next((call for call in said.calls if call.id not in done), None)
         dialogue = (*self.dialogue, said, *ordered)
         return self.model_copy(update={"dialogue": dialogue, "waiting": waiting})
@@ -93,18 +97,34 @@ class AgentMemory(BaseModel):
 
         `again`: it had answered, and this may go on from the answer, or be none for it.
         """
+        if self.awaited:
+            given_up = [
+                ToolMessage(call_id=call.id, name=call.name, text=NEVER_CAME)
+                for call in self.awaited.values()
+            ]
+            return self.receiving(given_up).hearing(text, again=again)
         message: Message = UserMessage(text=text)
         if self.waiting is not None:
             message = ToolMessage(call_id=self.waiting.id, name=self.waiting.name, text=text)
         about = {"waiting": None, "again": self.again or again}
         return self.model_copy(update={"dialogue": (*self.dialogue, message), **about})
 
+    def awaiting(self, calls: dict[str, FunctionCall], aside: str = "") -> "AgentMemory":
+        """Waiting for the front end to make these calls, which the next thing said makes."""
+        return self.model_copy(update={"awaited": calls, "aside": aside})
+
+    def receiving(self, results: Sequence[ToolMessage]) -> "AgentMemory":
+        """With what all those calls came to."""
+        told = [UserMessage(text=self.aside)] if self.aside else []
+        dialogue = (*self.dialogue, *results, *told)
+        return self.model_copy(update={"dialogue": dialogue, "awaited": {}, "aside": ""})
+
     def telling(self, text: str) -> "AgentMemory":
         """With what the employee was told at the end, where they aren't waited for anyway.
 
         It stands for what the model said last, where that was to be told them.
         """
-        if not text or self.waiting is not None:
+        if not text or self.waiting is not None or self.awaited:
             return self
         *before, last = self.dialogue or (UserMessage(text=""),)
         is_draft = isinstance(last, AssistantMessage) and not last.calls

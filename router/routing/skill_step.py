@@ -26,6 +26,7 @@ from router.llm.types import (
 from router.routing import interpretation
 from router.routing.addresses import UNGIVEN, ungiven
 from router.routing.faithfulness import unmarked
+from router.routing.front_end_tools import FrontEndTool
 from router.routing.message_files import NO_FILES, MessageFiles
 from router.routing.offer import FLOW, dispatch, function
 from router.routing.prompts import Prompt, material, shown
@@ -110,6 +111,8 @@ class SkillTask(BaseModel):
     now: datetime
     part: StepBrief | None = None
     chain: tuple[str, ...] = ()
+    front_end: list[FrontEndTool] = []
+    """Tools that came with the message, of those that the skill may use."""
 
 
 class HandedPart(BaseModel):
@@ -427,7 +430,7 @@ def _problem(call: FunctionCall, means: Means, guard: CallGuard) -> str | None:
 
 
 def _forbidden(call: FunctionCall, tool: Tool, guard: CallGuard) -> str | None:
-    if guard.closed and tool.outward:
+    if guard.closed and tool.outward and not tool.options.client:
         return OUTWARD.format(tool=tool.name)
     foreign = ungiven(call.arguments, guard.said, guard.own)
     return UNGIVEN.format(addresses=", ".join(foreign)[:200]) if foreign else None

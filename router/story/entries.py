@@ -27,6 +27,7 @@ from router.domain.errors import nearest
 from router.domain.locale import Locale
 from router.domain.messages import FlowStatus, Message
 from router.flow.definition import FlowDefinition
+from router.flow.engine.events import Telling
 from router.flow.engine.run import Verdict
 from router.formats.validation import Entry, misfit
 from router.formats.yaml_document import Place
@@ -312,7 +313,8 @@ class RunExpectation(Entry):
     """How a run stands, as far as it is said."""
 
     flow: Annotated[Any, Field(json_schema_extra={"type": "string"})] = None
-    """The flow's name; otherwise it is the newest run."""
+    """The flow's name; otherwise it is the newest run, and one that only looks something up where
+    there is no other."""
     status: Annotated[FlowStatus, _among("status", FlowStatus)] = "running"
     """How it is."""
     state: Annotated[Any, Field(json_schema_extra={"type": "string"})] = None
@@ -420,6 +422,59 @@ class ToolStep(Entry):
     """How often; 0 is never."""
 
 
+def _fields(value: Any) -> Any:
+    """What a card shows, by label, each as `bot` has it: a number is written as people read it."""
+    if not isinstance(value, dict):
+        raise misfit(f"{quoted(value)} are no labels and values", "write {Until: December 23}")
+    return {label: each if isinstance(each, str) else str(each) for label, each in value.items()}
+
+
+def _changes(value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise misfit(f"{quoted(value)} are no labels and values", "write {Until: [22nd, 23rd]}")
+    for label, both in value.items():
+        if not isinstance(both, list) or len(both) != len(("was", "is")):
+            remedy = f"write {label}: [what was there, what is there now]"
+            raise misfit(f"the change of {label} is {quoted(both)}", remedy)
+    return {label: tuple(_pattern(str(each)) for each in both) for label, both in value.items()}
+
+
+Shown = Annotated[
+    dict[str, Pattern],
+    BeforeValidator(_fields, json_schema_input_type=dict[str, str | float]),
+]
+Changed = Annotated[
+    dict[str, tuple[str, str]],
+    BeforeValidator(
+        _changes,
+        json_schema_input_type=dict[
+            str, Annotated[list[str | float], Field(min_length=2, max_length=2)]
+        ],
+    ),
+]
+
+
+class CardStep(Entry):
+    """What waits for somebody's decision, as it is shown to them, in their language."""
+
+    card: User
+    """A user of the directory; of several cards it is the one that has waited longest."""
+    shows: Shown = {}
+    """Some of what is decided on, by its labels; /…/ is RE2."""
+    changes: Changed = {}
+    """All that differs from what was shown before, by label: [what was, what is], each as `bot` has
+    it; {} is nothing."""
+
+
+class ToldStep(Entry):
+    """Somebody was told of a decision since the last act: theirs, or one that they are copied."""
+
+    told: User
+    """A user of the directory."""
+    how: Annotated[Telling, _among("way to be told", Telling)] = Field(None, validate_default=True)
+    """Of what: asked, reminded, nudged, escalated, delegated, added, copied or decided."""
+
+
 class ToolFailsStep(Entry):
     """Tools that fail from here on, and how."""
 
@@ -458,11 +513,11 @@ class EventStep(Entry):
 
 
 Act = UserStep | ApproverStep | AfterStep | ToolFailsStep | WithdrawStep | NudgeStep | EventStep
-Expectation = BotStep | ExpectStep | ToolStep
+Expectation = BotStep | ExpectStep | ToolStep | CardStep | ToldStep
 STEPS: Mapping[str, type[Act | Expectation]] = {
     next(iter(each.model_fields)): each
     for each in (
-        *(UserStep, BotStep, ExpectStep, ApproverStep, AfterStep),
+        *(UserStep, BotStep, ExpectStep, CardStep, ToldStep, ApproverStep, AfterStep),
         *(ToolStep, ToolFailsStep, WithdrawStep, NudgeStep, EventStep),
     )
 }

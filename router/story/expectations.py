@@ -7,7 +7,15 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from router.story.entries import BotStep, Expectation, ExpectStep, ToolStep, end_of
+from router.story.entries import (
+    BotStep,
+    CardStep,
+    Expectation,
+    ExpectStep,
+    ToldStep,
+    ToolStep,
+    end_of,
+)
 from router.story.story import Story, StoryStep
 
 NOTHING = "nothing"
@@ -31,6 +39,8 @@ class Standing:
     slots: Mapping[str, JsonValue] = field(default_factory=dict)
     awaiting: tuple[str, ...] = ()
     approvers: tuple[str, ...] = ()
+    looks_up: bool = False
+    """It only looks something up, and is nobody's request."""
 
     def __str__(self) -> str:
         awaited = f", asking for {', '.join(self.awaiting)}" if self.awaiting else ""
@@ -38,12 +48,25 @@ class Standing:
         return f"{self.flow} is {self.status} in {self.state}{awaited}{waiting}"
 
 
+Changes = Mapping[str, tuple[str, str]]
+"""What was and what is, by label."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What waits for somebody, as it is shown to them: values, and what they were before."""
+
+    person: str
+    shows: Mapping[str, str]
+    changes: Changes
+
+
 @dataclass
 class Seen:
     """What a story has seen so far.
 
     `said` is what the desk has said since the last act, a line each; what was expected of it
-    already ends at `heard`.
+    already ends at `heard`. `told` are those who were told of a decision since then, and of what.
     """
 
     said: list[str] = field(default_factory=list)
@@ -51,11 +74,15 @@ class Seen:
     standings: list[Standing] = field(default_factory=list)
     """Of every run, the newest first."""
     calls: list[ObservedCall] = field(default_factory=list)
+    cards: list[Card] = field(default_factory=list)
+    """Of every decision that is awaited, the longest awaited first."""
+    told: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def standing(self) -> Standing | None:
-        """Where the newest run stands; None before there is one."""
-        return next(iter(self.standings), None)
+        """Where the newest run stands, looking up only where there is no other; None before any."""
+        requests = (each for each in self.standings if not each.looks_up)
+        return next(requests, next(iter(self.standings), None))
 
 
 @dataclass(frozen=True)
@@ -76,6 +103,10 @@ def judge(step: Expectation, seen: Seen) -> Mismatch | None:
             return _stands(step.expect.model_dump(exclude_unset=True), next(theirs, seen.standing))
         case ToolStep():
             return _called(step, seen.calls)
+        case CardStep():
+            return _shows(step, seen.cards)
+        case ToldStep():
+            return _told(step, seen.told)
 
 
 def _said(step: BotStep, seen: Seen) -> Mismatch | None:
@@ -136,6 +167,44 @@ def _called(step: ToolStep, calls: Sequence[ObservedCall]) -> Mismatch | None:
         [f"{step.tool}, called {often}{given}"],
         [f"{len(fitting)} such calls", *made] if theirs else [f"no call; called was {others}"],
     )
+
+
+def _shows(step: CardStep, cards: Sequence[Card]) -> Mismatch | None:
+    card = next((each for each in cards if each.person == step.card), None)
+    if card is None:
+        others = dict.fromkeys(each.person for each in cards)
+        return Mismatch([f"a card for {step.card}"], [f"cards for {', '.join(others) or 'nobody'}"])
+    differing = {
+        label: pattern
+        for label, pattern in step.shows.items()
+        if end_of(pattern, card.shows.get(label, ""), 0) is None
+    }
+    if differing:
+        wanted = [f"{label}: {pattern}" for label, pattern in differing.items()]
+        return Mismatch(wanted, [f"{label}: {value}" for label, value in card.shows.items()])
+    if "changes" not in step.model_fields_set or _alike(step.changes, card.changes):
+        return None
+    wanted, found = (
+        [f"{label}: {was} → {now}" for label, (was, now) in changes.items()] or ["no change"]
+        for changes in (step.changes, card.changes)
+    )
+    return Mismatch(wanted, found)
+
+
+def _alike(expected: Changes, found: Changes) -> bool:
+    """Whether the same labels changed, each from and to what is expected of it."""
+    return expected.keys() == found.keys() and all(
+        end_of(pattern, text, 0) is not None
+        for label, both in expected.items()
+        for pattern, text in zip(both, found[label], strict=True)
+    )
+
+
+def _told(step: ToldStep, told: Sequence[tuple[str, str]]) -> Mismatch | None:
+    if (step.told, step.how) in told:
+        return None
+    found = [f"{person}: {how}" for person, how in told]
+    return Mismatch([f"{step.told}: {step.how}"], found or ["nobody was told anything"])
 
 
 def shown(value: Any) -> str:

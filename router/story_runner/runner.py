@@ -47,17 +47,23 @@ from router.story.entries import (
     Act,
     AfterStep,
     ApproverStep,
-    BotStep,
     EventStep,
-    ExpectStep,
+    Expectation,
     NudgeStep,
     StoryNames,
     ToolFailsStep,
-    ToolStep,
     UserStep,
     WithdrawStep,
 )
-from router.story.expectations import Divergence, Mismatch, Seen, Standing, StoryOutcome, judge
+from router.story.expectations import (
+    Card,
+    Divergence,
+    Mismatch,
+    Seen,
+    Standing,
+    StoryOutcome,
+    judge,
+)
 from router.story.loader import load_stories
 from router.story.story import Story, StoryStep
 from router.story_runner.environment import Environment, kept_down, opened
@@ -278,6 +284,7 @@ class _Player:
         self.actor = actor
         self._seen = Seen()
         self._read = 0
+        self._heard: dict[str, int] = {}
         self._gave_way = False
 
     async def play(self, story: Story) -> Divergence | None:
@@ -290,7 +297,7 @@ class _Player:
 
     async def _take(self, step: StoryStep) -> Mismatch | None:
         entry = step.entry
-        if isinstance(entry, BotStep | ExpectStep | ToolStep):
+        if isinstance(entry, Expectation):
             return judge(entry, self._seen)
         if isinstance(entry, ToolFailsStep):
             # It is no event: what was said before it can still be expected.
@@ -321,11 +328,34 @@ class _Player:
         waiting = await self.actor.waiting()
         found = await self.actor.runs()
         self._seen.standings = [await self._standing(run, waiting) for run in found]
+        self._seen.cards = await self._cards(waiting)
+        for person in self.house.parts.directory.everyone(tenant):
+            rows = await store.log.news(
+                tenant, person.id, self._heard.get(person.id, 0), MOST_LINES
+            )
+            told = [row for row in rows if row.kind == "approval"]
+            self._seen.told += [(person.id, str(row.data["reason"])) for row in told]
+            heard = (row.sequence or 0 for row in rows)
+            self._heard[person.id] = max([self._heard.get(person.id, 0), *heard])
+
+    async def _cards(self, waiting: Sequence[ApprovalRecord]) -> list[Card]:
+        """What waits, as those read it who decide."""
+        parts, tenant = self.house.parts, self.actor.user.tenant
+        before = await parts.store.runs.shown_before(tenant, [each.run for each in waiting])
+        found = []
+        for each in waiting:
+            person = await parts.directory.find(tenant, each.person)
+            locale = person.locale if person else self.actor.locale
+            changes = each.changes_since(before.get(each.run, each), locale)
+            changed = {change.label: (change.before, change.now) for change in changes}
+            found.append(Card(each.person, each.summary_in(locale), changed))
+        return found
 
     async def _standing(self, run: RunRecord, waiting: list[ApprovalRecord]) -> Standing:
         """As its workflow has it: what is being filled in is published only later."""
+        looks_up = run.flow in self.house.parts.offered.look_ups()
         if run.status in ENDED:
-            return Standing(run.flow, run.status, run.state, run.slots)
+            return Standing(run.flow, run.status, run.state, run.slots, looks_up=looks_up)
         handle = self.house.client.get_workflow_handle(run.workflow_id)
         view: FlowView = await handle.query(VIEW, result_type=FlowView)
         return Standing(
@@ -335,6 +365,7 @@ class _Player:
             slots=view.slots,
             awaiting=tuple(view.awaiting),
             approvers=tuple(each.person for each in waiting if each.run == run.id),
+            looks_up=looks_up,
         )
 
     async def taken(self) -> dict[str, TakenTransitions]:

@@ -199,7 +199,12 @@ async def test_stopped_it_keeps_what_it_has_and_can_go_on_from_there(talk: Talk)
     assert stopped.status == "cancelled"
     assert stopped.usage.llm_calls >= 1
     assert texts(await talk.say("接着安排吧")) == ["G1 正好。"]
-    assert told(talk, "tool") == ['"G1 to 上海"', "stopped by the employee before it ended"]
+    cut_off = "stopped by the employee after it had begun: what came of it isn't known"
+    assert told(talk, "tool") == ['"G1 to 上海"', cut_off]
+    assert [(call.name, call.status) for call in stopped.tool_calls] == [
+        ("find_train", "done"),
+        ("wait_long", "unknown"),
+    ]
 
 
 async def test_what_it_said_at_its_limit_is_what_it_goes_on_from(talk: Talk) -> None:

@@ -99,9 +99,9 @@ async def test_a_call_of_the_front_end_waits_for_its_result(talk: Talk) -> None:
     assert [(c.id, c.status) for c in turn.tool_calls] == [(call.id, "done")]
     assert (await talk.status()).waiting_calls == {}
     assert texts(turn) == ["你在浦东。"]
-    asked = talk.model.chats[-1]["messages"][-1]["content"]
-    assert "我在哪里" in asked
-    assert "浦东" in asked
+    asked = talk.model.chats[-1]["messages"]
+    assert "我在哪里" in asked[-3]["content"]
+    assert asked[-1] == {"role": "tool", "tool_call_id": call.id, "content": '{"district": "浦东"}'}
 
 
 async def test_two_calls_of_one_message_are_waited_for_together(talk: Talk) -> None:

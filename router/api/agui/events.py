@@ -9,7 +9,14 @@ from ag_ui import core
 
 from router.api.markdown import MarkdownText, markdown
 from router.domain.locale import Locale
-from router.domain.messages import Reply, TextReply, ToolCallView, Turn, as_plain_text
+from router.domain.messages import (
+    Reply,
+    TextReply,
+    ToolCallView,
+    Turn,
+    as_plain_text,
+    without_notices,
+)
 from router.domain.progress import Progress
 
 
@@ -194,7 +201,10 @@ class TurnEvents:
                 name="route", value=route.model_dump(mode="json", exclude_none=True)
             )
         yield from self._calls.made(turn.tool_calls, self.history)
-        yield from self.texts.said(turn.replies, self.history)
+        waits = any(call.status == "waiting" for call in turn.tool_calls)
+        # That it waits for calls of the front end's, those say by themselves.
+        spoken = without_notices(turn.replies) if waits else turn.replies
+        yield from self.texts.said(spoken, self.history)
 
     def _thinking(self, data: dict[str, Any]) -> Iterator[core.BaseEvent]:
         """A step, which a question that is asked anew doesn't begin anew."""

@@ -4,21 +4,21 @@ The history in it is the conversation's own already. Files are kept like any tha
 """
 
 import base64
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Annotated, Any
 
 from ag_ui import core
-from pydantic import BeforeValidator, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from router.api.approvals import DecisionBody, own_approval, what_changed
 from router.api.dependencies import Services
 from router.api.files import FileView, Upload, check_kind, hand_in
 from router.api.idempotency import claimed
 from router.api.params import Key, check_plain, derived_id, said_text
+from router.api.turns import tool_result
 from router.domain.errors import Conflict, InvalidInput
 from router.domain.file_types import MOST_FILES, is_file_id
 from router.domain.messages import (
@@ -28,12 +28,11 @@ from router.domain.messages import (
     ConfirmAction,
     FormAction,
     Message,
-    ToolResultAction,
 )
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
 from router.flow.prompts.question import value_of
-from router.formats.strict_json import strict_json
+from router.routing.front_end_tools import FrontEndTool, SentTool, read
 
 MAX_NAME = 256
 """Characters of the names that a front end gives threads and runs."""
@@ -72,6 +71,14 @@ class RunInput(core.RunAgentInput):
             return _KEY.validate_python(self.run_id)
         except ValidationError:
             return derived_id("ag-ui run", self.run_id)
+
+    def front_end(self, house: Iterable[str]) -> list[FrontEndTool]:
+        """What the front end can be called for; `InvalidInput` where one of it can't be used."""
+        sent = [
+            SentTool(f"tools.{place}", tool.name, tool.description, tool.parameters)
+            for place, tool in enumerate(self.tools or ())
+        ]
+        return read(sent, house)
 
     @property
     def wants_approvals(self) -> bool:
@@ -330,13 +337,7 @@ def _result(message: core.ToolMessage) -> Message:
     content = message.content
     if not isinstance(content, str):
         content = "".join(part.text for part in content if part.type == "text")
-    result: JsonValue = content
-    with suppress(ValueError):
-        result = strict_json(content.encode())
-    if message.error is not None:
-        result = {"error": message.error}
-    action = ToolResultAction(type="tool_result", tool_call_id=message.tool_call_id, result=result)
-    return Message(action=action)
+    return tool_result(message.tool_call_id, content, "messages", message.error)
 
 
 async def _take_files(

@@ -56,6 +56,7 @@ from router.domain.progress import Progress
 from router.domain.records import ApprovalRecord, ConversationRecord
 from router.domain.visible_text import isolated, labelled, one_line
 from router.flow.engine.run import Verdict
+from router.routing.front_end_tools import FrontEndTool
 
 NAMESPACE = "intent-router"
 APPROVAL = f"{NAMESPACE}:approval"
@@ -220,6 +221,7 @@ class AguiRun:
     input: RunInput
     plan: RunPlan
     before: ConversationStatus
+    tools: list[FrontEndTool] = field(default_factory=list)
     _begun: bool = False
     _made: list[Turn] = field(default_factory=list)
     _history: list[core.Message] = field(default_factory=list)
@@ -288,6 +290,7 @@ class AguiRun:
             brings_left=True,
             caller=self.caller,
             seconds=self.services.settings.llm_turn_seconds,
+            tools=self.tools,
         )
         way = MessageInProgress(self.services.store.live, self.turns, self.record, submission)
         async with aclosing(way.happenings()) as happenings:
@@ -384,9 +387,10 @@ async def run(
     problem with its status; afterwards it is a `RUN_ERROR`.
     """
     before = await standing(services, caller.tenant, thread_id(caller, CHANNEL, body.thread_id))
+    tools = body.front_end(services.offered.names)
     plan = await planned(services, caller, body)
     record = await thread(services.store.conversations, caller, CHANNEL, body.thread_id)
     for message in plan.messages:
         await check_result(services, message, record)
-    begun = AguiRun(request, services, turns, caller, record, body, plan, before)
+    begun = AguiRun(request, services, turns, caller, record, body, plan, before, tools)
     return await EventStream.begun(begun.events())

@@ -168,6 +168,7 @@ def message_id(asked: Completion, headers: Mapping[str, str], key: str | None) -
     said = [part for line in asked.dialogue for part in (line.role, line.text)]
     # The same words with another picture are another message.
     said += [asked.said.mark] if asked.said.mark else []
+    said += [result.words for _, result in asked.results]
     if (form := asked.response_format) is not None and form.type != "text":
         # So they are in another form.
         said.append(form.model_dump_json())
@@ -228,7 +229,8 @@ class Chats:
 
     async def _lines(self, record: ConversationRecord) -> list[SpokenLine]:
         rows = await self.store.log.transcript(record.tenant, record.id, None, COMPARED)
-        return [_line(row, record.locale) for row in rows if row.message_id]
+        lines = [_line(row, record.locale) for row in rows if row.message_id]
+        return [line for line in lines if line.text]
 
     async def _latest(self, words: str) -> int:
         beyond = 1
@@ -268,7 +270,9 @@ def _same(ours: SpokenLine, theirs: SpokenLine) -> bool:
         # What is a file's name in the transcript is no word in a client's history.
         same = not theirs.text.strip() or ours.text == legible(theirs.text)
         return same and theirs.role == "user"
-    return theirs.role == "assistant" and theirs.text.strip().endswith(ours.text.strip())
+    # One that calls the client's tools has nothing to say.
+    said = theirs.text.strip()
+    return theirs.role == "assistant" and (not said or said.endswith(ours.text.strip()))
 
 
 MOST_BYTES = 32 * 1024 * 1024

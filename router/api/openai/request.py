@@ -1,15 +1,15 @@
 """What a chat client asks of a model, in the shape of OpenAI's Chat Completions.
 
-But for the format of the answer, all that a client may set on a model (temperature, tools, seeds)
-is let be: the router has no use for it, and whoever sends it to every model shouldn't have to know
-that.
+But for the format of the answer and the client's own tools, all that may be set on a model
+(temperature, seeds) is let be: the router has no use for it, and whoever sends it to every model
+shouldn't have to know that.
 """
 
 import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
@@ -32,10 +32,13 @@ from router.domain.errors import FieldProblem, InvalidInput, NotFound
 from router.domain.file_types import MOST_BYTES, MOST_FILES
 from router.domain.messages import SpokenLine
 from router.domain.principals import Principal
+from router.routing.front_end_tools import FrontEndTool, SentTool, read
 from router.routing.response_schema import ResponseSchema
 
 MOST_MESSAGES = 5_000
 MOST_PARTS = 1_000
+MOST_SENT = 1_000
+"""Tools, before they are looked at."""
 MOST_SHOWN = 5
 """Faults of a body that an answer names in words."""
 
@@ -56,6 +59,7 @@ class Spoken(ClientModel):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Content = None
     refusal: str | None = None
+    tool_call_id: Annotated[str, Field(max_length=200)] = ""
 
     @property
     def words(self) -> str:
@@ -120,6 +124,8 @@ class Completion(ClientModel):
     user: str | None = None
     metadata: dict[str, JsonValue] | None = None
     response_format: ResponseFormat | None = None
+    tools: Annotated[list[dict[str, JsonValue]], Field(max_length=MOST_SENT)] | None = None
+    tool_choice: JsonValue = None
 
     @classmethod
     def of(cls, body: JsonValue) -> Self:
@@ -158,6 +164,35 @@ class Completion(ClientModel):
                     raise InvalidInput.at(place, str(error)) from None
         return None
 
+    def front_end(self, house: Iterable[str]) -> list[FrontEndTool]:
+        """The functions that the client can be called for, none of them called as the `house`'s.
+
+        Raises `InvalidInput` where one can't be used, or one has to be called: the desk decides.
+        """
+        if self.tool_choice not in (None, "auto", "none"):
+            why = "what is called is decided here; send auto or none"
+            raise InvalidInput.at("tool_choice", why)
+        sent = []
+        for number, each in enumerate(self.tools or ()):
+            function = each.get("function")
+            if each.get("type") != "function" or not isinstance(function, dict):
+                why = 'it is no function; send {"type": "function", "function": {"name": …}}'
+                raise InvalidInput.at(f"tools.{number}", why)
+            about = (function.get(key) for key in ("name", "description", "parameters"))
+            sent.append(SentTool(f"tools.{number}.function", *about))
+        return [] if self.tool_choice == "none" else read(sent, house)
+
+    @property
+    def results(self) -> list[tuple[str, Spoken]]:
+        """What tools found since the answer that asked for it, with the fields that say so."""
+        found = []
+        for place in reversed(range(len(self.messages))):
+            if (spoken := self.messages[place]).role == "assistant":
+                break
+            if spoken.role == "tool":
+                found.append((f"messages.{place}", spoken))
+        return found[::-1]
+
     @property
     def said(self) -> Spoken:
         """The message that is to be answered."""
@@ -172,9 +207,12 @@ class Completion(ClientModel):
     def dialogue(self) -> list[SpokenLine]:
         """What both sides have said, as the client tells it; what systems said is left out."""
         return [
-            SpokenLine(role="user" if spoken.role == "user" else "assistant", text=spoken.words)
+            SpokenLine(
+                role="assistant" if spoken.role == "assistant" else "user",
+                text=f"[{spoken.tool_call_id}]" if spoken.role == "tool" else spoken.words,
+            )
             for spoken in self.messages
-            if spoken.role in {"user", "assistant"}
+            if spoken.role in {"user", "assistant", "tool"}
         ]
 
     @property
@@ -202,11 +240,17 @@ def plain_lines(text: str) -> str:
 
 
 def check_said(asked: Completion) -> None:
-    """Refuse (`InvalidInput`) a chat whose last word isn't its user's; jobs may be anywhere."""
-    if asked.said.role != "user":
+    """Refuse (`InvalidInput`) a chat whose last word is neither its user's nor a tool's.
+
+    Jobs may be anywhere.
+    """
+    if asked.said.role not in {"user", "tool"}:
         where = f"messages.{len(asked.messages) - 1}.role"
-        what = "the last message has to be the user's; only that one is answered"
+        what = "the last message has to be the user's, or a tool's; only that is answered"
         raise InvalidInput.at(where, what)
+    for where, result in asked.results:
+        if not result.tool_call_id:
+            raise InvalidInput.at(f"{where}.tool_call_id", "say which call this is the result of")
 
 
 ANY_OBJECT = ResponseSchema({"type": "object"})

@@ -25,13 +25,22 @@ from router.api.markdown import MarkdownText, markdown
 from router.api.openai import jobs
 from router.api.openai.identity import Chats, message_id, written
 from router.api.openai.request import Completion, FileById, attached, skill_meant
-from router.api.params import EVENTS, said_text
+from router.api.params import EVENTS, derived_id, said_text
+from router.api.routes.messages import check_result
 from router.api.streams import UNBUFFERED, EventStream, Happening, MessageInProgress, TurnFailed
-from router.api.turns import Turns
+from router.api.turns import Turns, tool_result
 from router.contracts.conversation import Submission
 from router.domain.errors import InvalidInput, Unavailable
 from router.domain.locale import Locale, Localised
-from router.domain.messages import Message, Reply, Turn, Usage, as_plain_text, replies_of
+from router.domain.messages import (
+    Message,
+    Reply,
+    Turn,
+    Usage,
+    as_plain_text,
+    replies_of,
+    without_notices,
+)
 from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.domain.records import ConversationRecord
@@ -139,20 +148,23 @@ class Envelope:
         return self.message({"content": text, **more}, spent)
 
     def message(self, answer: dict[str, Any], spent: Usage) -> dict[str, Any]:
-        """The whole answer at once, of this content or refusal."""
+        """The whole answer at once, of this content, refusal or calls."""
         message = {"role": "assistant", "content": None, "refusal": None, **answer}
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+        finish: Finish = "tool_calls" if "tool_calls" in answer else "stop"
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
         return {**self._head("chat.completion"), "choices": [choice], "usage": usage_of(spent)}
 
-    def delta(self, finish: Literal["stop"] | None = None, **delta: Any) -> bytes:
+    def delta(self, finish: "Finish | None" = None, **delta: Any) -> bytes:
         """A piece of the answer, or its end."""
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return self._event(choices=[choice])
 
-    def end(self, asked: Completion, spent: Usage) -> bytes:
-        """The end, with what it cost where that was asked for."""
+    def end(self, asked: Completion, spent: Usage, calls: Sequence[dict[str, Any]] = ()) -> bytes:
+        """The end, with what the client is to call, and what it cost where that was asked for."""
         cost = self._event(choices=[], usage=usage_of(spent)) if asked.wants_usage else b""
-        return self.delta(finish="stop") + cost + DONE
+        numbered = [{"index": place, **call} for place, call in enumerate(calls)]
+        told = self.delta(tool_calls=numbered) if numbered else b""
+        return told + self.delta(finish="tool_calls" if numbered else "stop") + cost + DONE
 
     def _event(self, **more: Any) -> bytes:
         """As it goes over the wire. In ASCII: some clients end lines at odd letters."""
@@ -163,6 +175,8 @@ class Envelope:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
 
 
+Finish = Literal["stop", "tool_calls"]
+"""Why an answer ends: with what there is to say, or with what the client is to call."""
 DONE = b"data: [DONE]\n\n"
 STILL_THERE = b": ping\n\n"
 """A comment: clients pass over it, and proxies see that the answer is still on its way."""
@@ -183,6 +197,35 @@ class Exchange:
     services: Services
     record: ConversationRecord
     submission: Submission
+    before: tuple[Submission, ...] = ()
+    """What is told the conversation first: results of the client's tools, but for the last."""
+
+    def calls(self, turn: Turn) -> list[dict[str, Any]]:
+        """What the client is to call, where it has said that it can be called for anything."""
+        if not self.submission.tools:
+            return []
+        return [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {
+                    "name": call.name,
+                    "arguments": json.dumps(call.arguments, ensure_ascii=False),
+                },
+            }
+            for call in turn.tool_calls
+            if call.status == "waiting"
+        ]
+
+    def spoken(self, turn: Turn) -> list[Reply]:
+        """What the turn says; that it waits for the client's calls, those say by themselves."""
+        return without_notices(turn.replies) if self.calls(turn) else turn.replies
+
+    async def told_before(self, turns: Turns) -> None:
+        """Have the conversation hear what comes before the message; raises as `Turns.submit`."""
+        for submission in self.before:
+            if await turns.submit(self.record, submission, WAIT) is None:
+                raise Unavailable(STILL_AT_WORK)
 
     async def news(self) -> str:
         """What runs have said since the turn before: a chat UI is told nothing in between."""
@@ -230,21 +273,35 @@ async def exchange(
     Raises `InvalidInput` where it says nothing, too much, or has a file of no use.
     """
     skill, schema = skill_meant(asked.model, services, speaker), asked.response_schema
-    files = attached(asked)
-    words = jobs.spoken(asked.said.words.strip())
-    text = said_text(words, asked.where) if words or not files else None
-    names = await _kept(services, speaker, files)
+    tools = asked.front_end(services.offered.names)
+    said = [tool_result(r.tool_call_id, r.words, f"{w}.content") for w, r in asked.results]
+    names: dict[str, str] = {}
+    if asked.said.role == "user":
+        files = attached(asked)
+        words = jobs.spoken(asked.said.words.strip())
+        text = said_text(words, asked.where) if words or not files else None
+        names = await _kept(services, speaker, files)
+        said.append(Message(text=text, files=tuple(names), skill=skill))
     record = await Chats(services.store, speaker).of(asked, headers)
-    submission = Submission(
-        message_id=message_id(asked, headers, key),
-        message=Message(text=text, files=tuple(names), skill=skill),
+    for each in said:
+        await check_result(services, each, record)
+    last = message_id(asked, headers, key)
+    whole = Submission(
+        message_id=last,
+        message=said[-1],
         file_names=names,
         brings_left=True,
         caller=speaker,
         seconds=services.settings.llm_turn_seconds,
         response_schema=schema.schema if schema else None,
+        tools=tools,
     )
-    return Exchange(services, record, submission)
+    bare = whole.changed(file_names={}, brings_left=False, response_schema=None)
+    before = (
+        bare.changed(message_id=derived_id("before", last, str(place)), message=each)
+        for place, each in enumerate(said[:-1])
+    )
+    return Exchange(services, record, whole, tuple(before))
 
 
 async def _kept(
@@ -285,6 +342,7 @@ async def answered(
     Where it takes longer than `WAIT`, and isn't streamed, `Unavailable` is raised.
     """
     live, record = exchange.services.store.live, exchange.record
+    await exchange.told_before(turns)
     if asked.stream:
         under_way = MessageInProgress(live, turns, record, exchange.submission)
         stream = _Stream(request, exchange, under_way, asked, about)
@@ -292,10 +350,13 @@ async def answered(
     turn = await turns.submit(record, exchange.submission, WAIT)
     if turn is None:
         raise Unavailable(STILL_AT_WORK)
-    if exchange.submission.response_schema is not None:
+    calls, said = exchange.calls(turn), as_plain_text(exchange.spoken(turn), record.locale)
+    if exchange.submission.response_schema is not None and not calls:
         return JSONResponse(about.message(await exchange.structured(turn), turn.usage))
-    said = as_plain_text(turn.replies, record.locale)
     text = markdown("\n\n".join(filter(None, [await exchange.news(), said])))
+    if calls:
+        answer = {"content": text or None, "tool_calls": calls}
+        return JSONResponse(about.message(answer, turn.usage))
     return JSONResponse(about.completion(text, turn.usage, await exchange.given(text, request)))
 
 
@@ -330,16 +391,17 @@ class _Stream:
 
     async def _piece_of(self, happening: Happening, text: "Text") -> bytes:
         match happening:
-            case Turn() if self.structured:
+            case Turn() if self.structured and not self.exchange.calls(happening):
                 answer = await self.exchange.structured(happening)
                 return self.about.delta(**answer) + self.about.end(self.asked, happening.usage)
             case Turn():
-                rest = self.shown.add(text.rest(happening.replies) + await self._below())
+                spoken, calls = self.exchange.spoken(happening), self.exchange.calls(happening)
+                rest = self.shown.add(text.rest(spoken) + await self._below())
                 last = self.about.delta(content=rest + self.shown.end())
                 said = as_plain_text(happening.replies, self.exchange.record.locale)
                 if given := await self.exchange.given(said, self.request):
                     last += self.about.delta(annotations=given)
-                return last + self.about.end(self.asked, happening.usage)
+                return last + self.about.end(self.asked, happening.usage, calls)
             case TurnFailed(error):
                 fault = await failed(self.request, error)
                 return b"data: " + bytes(fault.body) + b"\n\n"

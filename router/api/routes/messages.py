@@ -73,7 +73,7 @@ async def check_result(services: Services, message: Message, record: Conversatio
     for it is the conversation's to say: it may be a repeat.
     """
     action = message.action
-    if not isinstance(action, ToolResultAction):
+    if not isinstance(action, ToolResultAction) or action.error is not None:
         return
     stands = await standing(services, record.tenant, record.id)
     tool = stands.waiting_calls.get(action.tool_call_id)

@@ -249,14 +249,18 @@ class Say(BaseModel):
     text: str
 
 
+Telling = Literal[
+    "asked", "reminded", "nudged", "escalated", "delegated", "added", "copied", "decided"
+]
+"""Why somebody is told of an approval."""
+
+
 class Remind(BaseModel):
     """Effect: tell these people that a decision of theirs is awaited (again)."""
 
     type: Literal["remind"] = "remind"
     people: list[str]
-    reason: Literal[
-        "asked", "reminded", "nudged", "escalated", "delegated", "added", "copied", "decided"
-    ]
+    reason: Telling
 
 
 class AmendmentJudged(BaseModel):

@@ -69,6 +69,10 @@ class Offering:
     def title_of(self, tool: str) -> Localised | None:
         return next((c.title for c in self.offered if (c.kind, c.name) == ("tool", tool)), None)
 
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(each.name for each in self.offered)
+
     def look_ups(self) -> frozenset[str]:
         return frozenset({"get_current_time"})
 

@@ -26,14 +26,17 @@ from router.story.entries import (
     BEGINS,
     STEPS,
     BotStep,
+    CardStep,
     EventBody,
     ExpectStep,
     ModelAnswer,
     RunExpectation,
     StoryNames,
+    ToldStep,
     ToolStep,
 )
 from router.story.expectations import (
+    Card,
     Divergence,
     Mismatch,
     ObservedCall,
@@ -191,6 +194,11 @@ def meant(**fields: Any) -> Any:
         ("{withdraw: true, comment: never mind}", {"withdraw": True, "comment": "never mind"}),
         ("nudge: true", {"nudge": True}),
         (
+            "{card: bob, shows: {Days: 3}, changes: {Until: [22, /2./]}}",
+            {"card": "bob", "shows": {"Days": "3"}, "changes": {"Until": ("22", "/2./")}},
+        ),
+        ("{told: bob, how: reminded}", {"told": "bob", "how": "reminded"}),
+        (
             "event: {name: paid, amount: 3}",
             {"event": EventBody.model_construct(name="paid", amount=3)},
         ),
@@ -274,6 +282,14 @@ HOSTILE = [
     (STEP + "tool_fails: {make_bage: permanent}", "3: 'make_bage' is no tool; did you mean"),
     (STEP + "withdraw: false", "3: it is False; write true, or leave the step out"),
     (STEP + "nudge: please", "3: it is 'please'; write true"),
+    (STEP + "card: zoe", "3: 'zoe' is no user of the directory"),
+    (STEP + "{card: bob, shows: 3}", "3: 3 are no labels and values; write {Until"),
+    (STEP + "{card: bob, shows: {Days: /a(/}}", "3: /a(/ is no RE2 expression"),
+    (STEP + "{card: bob, changes: [1]}", "3: [1] are no labels and values"),
+    (STEP + "{card: bob, changes: {Days: 3}}", "3: the change of Days is 3; write Days: [what"),
+    (STEP + "{card: bob, changes: {Days: [1, /a(/]}}", "3: /a(/ is no RE2 expression"),
+    (STEP + "told: bob", "3: empty is no way to be told; there are added, asked, copied"),
+    (STEP + "{told: bob, how: reminder}", "3: 'reminder' is no way to be told; did you mean"),
     (STEP + "event: paid", "3: 'paid' are no keys and values; write {name: paid"),
     (STEP + "event: {amount: 3}", "3: the event's name is empty"),
     (STEP + "!!python/object:os.system {user: x}", "3: the tag"),
@@ -423,6 +439,70 @@ def test_of_several_runs_the_newest_of_the_flow_that_is_named_is_looked_at() -> 
     assert judge(stands(status="collecting"), seen) is not None
     none = Mismatch(["status: running"], ["no flow was started"])
     assert judge(stands(status="running"), Seen()) == none
+
+
+def test_a_run_that_only_looks_something_up_is_no_request() -> None:
+    looked_up = Standing("balance", "completed", "tell", looks_up=True)
+    seen = Seen(standings=[looked_up, ASKED])
+    assert judge(stands(status="collecting"), seen) is None
+    assert judge(stands(flow="balance", status="completed"), seen) is None
+    assert judge(stands(status="completed"), Seen(standings=[looked_up])) is None
+
+
+CARDS = [
+    Card("bob", {"Until": "23 Dec 2026", "Days": "3"}, {"Until": ("22 Dec 2026", "23 Dec 2026")}),
+    Card("carol", {"Until": "1 Jan 2027"}, {}),
+]
+
+
+def card(person: str, **wanted: Any) -> CardStep:
+    known = StoryNames(["bob", "carol", "dave"], [], {})
+    return CardStep.model_validate({"card": person, **wanted}, context=known)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        card("bob"),
+        card("bob", shows={"Until": "23 Dec", "Days": 3}),
+        card("bob", shows={"Until": "/2[0-9]{3}$/"}),
+        card("bob", changes={"Until": ["22 Dec", "/^23 /"]}),
+        card("carol", changes={}),
+    ],
+)
+def test_a_card_that_shows_this_is_as_expected_whatever_else_it_shows(step: CardStep) -> None:
+    assert judge(step, Seen(cards=list(CARDS))) is None
+
+
+@pytest.mark.parametrize(
+    ("step", "difference"),
+    [
+        (card("dave"), Mismatch(["a card for dave"], ["cards for bob, carol"])),
+        (
+            card("carol", shows={"Until": "2 Jan"}),
+            Mismatch(["Until: 2 Jan"], ["Until: 1 Jan 2027"]),
+        ),
+        (
+            card("bob", changes={}),
+            Mismatch(["no change"], ["Until: 22 Dec 2026 → 23 Dec 2026"]),
+        ),
+        (
+            card("carol", changes={"Until": [31, 1]}),
+            Mismatch(["Until: 31 → 1"], ["no change"]),
+        ),
+    ],
+)
+def test_a_card_that_shows_something_else_is_told(step: CardStep, difference: Mismatch) -> None:
+    assert judge(step, Seen(cards=list(CARDS))) == difference
+
+
+def test_who_was_told_of_what_since_the_last_act_is_found() -> None:
+    known = StoryNames(["bob", "dave"], [], {})
+    copied = ToldStep.model_validate({"told": "dave", "how": "copied"}, context=known)
+    assert judge(copied, Seen(told=[("bob", "asked"), ("dave", "copied")])) is None
+    missed = Mismatch(["dave: copied"], ["bob: asked"])
+    assert judge(copied, Seen(told=[("bob", "asked")])) == missed
+    assert judge(copied, Seen()) == Mismatch(["dave: copied"], ["nobody was told anything"])
 
 
 CALLS = [ObservedCall("make_badge", {"name": "bob", "days": 3.0}), ObservedCall("find_badge", {})]

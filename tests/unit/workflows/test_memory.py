@@ -1,12 +1,10 @@
-import json
 from datetime import UTC, datetime
 
 import pytest
-from pydantic import JsonValue
 
-from router.contracts.conversation import ActiveSkill, ConversationState, OpenSkill, WaitingCall
+from router.contracts.conversation import ActiveSkill, ConversationState, OpenSkill
 from router.domain.locale import Localised
-from router.domain.messages import Route, ToolResultAction
+from router.domain.messages import Route
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask
 from router.skill.skill import Skill
@@ -39,45 +37,10 @@ def test_however_long_a_conversation_is_the_memory_is_bounded() -> None:
     assert len(state.model_dump_json()) < 20_000
 
 
-def out(id_: str, message_id: str = "m1") -> WaitingCall:
-    return WaitingCall(id=id_, tool="locate", message_id=message_id, text="where am I")
-
-
-def result(id_: str, value: JsonValue) -> ToolResultAction:
-    return ToolResultAction(type="tool_result", tool_call_id=id_, result=value)
-
-
-def test_a_result_from_the_front_end_is_kept_with_its_call() -> None:
-    state = memory.waiting_for(ConversationState(), [out("a"), out("b")])
-    state = memory.with_result(state, result("b", {"city": "上海"}))
-    assert [(w.id, w.heard, w.result) for w in state.waiting] == [
-        ("a", False, None),
-        ("b", True, {"city": "上海"}),
-    ]
-    assert memory.with_result(state, result("c", 1)) == state
-
-
-def test_of_a_long_result_from_the_front_end_the_beginning_is_kept_and_how_much_there_is() -> None:
-    state = memory.waiting_for(ConversationState(), [out("a")])
-    rows: JsonValue = [{"row": n} for n in range(5_000)]
-    (call,) = memory.with_result(state, result("a", rows)).waiting
-    assert isinstance(call.result, list)
-    assert call.result[0] == {"row": 0}
-    assert str(call.result[-1]).endswith(f"{5_001 - len(call.result)} more of 5000")
-    assert len(json.dumps(call.result)) <= memory.RESULT_LENGTH
-
-
 def test_what_is_cut_again_tells_the_length_that_it_had_at_first() -> None:
     once = memory._cut("x" * 50_000, 800)
     assert memory._cut(once, 200) == f"{'x' * 200}… (50000 characters in all)"
     assert memory._cut(once, 800) == once
-
-
-def test_so_many_calls_are_waited_for_and_no_more() -> None:
-    state = memory.waiting_for(ConversationState(), [out(str(n)) for n in range(9)])
-    assert [w.id for w in state.waiting] == ["5", "6", "7", "8"]
-    state = memory.waiting_for(state, [out("9", "m2")])
-    assert [w.id for w in memory.without_waiting(state, "m1").waiting] == ["9"]
 
 
 @pytest.mark.parametrize("asking", [True, False])

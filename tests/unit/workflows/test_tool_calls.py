@@ -1,6 +1,6 @@
 """Tool calls as a model is told of them, and as a turn shows them."""
 
-from router.contracts.activities import ToolFinding
+from router.contracts.tool_rounds import ToolFinding
 from router.domain.messages import ToolCallView
 from workflows.tool_calls import CALLS_BYTES, CALLS_SHOWN, bounded, told
 
