@@ -11,7 +11,8 @@ counted, not believed. Turns are measured after so many others:
   bare ones are always plain, and Temporal's own state is in a file.)
 
 Between two that are measured others are taken warm, a fifth of the history in all: where a history
-is cut off after so many turns, short and long ones come into the figures alike.
+is cut off after so many turns, short and long ones come into the figures alike. `inf` is a turn
+that failed: a replay that takes longer than a workflow's task may, say.
 
     python bench/cold.py [--after 5 50 500] [--samples 20] [--databases sqlite postgresql]
         [--codecs off on] [--quick]
@@ -21,6 +22,7 @@ import argparse
 import asyncio
 import base64
 import itertools
+import math
 import os
 import sqlite3
 import sys
@@ -37,7 +39,13 @@ from uuid import uuid4
 from bare import BareKept, BareSecond, BareTeller, BareToldAndKept, bare_read
 from open_loop import Taken
 from temporalio import activity
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import (
+    Client,
+    WorkflowHandle,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
+from temporalio.service import RPCError
 from temporalio.worker import Worker, WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from turns import START, TOO_EARLY, conversation_of, temporal
@@ -92,9 +100,14 @@ class Kind:
         """One turn that finds none of its workflows in memory."""
         await asyncio.gather(*(self.fill() for _ in range(CACHED)))
         made, began, used = self.runner.made, time.perf_counter(), time.process_time()
-        await self.turn()
+        taken = self.took.setdefault(after, Taken())
+        try:
+            await self.turn()
+        except (RPCError, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError):
+            taken.latencies.append(math.inf)
+        else:
+            taken.latencies.append(1000 * (time.perf_counter() - began))
         self.used.setdefault(after, []).append(1000 * (time.process_time() - used))
-        self.took.setdefault(after, Taken()).latencies.append(1000 * (time.perf_counter() - began))
         if self.runner.made < made + self.replayed:
             raise SystemExit(f"{self.name}: a turn after {after} was to be cold, and wasn't")
 
