@@ -54,7 +54,7 @@ class FlowTeller:
             return activities.TellAnswer(answer=None)
         tell = partial(self._begin, definition) if definition else self._tell
         try:
-            answer = await _heartbeating(_told(lambda: tell(given)))
+            answer = await _heartbeating(told(lambda: tell(given)))
         except (WorkflowAlreadyStartedError, RPCError, WorkflowUpdateFailedError) as error:
             if not _is_over(error):
                 raise
@@ -110,7 +110,7 @@ def _is_over(error: BaseException) -> bool:
     return isinstance(error, WorkflowAlreadyStartedError)
 
 
-async def _told(tell: Callable[[], Awaitable[T]]) -> T:
+async def told(tell: Callable[[], Awaitable[T]]) -> T:
     """Tell it; once more where the run ended under it, for it may have continued as new."""
     try:
         return await once_ready(tell)

@@ -14,14 +14,12 @@ Between two that are measured others are taken warm, a fifth of the history in a
 is cut off after so many turns, short and long ones come into the figures alike. `inf` is a turn
 that failed: a replay that takes longer than a workflow's task may, say.
 
-    python bench/cold.py [--after 5 50 500] [--samples 20] [--databases sqlite postgresql]
-        [--codecs off on] [--quick]
+    python bench/cold.py [--after 5 50 500] [--samples 20] [--houses sqlite:plain …] [--quick]
 """
 
 import argparse
 import asyncio
 import base64
-import itertools
 import math
 import os
 import sqlite3
@@ -59,7 +57,9 @@ ROOT = Path(__file__).parent.parent
 CACHED = 4
 """Workflows that a worker keeps: a flow's answer needs two of them at once."""
 SMALL_TALK, OPENING = "你好", "我要请年假"
-QUICK = {"after": [5, 50, 200], "samples": 8, "databases": ["sqlite"], "codecs": ["off", "on"]}
+HOUSES = ("sqlite:plain", "sqlite:encrypted", "postgresql:plain", "postgresql:encrypted")
+"""Where the house's database is, and whether payloads are encrypted."""
+QUICK = (("sqlite:plain", "postgresql:encrypted"), 10)
 
 Turn = Callable[[], Awaitable[object]]
 
@@ -112,18 +112,21 @@ class Kind:
             raise SystemExit(f"{self.name}: a turn after {after} was to be cold, and wasn't")
 
 
-async def taken_after(kind: Kind, after: Sequence[int], samples: int) -> AsyncIterator[None]:
-    """Turns of the kind, those measured that come after so many others; stops where one does."""
+async def taken_after(kinds: Sequence[Kind], after: Sequence[int], samples: int) -> None:
+    """Turns of all kinds; measured, one at a time, are those that come after so many others."""
+
+    async def warm(kind: Kind, turns: int) -> None:
+        for _ in range(turns):
+            await kind.turn()
+
     taken = 0
     for number in after:
-        for _ in range(number - taken):
-            await kind.turn()
+        await asyncio.gather(*(warm(kind, number - taken) for kind in kinds))
         apart = number // 5 // samples
         for _ in range(samples):
-            await kind.measured(number)
-            yield
-            for _ in range(apart):
-                await kind.turn()
+            for kind in kinds:
+                await kind.measured(number)
+            await asyncio.gather(*(warm(kind, apart) for kind in kinds))
         taken = number + samples * (1 + apart)
 
 
@@ -211,7 +214,7 @@ async def measured(kept_in: str, codec: str, after: Sequence[int], samples: int)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         about = await stack.enter_async_context(database(kept_in))
         key = base64.b64encode(os.urandom(32)).decode()
-        keys = {"payload_keys": f"bench:{key}"} if codec == "on" else {}
+        keys = {"payload_keys": f"bench:{key}"} if codec == "encrypted" else {}
         settings = Settings.load(data=folder, cached_workflows=CACHED, **about, **keys)
         plain = await stack.enter_async_context(temporal(str(folder)))
         converter = data_converter(settings.payload_keys, only=False)
@@ -222,10 +225,7 @@ async def measured(kept_in: str, codec: str, after: Sequence[int], samples: int)
         await stack.enter_async_context(build_worker(client, parts, "router", runner=runner))
         mine, theirs = await ours(client, parts, runner), await bare(plain, floor)
         kinds = [kind for both in zip(mine, theirs, strict=True) for kind in both]
-        turns = [taken_after(kind, after, samples) for kind in kinds]
-        for _ in range(samples * len(after)):
-            for one in turns:
-                await anext(one)
+        await taken_after(kinds, after, samples)
     return kinds
 
 
@@ -240,18 +240,14 @@ def lines(kinds: Sequence[Kind], after: Sequence[int]) -> Iterator[str]:
 
 
 def _options() -> argparse.Namespace:
-    options = argparse.ArgumentParser(
-        description="turns of conversations that nobody has in memory"
-    )
+    options = argparse.ArgumentParser(description="turns that find nothing in a worker's memory")
     options.add_argument("--after", type=int, nargs="+", default=[5, 50, 500])
     options.add_argument("--samples", type=int, default=20)
-    choices = ("sqlite", "postgresql")
-    options.add_argument("--databases", choices=choices, nargs="+", default=choices)
-    options.add_argument("--codecs", choices=("off", "on"), nargs="+", default=("off", "on"))
-    options.add_argument("--quick", action="store_true", help="shorter histories, SQLite alone")
+    options.add_argument("--houses", choices=HOUSES, nargs="+", default=HOUSES)
+    options.add_argument("--quick", action="store_true", help="two of the houses, ten samples")
     given = options.parse_args()
     if given.quick:
-        vars(given).update(QUICK)
+        given.houses, given.samples = QUICK
     given.after.sort()
     return given
 
@@ -261,9 +257,10 @@ def main() -> None:
     print(f"Cold turns after so many others, {given.samples} of each, milliseconds")
     heads = "".join(f"{number:>9} p50{'p95':>8}{'CPU':>7}" for number in given.after)
     print(f"{'':19}{heads}")
-    for kept_in, codec in itertools.product(given.databases, given.codecs):
+    for house in given.houses:
+        kept_in, _, codec = house.partition(":")
         kinds = asyncio.run(measured(kept_in, codec, given.after, given.samples))
-        print(f"{kept_in}, codec {codec}")
+        print(f"{kept_in}, {codec}")
         for line in lines(kinds, given.after):
             print(line, flush=True)
 
