@@ -4,7 +4,7 @@ Never a local activity: waiting for a workflow's task inside another deadlocks w
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeVar
 
@@ -55,7 +55,7 @@ class FlowTeller:
             return activities.TellAnswer(answer=None)
         tell = partial(self._begin, definition) if definition else self._tell
         try:
-            answer = await _heartbeating(once_ready(lambda: tell(given)))
+            answer = await _heartbeating(told(lambda: tell(given)))
         except (WorkflowAlreadyStartedError, RPCError, WorkflowUpdateFailedError) as error:
             if not _is_over(error):
                 raise
@@ -110,6 +110,16 @@ def _is_over(error: BaseException) -> bool:
     if isinstance(error, WorkflowUpdateFailedError):
         return ended_meanwhile(error.cause)
     return isinstance(error, WorkflowAlreadyStartedError)
+
+
+async def told(tell: Callable[[], Awaitable[T]]) -> T:
+    """Tell it; once more where the run ended under it, for it may have continued as new."""
+    try:
+        return await once_ready(tell)
+    except WorkflowUpdateFailedError as failed:
+        if not ended_meanwhile(failed.cause):
+            raise
+    return await once_ready(tell)
 
 
 async def _heartbeating(telling: Awaitable[T]) -> T:

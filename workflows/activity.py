@@ -17,6 +17,7 @@ from temporalio.exceptions import TimeoutError as TimedOut
 
 from router.contracts.failures import from_failure
 from router.contracts.payload import ActivityStub
+from router.contracts.start_options import CONTINUE_AFTER
 from router.domain.errors import SetAside
 
 
@@ -89,6 +90,15 @@ def _for_good(stub: ActivityStub[In, Out], error: FailureError) -> ActivityError
         activity_id="",
         retry_state=None,
     )
+
+
+def is_history_long(most: int = CONTINUE_AFTER) -> bool:
+    """True where the run is to continue as new: it has so many events, or Temporal says so.
+
+    Temporal does by bytes and by updates as well, and long after.
+    """
+    info = workflow.info()
+    return info.get_current_history_length() >= most or info.is_continue_as_new_suggested()
 
 
 async def drained() -> None:

@@ -6,7 +6,7 @@ event log (a local activity); then the update's result is the turn.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ from router.domain.messages import Route, ToolResultAction, Turn
 from router.domain.records import LogEntry
 from router.entities.language import language_of
 from workflows import awaited_calls, memory, turns
-from workflows.activity import Visibility, drained, perform
+from workflows.activity import Visibility, drained, is_history_long, perform
 from workflows.command_runner import CommandRunner
 from workflows.skill import SkillRuns
 from workflows.tool_calls import came_to
@@ -49,13 +49,14 @@ class TurnQueue:
         self._closed = False
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def turn(self, begun: Callable[[], bool] = lambda: False) -> AsyncIterator[None]:
         """Wait for one's turn, and have it.
 
-        Who waits when it is closed has changed nothing, and comes again to the next run.
+        Who waits when it is closed comes again to the next run, having changed nothing: whoever
+        has `begun` by then is let in.
         """
         async with self._lock:
-            if self._closed:
+            if self._closed and not begun():
                 await workflow.wait_condition(lambda: False)
             self._at_work = True
             try:
@@ -92,7 +93,6 @@ class ConversationWorkflow:
         self._running: asyncio.Task[Turn] | None = None
         self._unheard = list(self._state.unheard)
         self._skills = SkillRuns()
-        self._updates = 0
         self._last_word = workflow.now()
         self._whose = {"tenant": start.tenant, "conversation": start.conversation}
         self._visibility = Visibility()
@@ -100,6 +100,9 @@ class ConversationWorkflow:
     @workflow.run
     async def run(self, start: contract.ConversationStart) -> None:
         """Live until nobody has said a word for `IDLE`; continue as new when the run is long."""
+        last = memory.last_turn(self._state) if start.state is not None else None
+        if last is not None:
+            self._show(last.route)
         await self._hear()
         while True:
             await self._quiet_or_full()
@@ -120,14 +123,13 @@ class ConversationWorkflow:
     )
     async def submit(self, submission: contract.Submission) -> Turn:
         """Take a message and answer its turn; a message known already gets its first answer."""
-        self._updates += 1
         self._open[submission.message_id] = submission.digest
         seen = self._asked if self._recalled else None
         try:
             if submission.on_busy == "steer":
                 await self._steer(submission)
             await self._read_out()
-            async with self._queue.turn():
+            async with self._queue.turn(lambda: submission.message_id in self._skills.heard):
                 first = await self._first_answer(submission)
                 seen = self._asked_of_old if seen is None else seen
                 return first or await self._answer(submission, seen)
@@ -172,11 +174,11 @@ class ConversationWorkflow:
     @submit.validator
     def _may_submit(self, submission: contract.Submission) -> None:
         id_, digest = submission.message_id, submission.digest
-        held = memory.held(self._state, id_)
-        known = held.digest if held else self._open.get(id_)
+        taken = memory.digest_of(self._state, id_)
+        known = taken or self._open.get(id_)
         if known is not None and known != digest:
             raise to_failure(_other_body(id_))
-        if held is not None:
+        if taken is not None:
             return
         if len(self._open) >= contract.MAX_OPEN_TURNS:
             waiting = f"{contract.MAX_OPEN_TURNS} messages of this conversation wait already."
@@ -242,8 +244,7 @@ class ConversationWorkflow:
 
     @property
     def _full(self) -> bool:
-        suggested = workflow.info().is_continue_as_new_suggested()
-        return suggested or self._updates >= self._start.continue_after
+        return is_history_long(self._start.continue_after)
 
     async def _quiet_or_full(self) -> None:
         while not self._full:
@@ -275,12 +276,13 @@ class ConversationWorkflow:
     async def _first_answer(self, submission: contract.Submission) -> Turn | None:
         await self._recall()
         id_, digest = submission.message_id, submission.digest
-        held = memory.held(self._state, id_)
-        if held is not None and held.digest != digest:
+        known = memory.digest_of(self._state, id_)
+        if known is not None and known != digest:
             raise _other_body(id_)
+        held = memory.held(self._state, id_)
         if held is not None and held.turn is not None:
             return held.turn
-        if held is None and (submission.fresh or not self._state.older):
+        if known is None and (submission.fresh or not self._state.older):
             return None
         asked = activities.Recall(**self._whose, message_id=id_)
         recorded = (await perform(activities.RECALL, asked, summary=f"message {id_}")).turn

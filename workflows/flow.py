@@ -26,7 +26,7 @@ with workflow.unsafe.imports_passed_through():
     from router.flow.prompts import question
     from router.flow.view import FlowView
     from workflows import publication, tasks
-    from workflows.activity import Visibility, drained
+    from workflows.activity import Visibility, drained, is_history_long
 
 PATIENCE = timedelta(seconds=3)
 """How long a `tell` waits for tasks before it answers that the run is still at work."""
@@ -57,6 +57,7 @@ class FlowWorkflow:
         self._publisher = publication.RunPublisher(self._definition, self._tools, self._created_at)
         self._notifier = publication.ConversationNotifier(self._run)
         self._visibility = Visibility()
+        self._told = dict(start.told)
 
     @workflow.run
     async def run(self, start: contract.FlowStart) -> contract.DecisionTaken:
@@ -64,6 +65,8 @@ class FlowWorkflow:
         if start.opening is not None and not self._run.events:
             self._take(start.opening)
         self._reconcile()
+        if start.run is not None:
+            self._show()
         while True:
             await workflow.wait_condition(lambda: self._has_news or self._over or self._full)
             await self._publisher.publish(lambda: self._run)
@@ -74,17 +77,27 @@ class FlowWorkflow:
                 return tasks.handed_over(self._run)
             if self._full:
                 await drained()
-                if not self._run.tasks and not self._has_news:
-                    carried = start.changed(run=self._run, created_at=self._created_at)
-                    workflow.continue_as_new(carried)
+                if self._full and not self._has_news and not self._publisher.is_behind(self._run):
+                    about = {"created_at": self._created_at, "told": self._told}
+                    workflow.continue_as_new(start.changed(run=self._run, **about))
 
     @workflow.update(name=contract.TELL)
     async def tell(self, told: contract.Tell) -> contract.FlowAnswer:
         """Take an event from the requester; answers within `PATIENCE` where the run stands.
 
         While a task is under way only a cancellation is taken, and, while others decide, a change
-        of what they decide on.
+        of what they decide on. Told once more, which Temporal notices within one run alone, it
+        answers what it did.
         """
+        update = workflow.current_update_info()
+        if update is not None and update.id in self._told:
+            return self._told[update.id]
+        answer = await self._answer(told)
+        if update is not None:
+            self._told = {update.id: answer}
+        return answer
+
+    async def _answer(self, told: contract.Tell) -> contract.FlowAnswer:
         deadline = workflow.now() + self._patience(told.event)
         self._listeners += 1
         try:
@@ -214,7 +227,8 @@ class FlowWorkflow:
 
     @property
     def _full(self) -> bool:
-        return workflow.info().is_continue_as_new_suggested() and not self._run.tasks
+        owing = self._run.tasks or self._notifier.owes(self._run)
+        return not owing and is_history_long()
 
     async def _taken(self, event: events.AnyEvent) -> contract.DecisionTaken:
         self._take(event)

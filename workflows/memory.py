@@ -1,7 +1,7 @@
 """What a conversation keeps: its state, as pure functions over it, its log rows, and a snapshot.
 
-The last `IDS` messages are in the state, with the last `ANSWERS` answers; what is older is only in
-the event log. A row's key makes a repeated write harmless.
+The last `ANSWERS` messages are in the state with their answers, the ids and digests of `IDS`; what
+is older is only in the event log. A row's key makes a repeated write harmless.
 """
 
 import re
@@ -36,7 +36,9 @@ from router.flow.view import FlowView
 from workflows import notices
 
 IDS = 200
-ANSWERS = 50
+ANSWERS = 8
+"""As many as may be sent again by whoever didn't hear the end of them, and some more: the log has
+the others, and each that is held is some kilobytes, in memory and in what is carried."""
 ANSWER_BYTES = 120_000
 """Answers carried into a new run, at most: with views and ids it stays under 256 KiB."""
 NEWS_OF = 50
@@ -57,19 +59,25 @@ GIST_LENGTH = 80
 
 
 def held(state: ConversationState, message_id: str) -> HeldTurn | None:
-    """The message with this id, where it is still remembered."""
+    """The message with this id, where its answer is still remembered."""
     return next((h for h in reversed(state.taken) if h.message_id == message_id), None)
+
+
+def digest_of(state: ConversationState, message_id: str) -> str | None:
+    """The digest of the message with this id, where that is still remembered."""
+    one = held(state, message_id)
+    return one.digest if one else state.known.get(message_id)
 
 
 def with_turn(state: ConversationState, answered: HeldTurn) -> ConversationState:
     """The state after one more message was answered."""
-    taken = [*state.taken, answered]
-    kept = taken[-IDS:]
-    fresh = len(kept) - ANSWERS
+    taken, known = [*state.taken, answered], [*state.known.items()]
+    known += [(one.message_id, one.digest) for one in taken[:-ANSWERS]]
     return state.changed(
         turns=state.turns + 1,
-        taken=[h if n >= fresh else h.changed(turn=None) for n, h in enumerate(kept)],
-        older=state.older or len(taken) > IDS,
+        taken=taken[-ANSWERS:],
+        known=dict(known[ANSWERS - IDS :]),
+        older=state.older or len(known) > IDS - ANSWERS,
         usage=state.usage + (answered.turn.usage if answered.turn else messages.Usage()),
     )
 

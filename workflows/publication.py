@@ -260,6 +260,10 @@ class ConversationNotifier:
         """True where something happened to the run since its conversation last heard of it."""
         return self._events != run.events
 
+    def owes(self, run: Run) -> bool:
+        """True where its conversation will hear of something besides where the run stands."""
+        return run.conversation is not None and bool(self.said or self.calls or self.begun)
+
     def answer(self, definition: FlowDefinition, run: Run) -> FlowAnswer:
         """The run as it stands, with everything said and not yet told; it is told by this."""
         view = question.view(definition, run)

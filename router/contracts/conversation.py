@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from router.contracts.flow import AT_FRONT_END, CallLimits
 from router.contracts.payload import Payload
+from router.contracts.start_options import CONTINUE_AFTER
 from router.contracts.tool_rounds import AwaitedRounds
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
@@ -38,7 +39,7 @@ MAX_OPEN_TURNS = 6
 
 
 class HeldTurn(Payload):
-    """A message that was taken in: its id, its body's digest and, while it is held, its answer."""
+    """A message that was taken in: its id, its body's digest and its answer, while that is held."""
 
     message_id: str
     digest: str
@@ -144,12 +145,14 @@ class LapsedFlow(Payload):
 class ConversationState(Payload):
     """What a conversation carries across continue-as-new and, as a snapshot, across being closed.
 
-    `taken` is in order of arrival, at most 200 long, with the answers of the last few;
-    `older` says that there were more, which only the event log still knows.
+    `taken` are the last few messages with their answers, and `known` the digests of those before
+    them by message id, both in order of arrival; `older` says that there were more, which only the
+    event log still knows.
     """
 
     turns: int = 0
     taken: list[HeldTurn] = []
+    known: dict[str, str] = {}
     older: bool = False
     active: FlowView | None = None
     paused: list[FlowView] = []
@@ -197,8 +200,8 @@ class ConversationStart(Payload):
     owner: str
     locale: Locale
     state: ConversationState | None = None
-    continue_after: int = 1000
-    """Updates in a run after which it continues as new at the latest."""
+    continue_after: int = CONTINUE_AFTER
+    """Events in a run's history after which it continues as new."""
 
 
 class Submission(Payload):

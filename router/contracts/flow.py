@@ -75,7 +75,8 @@ class FlowStart(Payload):
     """The workflow's input: the definition whole, and the run where it continues as new.
 
     `form` says that the definition stands for a tool. `flows` are those that the definition starts,
-    and those that they start. A run that another one starts has its `opening` here.
+    and those that they start. A run that another one starts has its `opening` here. `told` is the
+    last update that it answered before it continued as new, by its id.
     """
 
     definition: FlowDefinition
@@ -88,6 +89,7 @@ class FlowStart(Payload):
     opening: events.Began | None = None
     run: Run | None = None
     created_at: datetime | None = None
+    told: dict[str, "FlowAnswer"] = {}
 
 
 class Tell(Payload):

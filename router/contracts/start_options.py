@@ -23,6 +23,11 @@ TASK_TIMEOUT = timedelta(seconds=3)
 """For a workflow task: then another worker takes over what a dead one held. With Temporal's own
 ten seconds a worker's death held up the turns under way by eleven."""
 
+CONTINUE_AFTER = 150
+"""Events in a run's history after which a conversation or a flow continues as new, as soon as it
+may: twenty turns or so. Whoever comes back to one that is in no worker's memory waits for them to
+be replayed, five milliseconds of processor time each, within `TASK_TIMEOUT`; and to continue as
+new costs as much as a short turn, while nobody waits."""
 
 ROUTE_KIND = SearchAttributeKey.for_keyword("RouteKind")
 ROUTE_TARGET = SearchAttributeKey.for_keyword("RouteTarget")

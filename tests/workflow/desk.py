@@ -15,6 +15,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from router.contracts import conversation, flow
 from router.contracts.flow import ApprovalDecision, DecisionTaken
+from router.contracts.start_options import CONTINUE_AFTER
 from router.domain.locale import Locale
 from router.domain.messages import FlowSummary, Message, Turn
 from router.domain.principals import DEFAULT_TENANT, Principal
@@ -73,7 +74,7 @@ class Talk:
     parts: Parts
     person: Principal
     locale: Locale = "zh"
-    continue_after: int = 1000
+    continue_after: int = CONTINUE_AFTER
     queue: str = QUEUE
     id: str = field(default_factory=lambda: uuid4().hex[:12])
     state: conversation.ConversationState | None = None

@@ -31,9 +31,9 @@ async def test_a_message_id_with_another_body_is_refused_and_changes_nothing(tal
 
 
 async def test_nothing_is_lost_while_it_continues_as_new(real_client: Client, parts: Parts) -> None:
-    """Sixty messages in four bursts, six at a time, in runs of five updates; some sent twice."""
+    """Sixty messages in four bursts, six at a time, in runs of some turns each; some sent twice."""
     alice = await person(parts, "alice")
-    talk = await Talk(real_client, parts, alice, continue_after=5).open()
+    talk = await Talk(real_client, parts, alice, continue_after=40).open()
     gate, runs = asyncio.Semaphore(6), set()
 
     async def say(number: int) -> int:
@@ -64,7 +64,6 @@ async def sent(talk: Talk, number: int) -> int:
 
 @pytest.mark.slow
 async def test_an_answer_that_only_the_log_remembers_is_still_given(talk: Talk) -> None:
-    talk.continue_after = 100
     first = await talk.say("我要请假", "first")
     for number in range(205):
         await talk.say("你好", f"m{number}")

@@ -1,14 +1,27 @@
 from typing import Any
 
 import pytest
-from temporalio.client import WorkflowUpdateFailedError
+from temporalio.client import Client, WorkflowHandle, WorkflowUpdateFailedError
 
 from router.contracts.failures import from_failure
+from router.contracts.flow import TELL, VIEW, FlowAnswer, Tell
 from router.domain.errors import Conflict, NotFound
 from router.domain.messages import Reply
 from router.domain.principals import DEFAULT_TENANT
+from router.flow.engine.events import Answered
+from router.flow.view import FlowView
+from router.runtime.composition import Parts
 from tests.workflow.conftest import Passing
-from tests.workflow.desk import Approver, Talk, becomes, flow_of, heard, run_of, withdrawn
+from tests.workflow.desk import (
+    Approver,
+    Talk,
+    becomes,
+    flow_of,
+    heard,
+    person,
+    run_of,
+    withdrawn,
+)
 
 
 async def test_an_approver_is_reminded_then_it_goes_up_and_expires(
@@ -109,3 +122,46 @@ async def test_a_turn_lists_the_tools_that_its_flow_called(talk: Talk) -> None:
 
 def _shown(reply: Reply) -> dict[str, Any]:
     return reply.model_dump(exclude={"question"})
+
+
+async def test_a_run_of_many_turns_continues_as_new_and_loses_nothing(
+    real_client: Client, parts: Parts
+) -> None:
+    alice = await person(parts, "alice")
+    talk = await Talk(real_client, parts, alice).open()
+    run = flow_of(await talk.say("我要请年假")).id
+    await talk.say("2027-03-10")
+    handle = real_client.get_workflow_handle((await run_of(parts, run)).workflow_id)
+    first = (await handle.describe()).run_id
+    for _ in range(60):
+        again = await talk.say("2027-03-09")
+        assert again.route.by == "slot"
+        assert flow_of(again).slots == {"leave_type": "annual", "start": "2027-03-10"}
+        if (await handle.describe()).run_id != first:
+            break
+    assert (await handle.describe()).run_id != first
+    assert flow_of(await talk.say("2027-03-11")).slots["end"] == "2027-03-11"
+
+
+async def test_what_a_run_was_told_before_it_continued_as_new_is_not_taken_again(
+    real_client: Client, parts: Parts
+) -> None:
+    """Temporal knows an update's id within one run alone."""
+    talk = await Talk(real_client, parts, await person(parts, "alice")).open()
+    run = flow_of(await talk.say("我要请年假")).id
+    handle = real_client.get_workflow_handle((await run_of(parts, run)).workflow_id)
+    first, number = (await handle.describe()).run_id, 0
+    while (await handle.describe()).run_id == first:
+        number += 1
+        answer = await told(handle, f"word-{number}", number)
+    assert await told(handle, f"word-{number}", number) == answer
+    taken = (await handle.query(VIEW, result_type=FlowView)).events
+    assert taken == answer.view.events
+
+
+async def told(handle: WorkflowHandle[Any, Any], id_: str, number: int) -> FlowAnswer:
+    event = Answered(slots={"reason": f"reason {number}"})
+    answer: FlowAnswer = await handle.execute_update(
+        TELL, Tell(event=event, locale="zh"), id=id_, result_type=FlowAnswer
+    )
+    return answer

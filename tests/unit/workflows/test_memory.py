@@ -2,9 +2,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from router.contracts.conversation import ActiveSkill, ConversationState, OpenSkill
+from router.contracts.conversation import (
+    ActiveSkill,
+    ConversationState,
+    HeldTurn,
+    OpenSkill,
+)
 from router.domain.locale import Localised
-from router.domain.messages import Route
+from router.domain.messages import Route, TextReply, Turn
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask
 from router.skill.skill import Skill
@@ -52,3 +57,41 @@ def test_a_skill_is_told_with_whether_it_waits_for_an_answer(asking: bool) -> No
     state = ConversationState(skill=OpenSkill(task=task, memory=AgentMemory(), asking=asking))
     told = memory.status(state, running=[]).active_skill
     assert told == ActiveSkill(name="adviser", title=title, asking=asking)
+
+
+def told(number: int) -> HeldTurn:
+    turn = Turn(message_id=f"m{number}", turn=number, route=REPLY, replies=[TextReply(text="好的")])
+    return HeldTurn(message_id=f"m{number}", digest=f"{number:016x}", turn=turn)
+
+
+def after(turns: int) -> ConversationState:
+    state = ConversationState()
+    for number in range(turns):
+        state = memory.with_turn(state, told(number))
+    return state
+
+
+def test_the_last_few_answers_are_held_and_of_two_hundred_messages_what_they_were() -> None:
+    state = after(500)
+    held = {n for n in range(500) if memory.held(state, f"m{n}")}
+    known = {n for n in range(500) if memory.digest_of(state, f"m{n}") == f"{n:016x}"}
+    assert held == set(range(500 - memory.ANSWERS, 500))
+    assert known == set(range(500 - memory.IDS, 500))
+    assert (state.turns, state.older) == (500, True)
+
+
+@pytest.mark.parametrize("turns", [0, 1, 8, 9, 199, 200, 201])
+def test_what_is_carried_into_a_new_run_knows_the_same_messages(turns: int) -> None:
+    state = after(turns)
+    carried = ConversationState.model_validate_json(memory.bounded(state).model_dump_json())
+    assert carried == state
+    assert carried.older == (turns > memory.IDS)
+    assert len(carried.taken) + len(carried.known) == min(turns, memory.IDS)
+    further = memory.with_turn(carried, told(turns))
+    assert memory.digest_of(further, f"m{turns}") == f"{turns:016x}"
+
+
+def test_what_is_carried_is_as_small_after_many_turns_as_after_some() -> None:
+    some, many = (len(after(turns).model_dump_json()) for turns in (200, 2_000))
+    assert many < some + 2_000
+    assert many < 20_000
