@@ -90,7 +90,7 @@ class Assumed:
     peak: float = 0.2
     """Of a day's turns, those of its busiest hour."""
     model: float = 0.3
-    """Of the turns, those that a model decides; of the others two are small talk for each status."""
+    """Of the turns, those that a model decides; of others two are small talk for each status."""
     length: float = 4.0
     """Turns of a conversation."""
 
