@@ -14,7 +14,7 @@ import typer
 from router.cli.options import echo_aligned
 from router.domain.locale import Locale, Localised
 
-Kind = Literal["small talk", "status", "flow", "model", "request"]
+Kind = Literal["small talk", "status", "model", "request"]
 
 
 class Taken(NamedTuple):
@@ -52,13 +52,12 @@ class Measured:
 MEASURED = Measured(
     # CPU: `bench stages`, 2026-11-26. The rest: `bench actions`, 2026-11-26.
     kinds={
-        "small talk": Taken(cpu=16.0, actions=0, visibility=0, events=0, kib=0),
-        "status": Taken(cpu=32.7, actions=0, visibility=0, events=0, kib=0),
-        "flow": Taken(cpu=33.2, actions=0, visibility=0, events=0, kib=0),
+        "small talk": Taken(cpu=16.0, actions=4.0, visibility=0.0, events=13.0, kib=7.9),
+        "status": Taken(cpu=32.7, actions=5.2, visibility=0.2, events=19.2, kib=8.4),
         # No stage has been measured of a model's turn: it is taken for a flow's answer.
-        "model": Taken(cpu=33.2, actions=0, visibility=0, events=0, kib=0),
-        # Two turns of a flow and a decision.
-        "request": Taken(cpu=99.6, actions=0, visibility=0, events=0, kib=0),
+        "model": Taken(cpu=33.2, actions=6.0, visibility=0.0, events=25.0, kib=18.6),
+        # Two answers to a flow, and a decision that is taken for a third.
+        "request": Taken(cpu=3 * 33.2, actions=38.0, visibility=11.0, events=99.0, kib=92.1),
     },
     # `bench machines`, 2026-11-26.
     api_share=0.3,
