@@ -39,6 +39,8 @@ class House:
     temporal: psutil.Process
     address: str
     """Of the Temporal server."""
+    database: str = ""
+    """The URL of its PostgreSQL database, where it has one."""
 
     def used(self) -> tuple[float, float]:
         """Seconds of processor time of our processes, and of the Temporal server."""
@@ -132,7 +134,8 @@ async def products_on_postgres(
             processes.append(await stack.enter_async_context(running))
         for port in ports:
             await _ready(port)
-        yield [House(port, processes, server, address) for port in ports]
+        database = given["ROUTER_DATABASE_URL"]
+        yield [House(port, processes, server, address, database) for port in ports]
 
 
 def _floor(part: str, port: int, temporal: object, database: str, cached: int):

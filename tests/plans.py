@@ -42,12 +42,12 @@ def statements() -> Iterator[list[Statement]]:
         event.remove(Engine, "before_cursor_execute", note)
 
 
-async def scans(database: Database, statement: Statement, *, honest: bool = False) -> list[str]:
+async def scans(database: Database, statement: Statement) -> list[str]:
     """The tables of `GROWING` of which a statement may read any number of rows, and how.
 
     Nothing is wrong with all of an index of what waits, nor with the beginning of one that is in
-    the order asked for, where the statement is bounded. Of few rows PostgreSQL reads a whole table
-    with good reason: it is kept from it, unless `honest`.
+    the order asked for, where the statement is bounded. Of tables that aren't large yet PostgreSQL
+    reads all with good reason: it is kept from that, to see what it has for when they are.
     """
     said, given = statement
 
@@ -55,8 +55,7 @@ async def scans(database: Database, statement: Statement, *, honest: bool = Fals
         if connection.dialect.name == "sqlite":
             rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {said}", given)
             return _sqlite([str(row[-1]) for row in rows], said)
-        if not honest:
-            connection.execute(text("SET LOCAL enable_seqscan = off"))
+        connection.execute(text("SET LOCAL enable_seqscan = off"))
         plan = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {said}", given).scalar_one()
         read = json.loads(plan) if isinstance(plan, str) else plan
         return list(_postgresql(read[0]["Plan"], bounded=False))

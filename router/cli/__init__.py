@@ -69,6 +69,10 @@ COMMANDS = {
         "costs:spending",
         "Sum up what models cost, in tokens and in money; of the last seven days by default.",
     ),
+    "size": (
+        "size:size",
+        "Compute what so many employees take: processes, memory, rows, Temporal actions.",
+    ),
     "audit": ("runs:audit", "Read what operators did and looked at, newest first."),
 }
 """Every command: where in this package it is, and what the list of them says of it."""

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -70,8 +71,10 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
             _prompts_kept_up(parts),
             parts.configuration.kept_up(),
             _skill_files_tidied(parts),
-            _expired(parts),
-            _forgotten(parts),
+            _deleted_daily(parts.settings.memory_days, parts.store.retention.forget, "memories"),
+            _deleted_daily(
+                parts.settings.retention_days, partial(_expired, parts), "conversations"
+            ),
         ]
         work.append(parts.tenants.kept_up(parts.chains.forget))
         if isinstance(parts.directory, LiveDirectory):
@@ -217,33 +220,31 @@ async def _skill_files_tidied(parts: Parts) -> None:
         await asyncio.sleep(TIDIED_EVERY.total_seconds())
 
 
-async def _forgotten(parts: Parts) -> None:
-    while (days := parts.settings.memory_days) is not None:
+async def _deleted_daily(
+    days: int | None, delete: Callable[[int], Awaitable[int]], what: str
+) -> None:
+    """Delete once a day what is older than that; where `days` is None, nothing ever."""
+    while days is not None:
         wait = TIDIED_EVERY
         try:
-            gone = await parts.store.retention.forget(days)
-            _store_log.info("%s memories have expired", gone)
-        except RouterError as error:
-            _store_log.warning("no memories expire yet: %s", error)
-            wait = TRIED_AGAIN
-        await asyncio.sleep(wait.total_seconds())
-
-
-async def _expired(parts: Parts) -> None:
-    while (days := parts.settings.retention_days) is not None:
-        wait = TIDIED_EVERY
-        try:
-            gone = await parts.store.retention.expire(days)
-            _store_log.info("%s conversations have expired", gone)
+            _store_log.info("%s %s have expired", await delete(days), what)
         except Conflict as error:
-            EXPIRY_REFUSED.set(1)
             _store_log.error("nothing expires: %s", error)
         except RouterError as error:
-            _store_log.warning("nothing expires yet: %s", error)
+            _store_log.warning("no %s expire yet: %s", what, error)
             wait = TRIED_AGAIN
-        else:
-            EXPIRY_REFUSED.set(0)
         await asyncio.sleep(wait.total_seconds())
+
+
+async def _expired(parts: Parts, days: int) -> int:
+    """As `Retention.expire`; the metric says whether it refused."""
+    try:
+        gone = await parts.store.retention.expire(days)
+    except Conflict:
+        EXPIRY_REFUSED.set(1)
+        raise
+    EXPIRY_REFUSED.set(0)
+    return gone
 
 
 async def _relearnt(parts: Parts) -> None:

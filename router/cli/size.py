@@ -1,0 +1,321 @@
+"""`intent-router size`: what so many employees take, by what turns and requests were measured to.
+
+Nothing is asked of any server. Change a figure of `MEASURED` where it was measured anew; the table
+in docs/operations.md is what this prints, which a test holds.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil, log2
+from typing import Annotated, Literal, NamedTuple
+
+import typer
+
+from router.cli.options import echo_aligned
+from router.domain.locale import Locale, Localised
+
+Kind = Literal["small talk", "status", "model", "request"]
+
+
+class Taken(NamedTuple):
+    """What one turn of a kind takes, or one request from its start to its approval."""
+
+    cpu: float
+    """Milliseconds of processor time, of API and worker together."""
+    actions: float
+    """As Temporal Cloud bills them."""
+    visibility: float
+    """Writes."""
+    events: float
+    kib: float
+    """Of history."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The figures that everything is computed from, as docs/benchmarks.md has them."""
+
+    kinds: dict[Kind, Taken]
+    api_share: float
+    """Of the processor time, what the APIs take."""
+    process_mib: float
+    open_kib: float
+    """What an open conversation or run takes in a worker's memory."""
+    rows: float
+    """That a turn leaves in the router's database."""
+    row_kib: float
+    """Of those rows together, with their indexes."""
+    temporal_cpu: float
+    """Milliseconds of a turn, of Temporal's server with its own database."""
+
+
+MEASURED = Measured(
+    # CPU: `bench stages`, 2026-11-26. The rest: `bench actions`, 2026-11-26.
+    kinds={
+        "small talk": Taken(cpu=16.0, actions=4.0, visibility=0.0, events=13.0, kib=7.9),
+        "status": Taken(cpu=32.7, actions=5.2, visibility=0.2, events=19.2, kib=8.4),
+        # No stage has been measured of a model's turn: it is taken for a flow's answer.
+        "model": Taken(cpu=33.2, actions=6.0, visibility=0.0, events=25.0, kib=18.6),
+        # Two answers to a flow, and a decision that is taken for a third.
+        "request": Taken(cpu=3 * 33.2, actions=38.0, visibility=11.0, events=99.0, kib=92.1),
+    },
+    # `bench machines`, 2026-11-26.
+    api_share=0.3,
+    rows=4.0,
+    row_kib=4.0,
+    # `bench load`, 2026-11-23: the process just started, what 10,000 open take, Temporal's column.
+    process_mib=280,
+    open_kib=120,
+    temporal_cpu=33.0,
+)
+
+BUSY = 0.7
+"""Of a core, what is planned with."""
+EVENTS_PER_SHARD = 20.0
+"""A second, assumed: a shard writes one workflow after the other."""
+FEWEST_SHARDS = 512
+DAYS = {"month": 21, "year": 250}
+"""Working days."""
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """How much one employee uses it; each can be said otherwise on the command line."""
+
+    turns: float = 2.0
+    """A working day, besides those of requests."""
+    requests: float = 1.0
+    """A month, each filled in and approved."""
+    peak: float = 0.2
+    """Of a day's turns, those of its busiest hour."""
+    model: float = 0.3
+    """Of the turns, those that a model decides; of others two are small talk for each status."""
+    length: float = 4.0
+    """Turns of a conversation."""
+
+
+class Line(NamedTuple):
+    """One row of the table: what it is called, how it comes about, and its value."""
+
+    name: Localised
+    how: Localised
+    value: Callable[["Sizes"], float]
+    digits: int = 0
+
+
+class Sizes:
+    """What a number of employees takes."""
+
+    def __init__(self, employees: int, assumed: Assumed, measured: Measured) -> None:
+        self.employees, self.assumed, self.measured = employees, assumed, measured
+        others = 1 - assumed.model
+        self.shares: dict[Kind, float] = {
+            "small talk": others * 2 / 3,
+            "status": others / 3,
+            "model": assumed.model,
+        }
+
+    def a_day(self, of: Callable[[Taken], float]) -> float:
+        """All that the turns and requests of a working day take together."""
+        turns = sum(share * of(self.measured.kinds[kind]) for kind, share in self.shares.items())
+        requests = self.assumed.requests / DAYS["month"] * of(self.measured.kinds["request"])
+        return self.employees * (self.assumed.turns * turns + requests)
+
+    def at_peak(self, a_day: float) -> float:
+        """Of what a day takes, what a second of its busiest hour does."""
+        return a_day * self.assumed.peak / 3600
+
+    @property
+    def turns(self) -> float:
+        """Of a day, requests included: two to fill in, one to decide."""
+        return self.employees * (self.assumed.turns + 3 * self.assumed.requests / DAYS["month"])
+
+    @property
+    def cores(self) -> float:
+        """That API and worker use at the peak."""
+        return self.at_peak(self.a_day(lambda taken: taken.cpu)) / 1000
+
+    @property
+    def open(self) -> float:
+        """Conversations of a day, and requests that were begun in one."""
+        a_day = self.assumed.turns / self.assumed.length
+        return self.employees * (a_day + self.assumed.requests / DAYS["month"])
+
+    @property
+    def workers(self) -> int:
+        """One more than are needed, so that any may be away."""
+        return ceil(self.cores * (1 - self.measured.api_share) / BUSY) + 1
+
+    @property
+    def apis(self) -> int:
+        """The same of APIs."""
+        return ceil(self.cores * self.measured.api_share / BUSY) + 1
+
+    @property
+    def shards(self) -> int:
+        """A power of two, for as many as it is begun with it keeps."""
+        events = self.at_peak(self.a_day(lambda taken: taken.events))
+        wanted = max(FEWEST_SHARDS, events / EVENTS_PER_SHARD)
+        return int(2 ** ceil(log2(wanted)))
+
+
+def _said(zh: str, en: str) -> Localised:
+    return Localised(zh=zh, en=en)
+
+
+LINES: Sequence[Line] = (
+    Line(
+        _said("高峰每秒轮数", "turns a second, at peak"),
+        _said(
+            "员工 ×（每日轮数 + 3 × 每月申请 / 21）× 高峰占比 / 3600",
+            "employees × (turns a day + 3 × requests a month / 21) × peak share / 3600",
+        ),
+        lambda s: s.at_peak(s.turns),
+        1,
+    ),
+    Line(
+        _said("API 与 worker 的核数，高峰", "cores of API and worker, at peak"),
+        _said(
+            "每轮 CPU 毫秒 × 高峰每秒轮数 / 1000", "CPU ms of each kind × its turns a second / 1000"
+        ),
+        lambda s: s.cores,
+        1,
+    ),
+    Line(
+        _said("API 进程", "API processes"),
+        _said("核数 × API 占比 / 0.7，再加 1", "cores × the APIs' share / 0.7, and one more"),
+        lambda s: s.apis,
+    ),
+    Line(
+        _said("worker 进程", "worker processes"),
+        _said("其余核数 / 0.7，再加 1", "the other cores / 0.7, and one more"),
+        lambda s: s.workers,
+    ),
+    Line(
+        _said("打开的会话与申请", "open conversations and requests"),
+        _said(
+            "员工 ×（每日轮数 / 会话轮数 + 每月申请 / 21）",
+            "employees × (turns a day / turns of a conversation + requests a month / 21)",
+        ),
+        lambda s: s.open,
+    ),
+    Line(
+        _said("全部进程的内存，GiB", "memory of all processes, GiB"),
+        _said(
+            "进程数 × 280 MiB + 打开的 × 120 KiB（ROUTER_CACHED_WORKFLOWS 设上限）",
+            "processes × what one has at its start + open × what each takes; "
+            "ROUTER_CACHED_WORKFLOWS bounds it",
+        ),
+        lambda s: (
+            ((s.apis + s.workers) * s.measured.process_mib + s.open * s.measured.open_kib / 1024)
+            / 1024
+        ),
+        1,
+    ),
+    Line(
+        _said("PostgreSQL 每年行数，百万", "PostgreSQL rows a year, millions"),
+        _said("轮数 × 250 天 × 每轮行数", "turns × 250 days × rows of a turn"),
+        lambda s: s.turns * DAYS["year"] * s.measured.rows / 1e6,
+        1,
+    ),
+    Line(
+        _said("PostgreSQL 每年 GiB，含索引", "PostgreSQL a year, GiB with indexes"),
+        _said("轮数 × 250 天 × 每轮 KiB", "turns × 250 days × KiB of a turn"),
+        lambda s: s.turns * DAYS["year"] * s.measured.row_kib / 2**20,
+    ),
+    Line(
+        _said("Temporal 的核数，高峰", "cores of Temporal, at peak"),
+        _said(
+            "每轮毫秒 × 高峰每秒轮数 / 1000 / 0.7；它的数据库另算一份",
+            "its ms of a turn × turns a second / 1000 / 0.7; its database as much again",
+        ),
+        lambda s: s.at_peak(s.turns) * s.measured.temporal_cpu / 1000 / BUSY,
+        1,
+    ),
+    Line(
+        _said("Temporal 每秒 action，高峰", "Temporal actions a second, at peak"),
+        _said("各类轮与申请的 action × 其数量", "actions of each kind × how many there are"),
+        lambda s: s.at_peak(s.a_day(lambda taken: taken.actions)),
+        1,
+    ),
+    Line(
+        _said("每秒可见性写入，高峰", "visibility writes a second, at peak"),
+        _said("同上", "the same"),
+        lambda s: s.at_peak(s.a_day(lambda taken: taken.visibility)),
+        1,
+    ),
+    Line(
+        _said("每秒历史事件，高峰", "history events a second, at peak"),
+        _said("同上", "the same"),
+        lambda s: s.at_peak(s.a_day(lambda taken: taken.events)),
+        1,
+    ),
+    Line(
+        _said("历史分片", "history shards"),
+        _said(
+            "每秒事件 / 20（假设），向上取 2 的幂，至少 512",
+            "events a second / 20 (assumed), the next power of two, 512 at least",
+        ),
+        lambda s: s.shards,
+    ),
+    Line(
+        _said("保留 30 天的历史，GiB", "history of 30 days, GiB"),
+        _said("每日 KiB × 21", "KiB a day × 21"),
+        lambda s: s.a_day(lambda taken: taken.kib) * DAYS["month"] / 2**20,
+        1,
+    ),
+    Line(
+        _said("Temporal Cloud 每月 action，百万", "Temporal Cloud actions a month, millions"),
+        _said("每日 action × 21", "actions a day × 21"),
+        lambda s: s.a_day(lambda taken: taken.actions) * DAYS["month"] / 1e6,
+        1,
+    ),
+)
+
+HEADING = _said("员工", "employees")
+GIVEN = _said(
+    "假设：每人每个工作日 {turns:g} 轮，每月 {requests:g} 份申请；最忙的一小时占一天的 {peak:.0%}；"
+    "{model:.0%} 的轮由模型决定，其余两轮闲谈配一轮查进度；一个会话 {length:g} 轮。",
+    "assumed: {turns:g} turns a working day and {requests:g} requests a month of each; the busiest "
+    "hour has {peak:.0%} of a day; a model decides {model:.0%} of the turns, of the others two are "
+    "small talk for each status question; a conversation has {length:g} turns",
+)
+
+
+def table(
+    employees: Sequence[int], assumed: Assumed, locale: Locale, measured: Measured = MEASURED
+) -> list[tuple[str, ...]]:
+    """The rows: what it is, a value for each number of employees, and how it comes about."""
+    sizes = [Sizes(number, assumed, measured) for number in employees]
+    rows = [(HEADING.within(locale), *(f"{number:,}" for number in employees), "")]
+    for line in LINES:
+        values = (f"{line.value(size):,.{line.digits}f}" for size in sizes)
+        rows.append((line.name.within(locale), *values, line.how.within(locale)))
+    return rows
+
+
+def size(
+    employees: Annotated[
+        list[int], typer.Option(min=1, max=10_000_000, help="How many; more than once to compare.")
+    ],
+    turns: Annotated[
+        float, typer.Option(min=0, max=1000, help="A working day, of each.")
+    ] = Assumed.turns,
+    requests: Annotated[
+        float, typer.Option(min=0, max=1000, help="A month, of each, filled in and approved.")
+    ] = Assumed.requests,
+    peak: Annotated[
+        float, typer.Option(min=0, max=1, help="The busiest hour's share of a day.")
+    ] = Assumed.peak,
+    model: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of the turns that a model decides.")
+    ] = Assumed.model,
+    length: Annotated[
+        float, typer.Option(min=1, max=1000, help="Turns of a conversation.")
+    ] = Assumed.length,
+    locale: Annotated[Literal["zh", "en"], typer.Option(help="The language.")] = "en",
+) -> None:
+    """Compute the processes, memory, rows and Temporal actions that so many employees take."""
+    assumed = Assumed(turns, requests, peak, model, length)
+    typer.echo(GIVEN.within(locale).format(**vars(assumed)))
+    echo_aligned(table(employees, assumed, locale))
