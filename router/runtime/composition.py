@@ -287,6 +287,10 @@ async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store]]:
         await database.dispose()
 
 
+def _writer(settings: Settings, store: Store, chains: FallbackChains, prompts: Prompts) -> Writer:
+    return Writer(Models(settings.llm_budgets, store.spending), chains.usual, prompts)
+
+
 async def _provide_more(
     dependencies: Dependencies,
     settings: Settings,
@@ -345,8 +349,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         DocumentReader() as papers,
     ):
         await store.skill_files.keep(loaded.contents)
-        models = Models(settings.llm_budgets, store.spending)
-        written_by = Writer(models, chains.usual, prompt_files.prompts)
+        written_by = _writer(settings, store, chains, prompt_files.prompts)
         await _provide_more(dependencies, settings, registry, index, written_by)
         house = _house(settings, offered, index, tenants, has_model=chains.usual is not None)
         yield Parts(
