@@ -19,7 +19,7 @@ from router.api.limits import Backlog, RateLimits, TurnLimits
 from router.api.turns import Turns
 from router.contracts.start_options import Fairness
 from router.directory.persona import Persona
-from router.domain.configuration import DocumentKind, Examined
+from router.domain.configuration_documents import DocumentKind, Examined
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, Principal

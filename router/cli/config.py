@@ -17,7 +17,7 @@ import typer
 
 from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
 from router.cli.rest import Rest, RestRefused, asked
-from router.domain.configuration import (
+from router.domain.configuration_documents import (
     KINDS,
     LARGEST,
     DocumentKind,
@@ -71,7 +71,7 @@ class DocumentId(NamedTuple):
         return f"{self.kind}/{self.name}"
 
 
-class Standing(NamedTuple):
+class KnownVersion(NamedTuple):
     """What a file was last the same as."""
 
     version: int
@@ -83,7 +83,7 @@ class DocumentFolder:
     """Documents in a folder, and what each was last the same as on the server."""
 
     root: Path
-    standings: dict[str, Standing] = field(default_factory=dict)
+    standings: dict[str, KnownVersion] = field(default_factory=dict)
 
     @classmethod
     def at(cls, root: Path) -> "DocumentFolder":
@@ -93,7 +93,7 @@ class DocumentFolder:
             return cls(root)
         try:
             read = json.loads(note.read_text("utf-8"))
-            known = {str(path): Standing(int(v), str(d)) for path, (v, d) in read.items()}
+            known = {str(path): KnownVersion(int(v), str(d)) for path, (v, d) in read.items()}
         except (ValueError, TypeError, AttributeError):
             raise InvalidInput(
                 f"{note} can't be read: delete it, and say with --force that what is on the server "
@@ -149,7 +149,7 @@ class DocumentFolder:
 
     def note(self, document: DocumentId, version: int, text: str) -> None:
         """Remember which version the file is the same as."""
-        self.standings[document.path] = Standing(version, digest_of(text))
+        self.standings[document.path] = KnownVersion(version, digest_of(text))
         self.root.mkdir(parents=True, exist_ok=True)
         told = {path: [*each] for path, each in sorted(self.standings.items())}
         (self.root / VERSIONS).write_text(json.dumps(told, indent=1) + "\n", "utf-8")

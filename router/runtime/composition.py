@@ -31,7 +31,6 @@ from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import read_thresholds
 from router.retrieval.vector_cache import VectorFile
 from router.routing.prompts import Prompts, WatchedPrompts
-from router.runtime.configuration import Configuration, House
 from router.runtime.definitions import (
     flow_folder,
     load_capabilities,
@@ -41,6 +40,7 @@ from router.runtime.definitions import (
     tenants_of,
     vocabulary,
 )
+from router.runtime.editions import Configuration, HouseConfiguration
 from router.runtime.temporal import TemporalConnection
 from router.settings import ROLES, ModelAccess, ModelRole, Settings
 from router.skill.loader import WatchedSkills
@@ -287,8 +287,40 @@ async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store]]:
         await database.dispose()
 
 
-def _reader(offered: Capabilities, *, has_model: bool) -> Reader:
-    return Reader(offered.flows(), offered.phrases(), offered.listed(skills=has_model))
+def _writer(settings: Settings, store: Store, chains: FallbackChains, prompts: Prompts) -> Writer:
+    return Writer(Models(settings.llm_budgets, store.spending), chains.usual, prompts)
+
+
+async def _provide_more(
+    dependencies: Dependencies,
+    settings: Settings,
+    registry: Registry,
+    index: CapabilityIndex,
+    written_by: Writer,
+) -> None:
+    dependencies.provide(provided.encoder, index.messages)
+    dependencies.provide(sandbox, await _sandbox_of(settings, registry))
+    dependencies.provide(writer, written_by)
+
+
+async def _configured(house: HouseConfiguration, store: Store) -> Configuration:
+    """What tenants have of their own, before the file of tenants is held to what there is."""
+    configuration = Configuration(house, store)
+    await configuration.refresh()
+    house.tenants.check(lambda: names_in(house.offered))
+    return configuration
+
+
+def _house(
+    settings: Settings,
+    offered: Capabilities,
+    index: CapabilityIndex,
+    tenants: LiveTenants,
+    *,
+    has_model: bool,
+) -> HouseConfiguration:
+    reader = Reader(offered.flows(), offered.phrases(), offered.listed(skills=has_model))
+    return HouseConfiguration(settings, offered, reader, index, tenants, has_model)
 
 
 def _tool_caller(registry: Registry, dependencies: Dependencies, store: Store) -> ToolCaller:
@@ -317,16 +349,9 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         DocumentReader() as papers,
     ):
         await store.skill_files.keep(loaded.contents)
-        has_model = chains.usual is not None
-        reader = _reader(offered, has_model=has_model)
-        models = Models(settings.llm_budgets, store.spending)
-        dependencies.provide(provided.encoder, index.messages)
-        dependencies.provide(sandbox, await _sandbox_of(settings, registry))
-        dependencies.provide(writer, Writer(models, chains.usual, prompt_files.prompts))
-        house = House(settings, offered, reader, index, tenants, has_model)
-        configuration = Configuration(house, store)
-        await configuration.refresh()
-        tenants.check(lambda: names_in(offered))
+        written_by = _writer(settings, store, chains, prompt_files.prompts)
+        await _provide_more(dependencies, settings, registry, index, written_by)
+        house = _house(settings, offered, index, tenants, has_model=chains.usual is not None)
         yield Parts(
             settings=settings,
             directory=directory,
@@ -335,7 +360,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             tools=tools,
             folders=folders,
             flow_files=flow_files,
-            reader=reader,
+            reader=house.reader,
             store=store,
             dependencies=dependencies,
             caller=_tool_caller(registry, dependencies, store),
@@ -344,5 +369,5 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             prompt_files=prompt_files,
             papers=papers,
             prices=prices,
-            configuration=configuration,
+            configuration=await _configured(house, store),
         )

@@ -5,9 +5,9 @@ Every method is scoped to a tenant, idempotent under retry, and may raise `Unava
 
 from router.store.audit import AuditTrail, ToolCallAudit
 from router.store.blobs import Files, Results, SkillFiles
-from router.store.configuration import ConfigurationStore
 from router.store.conversations import Conversations, Mailboxes
 from router.store.database import Database
+from router.store.document_versions import ConfigurationStore
 from router.store.documents import Documents
 from router.store.event_log import EventLog, RoutedTurns
 from router.store.flow_runs import FlowVersions, Runs

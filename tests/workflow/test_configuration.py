@@ -12,7 +12,7 @@ from temporalio.client import Client
 
 from router.cli.config import DocumentFolder, PushOptions, differences, pulled, pushed
 from router.cli.rest import Rest
-from router.domain.configuration import DocumentVersion, digest_of
+from router.domain.configuration_documents import DocumentVersion, digest_of
 from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work

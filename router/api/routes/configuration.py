@@ -15,7 +15,7 @@ from pydantic.json_schema import SkipJsonSchema
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Operator, Services
 from router.api.errors import problems
 from router.api.params import Comment, StrictRoute
-from router.domain.configuration import (
+from router.domain.configuration_documents import (
     LARGEST,
     LONGEST_NOTE,
     Activation,
@@ -58,7 +58,7 @@ class DocumentPage(BaseModel):
     """What keeps the documents from being taken up as they are; what they were last goes on."""
 
 
-class DocumentView(BaseModel):
+class ConfigurationView(BaseModel):
     """One version of a document, and how the document stands."""
 
     kind: DocumentKind
@@ -175,7 +175,7 @@ async def show(
     named: Named,
     response: Response,
     version: Annotated[int | None, Query(ge=1, le=NEWEST)] = None,
-) -> DocumentView:
+) -> ConfigurationView:
     """Show a document: the version that is asked for, else the one that holds, else the newest."""
     head = await _head(services, author, *named)
     found = await _version(services, author, head, version or head.active or head.latest)
@@ -204,7 +204,7 @@ async def put(
     audit: Audited,
     response: Response,
     if_match: IfMatch = None,
-) -> DocumentView:
+) -> ConfigurationView:
     """Write a new version of a document, and let it hold at once unless `activate` is false.
 
     Where the text is the newest version's already, no other is made of it.
@@ -249,7 +249,7 @@ async def activate(
     body: ActivationBody,
     audit: Audited,
     response: Response,
-) -> DocumentView:
+) -> ConfigurationView:
     """Let a version hold: a newer one that was only written, or an earlier one again."""
     head = await _head(services, operator, *named)
     return await _activated(services, operator, audit, response, head, body.version)
@@ -275,7 +275,7 @@ async def _activated(
     response: Response,
     head: DocumentHead,
     version: int,
-) -> DocumentView:
+) -> ConfigurationView:
     wanted = await _version(services, operator, head, version)
     examined = await _examined(services, operator, head.kind, head.name, wanted.text)
     if head.active != version:
@@ -360,10 +360,10 @@ async def _examined(
 
 def _answer(
     response: Response, head: DocumentHead, shown: DocumentVersion, remarks: list[str] | None = None
-) -> DocumentView:
+) -> ConfigurationView:
     response.headers["ETag"] = f'"{head.latest}"'
-    return DocumentView(
-        **shown.model_dump(include=DocumentView.model_fields.keys() & dict(shown).keys()),
+    return ConfigurationView(
+        **shown.model_dump(include=ConfigurationView.model_fields.keys() & dict(shown).keys()),
         latest=head.latest,
         active=head.active,
         remarks=remarks or [],

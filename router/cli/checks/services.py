@@ -36,9 +36,9 @@ from router.runtime.temporal import (
 )
 from router.runtime.upkeep import check_keys
 from router.settings import ROLES, ModelAccess, Settings
-from router.store.configuration import ConfigurationStore
 from router.store.conversations import Mailboxes
 from router.store.database import Database, is_usable
+from router.store.document_versions import ConfigurationStore
 from router.store.flow_runs import orphaned
 from router.store.identity import HealthChecks, Houses, KeySeals
 from router.store.retention import Retention

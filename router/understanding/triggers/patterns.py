@@ -19,7 +19,6 @@ from router.domain.principals import EVERYTHING, CapabilityKind, Entitlement
 from router.entities.grammar import compiled, group_span
 from router.entities.normalisation import Normalised, normalise
 from router.flow.definition import BlockerName, FlowDefinition
-from router.formats.yaml_document import Place
 from router.lexicon import Words
 from router.understanding.dialogue_acts import AROUND
 from router.understanding.names import FlowNames
@@ -282,9 +281,9 @@ class Rivalry:
     """The other flow, or what blocks it."""
     pattern: str
 
-    def told(self, flow: FlowDefinition) -> tuple[Place, str, str]:
+    def told(self, flow: FlowDefinition) -> tuple[tuple[str | int, ...], str, str]:
         """Where in the file of `flow`, whose example it is, what is wrong, and what would help."""
-        place: Place = ("triggers", "examples", self.example)
+        place = ("triggers", "examples", self.example)
         example = flow.triggers.examples[self.example]
         if self.kind == "blocked":
             what = (

@@ -26,8 +26,8 @@ from router.flow.definition import FlowDefinition
 from router.flow.paused import Situation
 from router.retrieval.index import CapabilityIndex
 from router.routing.prompts import Prompts
-from router.runtime.configuration import Configuration, House
 from router.runtime.definitions import load_capabilities, tenants_of
+from router.runtime.editions import Configuration, HouseConfiguration
 from router.runtime.server import GRACE, ApiServer, create_app
 from router.settings import Settings
 from router.store.database import Database
@@ -156,11 +156,13 @@ async def services(temporal: Client, store: Store) -> Services:
     )
 
 
-def house_of(settings: Settings) -> House:
+def house_of(settings: Settings) -> HouseConfiguration:
     """What the shipped files come to, for documents to be laid over it."""
     offered = load_capabilities(settings)
     tenants = tenants_of(settings)
-    return House(settings, offered, Reader([]), CapabilityIndex(None), tenants, has_model=True)
+    return HouseConfiguration(
+        settings, offered, Reader([]), CapabilityIndex(None), tenants, has_model=True
+    )
 
 
 @pytest.fixture(scope="session")

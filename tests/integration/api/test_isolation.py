@@ -13,7 +13,7 @@ from temporalio.client import Client
 from router.api.dependencies import Services
 from router.contracts import flow
 from router.directory.file import FileDirectory
-from router.domain.configuration import DocumentVersion
+from router.domain.configuration_documents import DocumentVersion
 from router.domain.records import LogEntry
 from router.runtime.server import create_app
 from router.store.store import Store

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from router.domain.configuration import Activation, DocumentVersion, digest_of
+from router.domain.configuration_documents import Activation, DocumentVersion, digest_of
 from router.domain.errors import Conflict, NotFound, Outdated
 from router.store.database import Database
 from router.store.retention import PersonErasure

@@ -17,7 +17,7 @@ from router.cli.config import (
     pushed,
 )
 from router.cli.rest import RestRefused
-from router.domain.configuration import DocumentKind, path_of
+from router.domain.configuration_documents import DocumentKind, path_of
 from router.domain.errors import InvalidInput, NotFound
 from tests.unit.runtime.documents import SKILL, SOUND, overtime
 

@@ -2,7 +2,7 @@
 
 import json
 
-from router.domain.configuration import DocumentKind
+from router.domain.configuration_documents import DocumentKind
 
 
 def overtime(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from activities.capabilities import Capabilities
-from router.domain.configuration import Document, DocumentKind
+from router.domain.configuration_documents import ConfigurationDocument, DocumentKind
 from router.domain.errors import DefinitionError
 from router.domain.principals import EVERYTHING, Entitlement, NameSelection
 from router.runtime.definitions import load_capabilities
@@ -47,7 +47,7 @@ class Desk:
         entitlement: Entitlement = EVERYTHING,
         tenant: str = "acme",
     ) -> DraftEdition:
-        made = [Document(kind=k, name=n, text=t) for k, n, t in documents]
+        made = [ConfigurationDocument(kind=k, name=n, text=t) for k, n, t in documents]
         return drafted(self.settings, self.house, made, tenant, entitlement)
 
 

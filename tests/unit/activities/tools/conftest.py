@@ -36,6 +36,9 @@ class _Kinds:
         flows = load_flows(Path(__file__).parents[4] / "flows")
         self.names = {flow.flow: FlowNames.of(flow) for flow in flows}
 
+    def of(self, _: str) -> "_Kinds":
+        return self
+
     def look_ups(self) -> frozenset[str]:
         return frozenset({"get_current_time"})
 

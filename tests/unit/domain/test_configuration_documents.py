@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from router.domain.configuration import KINDS, DocumentKind, is_name, path_of, placed
+from router.domain.configuration_documents import KINDS, DocumentKind, is_name, path_of, placed
 
 NAMED: list[tuple[DocumentKind, str]] = [
     ("flows", "overtime"),

@@ -107,7 +107,7 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Document(Record):
+class ConfigurationDocument(Record):
     """What a document says, whoever's it is."""
 
     kind: DocumentKind
@@ -120,7 +120,7 @@ class Document(Record):
         return path_of(self.kind, self.name)
 
 
-class DocumentVersion(Document):
+class DocumentVersion(ConfigurationDocument):
     """One version of a document, as somebody wrote it; it never changes."""
 
     tenant: str

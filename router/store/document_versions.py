@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, func, insert, select
 
-from router.domain.configuration import (
+from router.domain.configuration_documents import (
     MOST_DOCUMENTS,
     Activation,
     DocumentHead,
