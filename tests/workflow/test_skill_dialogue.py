@@ -224,8 +224,9 @@ TRAIN_AND_WAIT = calls(("find_train", {"to": "上海"}), ("wait_long", {"number"
 async def test_what_had_begun_and_ended_when_a_turn_was_stopped_is_told(talk: Talk) -> None:
     """To the person as a notice of the desk, and to models as what came of the calls."""
     talk.model.then(TRAIN_AND_WAIT, says("不客气。"))
-    working = asyncio.create_task(talk.say("等一下，再看去上海的车次", message_id="to-stop"))
-    await entered.wait()
+    working = asyncio.create_task(talk.say("等 1 下，再看去上海的车次", message_id="to-stop"))
+    async with asyncio.timeout(20):
+        await entered.wait()
     await happened(talk, FOUND_A_TRAIN, talk.handle)
     await talk.handle.signal(conversation.CANCEL, "to-stop")
     stopped = await working
@@ -244,7 +245,8 @@ async def test_what_had_begun_and_ended_when_a_turn_was_stopped_is_told(talk: Ta
 async def test_what_never_began_when_a_skill_was_stopped_is_told(talk: Talk) -> None:
     talk.model.then(CHOOSE, calls(*(("wait_long", {"number": n}) for n in range(6))))
     working = asyncio.create_task(talk.say("帮我安排去上海", message_id="to-stop"))
-    await entered.wait()
+    async with asyncio.timeout(20):
+        await entered.wait()
     await talk.handle.signal(conversation.CANCEL, "to-stop")
     stopped = await working
     assert texts(stopped) == [*STOPPED, "等 ×4：已经开始，结果不明；等 ×2：没有开始。"]
