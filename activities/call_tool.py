@@ -97,11 +97,8 @@ class ToolActivity:
             raise
         except asyncio.CancelledError:
             if _is_stopped():
-                # What a stopped write has done, nobody can tell; a read has found nothing.
-                tools = self._caller.registry
-                unknown = call.tool in tools and tools[call.tool].writes
-                status: ToolStatus = "unknown" if unknown else "skipped"
-                await self._telling.tool_finished(call, status, monotonic() - began)
+                # It had begun: what it has done, or had found by then, nobody can tell.
+                await self._telling.tool_finished(call, "unknown", monotonic() - began)
             raise
         except RouterError as error:
             why = error.said.within(call.spoken)

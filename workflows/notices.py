@@ -1,6 +1,7 @@
 """What a conversation says by itself, in both languages: how it goes, never what it is about."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from router.domain.locale import Localised
 
@@ -164,6 +165,12 @@ def calls_left(calls: Sequence[tuple[Localised, str]]) -> Localised:
     for statuses, became in _CAME_TO:
         titles = [title for title, status in calls if status in statuses]
         if titles:
-            zh.append(f"{'、'.join(dict.fromkeys(t.zh for t in titles))}：{became.zh}")
-            en.append(f"{', '.join(dict.fromkeys(t.en for t in titles))}: {became.en}")
+            zh.append(f"{'、'.join(_counted(t.zh for t in titles))}：{became.zh}")
+            en.append(f"{', '.join(_counted(t.en for t in titles))}: {became.en}")
     return Localised(zh=f"{'；'.join(zh)}。", en=f"{'; '.join(en)}.")
+
+
+def _counted(titles: Iterable[str]) -> Iterator[str]:
+    """Each of them once, with how often it is there."""
+    for title, times in Counter(titles).items():
+        yield title if times == 1 else f"{title} ×{times}"

@@ -20,7 +20,7 @@ from router.domain.visible_text import one_line, quoted
 from router.flow.definition import FlowDefinition
 from router.flow.engine.approval import NOBODY_INSTEAD
 from router.flow.prompts.question import known_in
-from router.flow.slot_types.slot import SLOT_TYPES, Slot
+from router.flow.slot_types.slot import SLOT_TYPES, Slot, label_of
 from router.flow.slot_types.structures import schema_of_slots
 from router.settings import Settings
 
@@ -111,6 +111,8 @@ class FlowRun(BaseModel):
     """Whether its requester may take it back now."""
     can_be_changed: bool = False
     """Whether its requester may change it now, while it waits for approval."""
+    changeable: list[str] = []
+    """What of it can be changed then, by the names that it has in a message, too."""
     parent: str | None
     """The run that started this one and waits for it."""
     history: list[HistoryLine]
@@ -149,6 +151,7 @@ class FlowRun(BaseModel):
             summary=summary,
             conversation=record.conversation if record.requester == reader.id else None,
             can_be_changed=_can_be_changed(record, known),
+            changeable=_changeable(record, known, locale),
             can_be_withdrawn=record.status not in ENDED or not done_for_good,
             held=is_held(record.status, record.history),
             held_because=why if is_told else None,
@@ -163,6 +166,20 @@ class FlowRun(BaseModel):
 def _can_be_changed(record: RunRecord, known: FlowDefinition | None) -> bool:
     waits = record.status == "waiting_approval" and record.withdraws is None
     return waits and (known is None or known.amend)
+
+
+def _changeable(record: RunRecord, known: FlowDefinition | None, locale: Locale) -> list[str]:
+    """What was asked for, and has a value; what follows from that changes with it."""
+    if known is None or not _can_be_changed(record, known):
+        return []
+    asked = {name for state in known.states.values() for name in state.collects}
+    return [
+        label_of(name, slot).within(locale)
+        for name, slot in known.slots.items()
+        if name in asked and record.slots.get(name) is not None
+        # Of what is made of parts, and of files, words say more than one value.
+        if slot.of is None and not slot.fields and not slot.kind.is_file
+    ]
 
 
 def todays_definition(record: RunRecord, offered: Offers) -> FlowDefinition | None:

@@ -230,5 +230,12 @@ export function chat(page) {
     document.removeEventListener("keydown", pickByNumber);
   }
 
-  return { view, show, refresh, resume, close, current: () => conversation };
+  // Words to be gone on with where that conversation is, unless something is being typed there.
+  function draft(id, text) {
+    typing.restore(place(id), text);
+    if (id === conversation && location.hash === `#/c/${id}`) typing.focus();
+    else location.hash = `#/c/${id}`;
+  }
+
+  return { view, show, refresh, resume, close, draft, current: () => conversation };
 }

@@ -72,6 +72,20 @@ export function twice(label, question, { yes, no }, action, { unless = () => fal
   return element("span", { class: "asking" }, ask, sheet);
 }
 
+// A button that asks which of several is meant: a button for each, by what it is called.
+export function choosing(label, question, choices, never) {
+  const ask = button(label, () => swap(true));
+  const buttons = choices.map(([name, action]) => button(name, () => (swap(false), action())));
+  const sheet = element("span", { class: "twice", hidden: true, role: "group", "aria-label": question }, question, ...buttons, button(never, () => swap(false)));
+  function swap(asking) {
+    sheet.hidden = !asking;
+    ask.hidden = asking;
+    (asking ? buttons[0] : ask).focus();
+  }
+  sheet.addEventListener("keydown", (event) => event.key === "Escape" && (event.stopPropagation(), swap(false)));
+  return element("span", { class: "asking" }, ask, sheet);
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 const PATHS = {
   menu: "M4 7h16M4 12h16M4 17h16",

@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { element, twice } from "./dom.js";
-import { ENDED, chip, diagram, filesOf, known, temporalLink } from "./runs.js";
+import { ENDED, changing, chip, diagram, filesOf, known, temporalLink } from "./runs.js";
 import { t } from "./texts.js";
 
 const LATELY = 30;
@@ -52,7 +52,7 @@ export function flowCard(page) {
     });
     const words = { yes: t("cancelFlow"), no: t("neverMind") };
     const stop = ENDED.has(whole.status) ? null : twice(t("cancelFlow"), t("reallyCancel"), words, cancel);
-    return element("div", { class: "actions" }, stop, temporalLink(whole));
+    return element("div", { class: "actions" }, changing(whole, page), stop, temporalLink(whole));
   }
 
   return { view, show };

@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { button, element, freshId, twice } from "./dom.js";
-import { chip, diagram, empty, filesOf, known, temporalLink, timeline } from "./runs.js";
+import { changing, chip, diagram, empty, filesOf, known, temporalLink, timeline } from "./runs.js";
 import { t } from "./texts.js";
 import { ago, moment } from "./times.js";
 
@@ -98,6 +98,7 @@ export function requests(page) {
     const words = { yes: t("withdraw"), no: t("neverMind") };
     const parts = [
       run.status === "waiting_approval" && reminder(run, () => tell("nudge", "nudged")),
+      changing(run, page),
       run.can_be_withdrawn && twice(t("withdraw"), t("reallyWithdraw"), words, () => tell("withdraw", "withdrawing")),
     ].filter(Boolean);
     return parts.length ? element("div", { class: "actions" }, ...parts) : null;

@@ -1,6 +1,6 @@
 // A flow run as people look at it: what is known, the way it took, its files and its picture.
 
-import { button, element, icon, pairs, unfolding } from "./dom.js";
+import { button, choosing, element, icon, pairs, unfolding } from "./dom.js";
 import { fileList, picture } from "./files.js";
 import { t } from "./texts.js";
 import { moment } from "./times.js";
@@ -12,6 +12,14 @@ export const chip = (status) => element("span", { class: `chip ${status}` }, sta
 
 export const known = (run) =>
   Object.keys(run.summary).length ? pairs(run.summary) : element("p", { class: "hint" }, t("nothingKnown"));
+
+// A button for each thing that can be changed in what waits for approval: it puts the words for that where one types.
+// What is said then is understood as a change, shown with what is different, and confirmed as any.
+export function changing(run, page) {
+  if (!run.conversation || !run.changeable?.length) return null;
+  const choices = run.changeable.map((name) => [name, () => page.draft(run.conversation, t("changeTo", name))]);
+  return choosing(t("change"), t("changeWhat"), choices, t("neverMind"));
+}
 
 export function filesOf(run, page) {
   return Object.keys(run.files).length ? fileList(run.files, page, { read: true }) : null;

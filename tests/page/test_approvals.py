@@ -115,6 +115,30 @@ async def test_one_takes_back_what_one_asked_for(door: Door, served: Served) -> 
     await expect(alice.page.locator(".flow-card summary")).to_contain_text("已取消")
 
 
+@pytest.mark.parametrize("where", ["我的申请", "the conversation"])
+async def test_one_changes_what_one_asked_for_in_words_that_are_begun(
+    door: Door, served: Served, where: str
+) -> None:
+    day = 16 if where == "我的申请" else 17
+    wish = f"我要请年假，12月{day}日一天，回家"
+    conversation = await Caller(served, "alice").asks_for_leave(wish)
+    alice = await (await door.visitor(served)).come("王丽 Alice", at=f"/#/c/{conversation}")
+    card = alice.card(f"12月{day}日") if where == "我的申请" else alice.page.locator(".flow-card")
+    if where == "the conversation":
+        await card.locator("summary").first.click()
+    else:
+        await alice.go(where)
+    await card.get_by_role("button", name="修改").click()
+    what = card.get_by_role("group", name="改哪一项？")
+    await expect(what.get_by_role("button")).to_have_text(["假别", "开始", "结束", "事由", "算了"])
+    await what.get_by_role("button", name="事由").click()
+    await expect(alice.box).to_have_value("把“事由”改成")
+    await alice.say("把“事由”改成搬家")
+    await alice.hears("重新审批")
+    await alice.press("确认修改")
+    await alice.hears("事由改为搬家")
+
+
 async def test_an_address_leads_to_its_section_or_says_that_nothing_is_there(
     door: Door, served: Served
 ) -> None:

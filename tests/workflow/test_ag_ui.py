@@ -142,6 +142,19 @@ async def test_an_approval_is_bound_to_what_was_shown(alice: FrontEnd, bob: Fron
     assert (await awaited(bob, asked.metadata["intent-router"]["flow_run"])).id == asked.id
 
 
+async def test_an_approval_of_what_was_changed_says_what_is_different(
+    alice: FrontEnd, bob: FrontEnd
+) -> None:
+    run = await handed_in(alice)
+    assert "changes" not in (await awaited(bob, run)).metadata["intent-router"]
+    await alice.resume(only(await alice.say("不对，是到9日")), {"approved": True})
+    asked = await awaited(bob, run)
+    until, days = asked.metadata["intent-router"]["changes"]
+    assert (until["label"], days) == ("结束", {"label": "工作日天数", "before": "2", "now": "3"})
+    assert "8日" in until["before"]
+    assert "和上次相比改了：\n- 结束" in asked.message
+
+
 async def test_an_approval_left_alone_waits_on(alice: FrontEnd, bob: FrontEnd) -> None:
     asked = await awaited(bob, await handed_in(alice))
     left = await bob.resume(asked)

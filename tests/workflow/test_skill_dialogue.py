@@ -1,11 +1,13 @@
 """A skill's dialogue with the employee: questions, forms in between, and words while it works."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from temporalio.api.enums.v1 import EventType
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
 
 from router.contracts import conversation
 from router.domain.locale import Localised
@@ -55,11 +57,18 @@ FOUND_A_TRAIN = [
 ]
 
 
-async def happened(talk: Talk, kinds: list["EventType.ValueType"]) -> None:
-    """Return once this has happened to the sub-agent of this conversation, in this order."""
-    child, left = await at_work(talk), list(kinds)
+async def happened(
+    talk: Talk,
+    kinds: list["EventType.ValueType"],
+    where: "WorkflowHandle[Any, Any] | None" = None,
+) -> None:
+    """Return once this has happened to the sub-agent of this conversation, in this order.
+
+    Or to what is there `where`.
+    """
+    handle, left = where or await at_work(talk), list(kinds)
     async with asyncio.timeout(20):
-        async for event in child.fetch_history_events(wait_new_event=True):
+        async for event in handle.fetch_history_events(wait_new_event=True):
             if event.event_type == left[0]:
                 left.pop(0)
             if not left:
@@ -205,6 +214,45 @@ async def test_stopped_it_keeps_what_it_has_and_can_go_on_from_there(talk: Talk)
         ("find_train", "done"),
         ("wait_long", "unknown"),
     ]
+    assert texts(stopped) == [*STOPPED, "车次：已经办完；等：已经开始，结果不明。"]
+
+
+STOPPED = ["好的，停下了。"]
+TRAIN_AND_WAIT = calls(("find_train", {"to": "上海"}), ("wait_long", {"number": 1}))
+
+
+async def test_what_had_begun_and_ended_when_a_turn_was_stopped_is_told(talk: Talk) -> None:
+    """To the person as a notice of the desk, and to models as what came of the calls."""
+    talk.model.then(TRAIN_AND_WAIT, says("不客气。"))
+    working = asyncio.create_task(talk.say("等 1 下，再看去上海的车次", message_id="to-stop"))
+    async with asyncio.timeout(20):
+        await entered.wait()
+    await happened(talk, FOUND_A_TRAIN, talk.handle)
+    await talk.handle.signal(conversation.CANCEL, "to-stop")
+    stopped = await working
+    assert texts(stopped) == [*STOPPED, "车次：已经办完；等：已经开始，结果不明。"]
+    assert [call.status for call in stopped.tool_calls] == ["done", "unknown"]
+    await talk.say("谢谢你")
+    found, waited = told(talk, "tool")
+    assert found == '"G1 to 上海"'
+    assert waited.startswith("it had begun when the person stopped it")
+    assert "stopped this" in told(talk, "assistant")[-1]
+    for notice in texts(stopped):
+        assert notice in "\n".join(await talk.texts())
+        assert notice not in json.dumps(talk.model.chats, ensure_ascii=False)
+
+
+async def test_what_never_began_when_a_skill_was_stopped_is_told(talk: Talk) -> None:
+    talk.model.then(CHOOSE, calls(*(("wait_long", {"number": n}) for n in range(6))))
+    working = asyncio.create_task(talk.say("帮我安排去上海", message_id="to-stop"))
+    async with asyncio.timeout(20):
+        await entered.wait()
+    await talk.handle.signal(conversation.CANCEL, "to-stop")
+    stopped = await working
+    assert texts(stopped) == [*STOPPED, "等 ×4：已经开始，结果不明；等 ×2：没有开始。"]
+    talk.model.then(CHOOSE, says("算了吧。"))
+    await talk.say("接着安排吧")
+    assert told(talk, "tool")[4:] == ["never begun: stopped by the employee before"] * 2
 
 
 async def test_what_it_said_at_its_limit_is_what_it_goes_on_from(talk: Talk) -> None:

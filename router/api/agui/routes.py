@@ -53,13 +53,14 @@ from router.domain.messages import (
 )
 from router.domain.principals import Principal
 from router.domain.progress import Progress
-from router.domain.records import ApprovalRecord, ConversationRecord
+from router.domain.records import ApprovalRecord, ChangedField, ConversationRecord
 from router.domain.visible_text import isolated, labelled, one_line
 from router.flow.engine.run import Verdict
 from router.routing.front_end_tools import FrontEndTool
 
 NAMESPACE = "intent-router"
 APPROVAL = f"{NAMESPACE}:approval"
+CHANGED_SINCE = Localised(zh="和上次相比改了：", en="Changed since you were asked before:")
 
 Question = ChoicesReply | ConfirmReply | FormReply
 
@@ -103,13 +104,23 @@ def of_question(question: Question) -> core.Interrupt:
     )
 
 
-def of_approval(record: ApprovalRecord, locale: Locale) -> core.Interrupt:
-    """The decision that its person is asked for; its id is bound to exactly what is shown."""
+def of_approval(
+    record: ApprovalRecord, locale: Locale, changes: Sequence[ChangedField] = ()
+) -> core.Interrupt:
+    """The decision that its person is asked for; its id is bound to exactly what is shown.
+
+    Where it was changed since they were asked, `changes` are what is different.
+    """
     summary = record.summary_in(locale)
     title = one_line(record.title.within(locale))
     lines = [isolated(title), *(f"- {labelled(*field)}" for field in summary.items())]
+    if changes:
+        lines += [CHANGED_SINCE.within(locale)]
+        lines += [f"- {labelled(each.label, each.worded)}" for each in changes]
     about = {"id": record.id, "flow_run": record.run, "flow": record.flow}
-    shown = {"type": "approval", **about, "requester": record.requester, "summary": summary}
+    shown: dict[str, Any] = {"type": "approval", **about, "requester": record.requester, "summary": summary}
+    if changes:
+        shown["changes"] = [change.model_dump() for change in changes]
     return core.Interrupt(
         id=f"approval/{record.id}/{record.digest}",
         reason=APPROVAL,
@@ -359,7 +370,10 @@ class AguiRun:
         )
         decided = {decision.approval.id for decision in self.plan.decisions}
         done_with = decided | self.plan.left_alone
-        return [of_approval(r, self.caller.locale) for r in waiting if r.id not in done_with]
+        left, locale = [r for r in waiting if r.id not in done_with], self.caller.locale
+        runs = [record.run for record in left]
+        before = await self.services.store.runs.shown_before(self.caller.tenant, runs)
+        return [of_approval(r, locale, r.changes_since(before.get(r.run, r), locale)) for r in left]
 
 
 PATH = "/ag-ui"
