@@ -84,6 +84,10 @@ class Rest:
         """What is there by now."""
         return await self._answer(self._http.build_request("PUT", path, json=body))
 
+    async def delete(self, path: str) -> None:
+        """Do away with what is there."""
+        await self._sent(self._http.build_request("DELETE", path))
+
     async def upload(self, path: str, name: str, content: bytes) -> dict[str, Any]:
         """What a file was taken in as."""
         files = {"file": (name, content)}

@@ -369,10 +369,11 @@ class Recall(Payload):
 
 
 class Recalled(Payload):
-    """The turn or the snapshot that was found."""
+    """The turn or the snapshot that was found; `gone` where the conversation was forgotten."""
 
     turn: RecordedTurn | None = None
     state: ConversationState | None = None
+    gone: bool = False
 
 
 class Keep(Payload):

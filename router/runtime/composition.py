@@ -252,6 +252,7 @@ def _provided(
     dependencies.provide(provided.request_kinds, offered)
     dependencies.provide(provided.results, store.results)
     dependencies.provide(provided.files, store.files)
+    dependencies.provide(provided.workspaces, store.workspaces)
     dependencies.provide(provided.skill_files, store.skill_files)
     dependencies.provide(provided.temporal, TemporalConnection(settings))
     dependencies.provide(provided.task_queue, settings.task_queue)

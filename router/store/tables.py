@@ -97,7 +97,7 @@ def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0007", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0009", metadata
 )
 
 conversations = Table(
@@ -106,6 +106,8 @@ conversations = Table(
     *texts("tenant", "id", "owner", "locale"),
     required("created_at", MomentType),
     required("metadata", JSON),
+    # Set where its owner had it forgotten: the row alone is left, so that nothing brings it back.
+    optional("forgotten_at", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
 )
 _index("conversations_of_owner", conversations, "tenant", "owner", "created_at", "id")
@@ -413,6 +415,18 @@ memories = Table(
     *texts("tenant", "owner", "id", "text", "locale"),
     required("created_at", MomentType),
     PrimaryKeyConstraint("tenant", "owner", "id"),
+)
+
+# Texts that people, and skills at work for them, keep in a space of their own.
+workspace_files = Table(
+    "workspace_files",
+    metadata,
+    *texts("tenant", "owner", "path"),
+    required("content", LargeBinary),
+    required("size", Integer),
+    required("version", Integer),
+    required("changed_at", MomentType),
+    PrimaryKeyConstraint("tenant", "owner", "path"),
 )
 
 # Answers of models that are the same for everyone: nobody's, so that nothing of a person is in one.

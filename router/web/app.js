@@ -46,6 +46,7 @@ function pageFor(me, capabilities, colleagues) {
     count: (number) => (desk?.side.count(number), title(number)),
     seen: (conversation, latest) => desk?.side.note(conversation, latest),
     changed: () => minding(() => desk?.side.load()),
+    gone: (conversation) => (desk.side.gone(conversation), (location.hash = "#/new")),
     went: (hash) => (history.replaceState(null, "", hash), desk.side.mark(hash.slice(4), "chat")),
   };
 }

@@ -39,6 +39,7 @@ CONVERSATION = "/v1/conversations/{conversation}"
 RUN = "/v1/flow-runs/{run}"
 TABLE = {
     ("get", CONVERSATION): Row(),
+    ("delete", CONVERSATION): Row(),
     ("post", f"{CONVERSATION}/cancel"): Row(),
     ("post", f"{CONVERSATION}/messages"): Row(body={"text": "hello"}),
     ("get", f"{CONVERSATION}/messages"): Row(),
