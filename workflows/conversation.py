@@ -313,12 +313,16 @@ class ConversationWorkflow:
         names = message.named(message.files)
         said, began = memory.as_text(submission.message, before, names), message.began
         rows = memory.rows_of_turn(message.conversation, submission, said, turn, began)
-        await self._write(rows)
+        model, model_before = turn.usage.model, self._state.model
+        changed = memory.rows_of_model(message.conversation, message.id, model_before, model)
+        if changed:
+            workflow.logger.info("answered by %s, and not by %s any more", model, model_before)
+        await self._write([*changed, *rows])
         digest = submission.digest
         held = contract.HeldTurn(message_id=message.id, digest=digest, turn=turn)
         left = {file: message.named([file])[0] for file in turn.files_left or []}
         heard = {"heard_at": workflow.now(), "locale": message.locale, "left": left}
-        state = memory.with_turn(self._state, held).changed(**heard)
+        state = memory.with_turn(self._state, held).changed(**heard, model=model or model_before)
         routes = turn.routes or [turn.route]
         if names and submission.message.text:
             said = f"{said}\n[{', '.join(names)}]"

@@ -22,6 +22,7 @@ LogKind = Literal[
     "tool_finished",
     "thinking",
     "plan",
+    "model",
 ]
 
 

@@ -134,6 +134,7 @@ def accesses(settings: Settings, tenants: Tenants) -> list[ModelAccess]:
     found = [
         *settings.models,
         settings.escalation,
+        *(access for _, access in settings.thrift),
         *map(settings.model_of, ROLES),
         *(settings.model_of(role, own) for role, own in theirs),
     ]
@@ -182,13 +183,19 @@ def _prices_of(settings: Settings, skills: Iterable[Skill]) -> Prices:
     return prices
 
 
-def _payable(settings: Settings, prices: Prices, model: str | None) -> str | None:
-    """The model that a skill wishes for, unless nobody knows what it costs and that is counted."""
-    if model is not None and (wrong := unpriced(settings, prices, model)):
-        # Its file came after the start, which would have refused it.
-        _log.error("a skill's own %s; until then the usual one leads it", wrong)
-        return None
-    return model
+def _payable(
+    settings: Settings, prices: Prices, wishes: Iterable[ModelAccess | None], role: LedRole
+) -> ModelAccess | None:
+    """The first of these that costs what is known, where that is counted; None: the usual one."""
+    for access in wishes:
+        if access is None:
+            return None
+        wrong = unpriced(settings, prices, access.model)
+        if not wrong:
+            return access
+        # Whoever wishes for it came after the start, which would have refused it.
+        _log.error("%s doesn't lead as %s: %s", access.model, role, wrong)
+    return None
 
 
 @asynccontextmanager
@@ -223,15 +230,16 @@ async def chains_of(
         return chat
 
     def lead(role: LedRole, name: str | None, tenant: str) -> ChatModel | None:
-        name = _payable(settings, prices, name)
-        access = _leading(settings, of_tenants.now, role, name, tenant)
+        wishes = (_leading(settings, of_tenants.now, role, n, tenant) for n in (name, None))
+        access = _payable(settings, prices, wishes, role)
         return model(access) if access and access != settings.models[0] else None
 
     try:
         # All at once: a library that isn't installed is found out before the first message.
         for access in accesses(settings, of_tenants.now):
             model(access)
-        yield FallbackChains([model(m) for m in settings.models], lead)
+        thrift = [(below, model(access)) for below, access in settings.thrift]
+        yield FallbackChains([model(m) for m in settings.models], lead, thrift)
     finally:
         for _, chat in made:
             await chat.aclose()
@@ -314,7 +322,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         DocumentReader() as papers,
     ):
         await store.skill_files.keep(loaded.contents)
-        models = Models(settings.llm_budgets, store.spending)
+        models = Models(settings.llm_budgets, store.spending, thrifty=chains.thrifty)
         dependencies.provide(provided.encoder, index.messages)
         dependencies.provide(sandbox, await _sandbox_of(settings, registry))
         dependencies.provide(writer, Writer(models, chains.usual, prompt_files.prompts))

@@ -48,6 +48,7 @@ from router.settings.models import (
     ProtocolName,
     RoleModel,
     Roles,
+    Thrift,
 )
 
 
@@ -240,6 +241,10 @@ class Settings(Section):
     llm_fallbacks: Annotated[list[Fallback], NoDecode, BeforeValidator(values.from_json)] = []
     """Asked in order where the model can't answer, as JSON: a list of `Fallback`."""
 
+    llm_thrift: Annotated[Thrift, NoDecode, BeforeValidator(values.from_json)] = []
+    """Cheaper models, for when a budget comes to its end, as JSON:
+    `[{"below": 0.3, "model": "…"}, …]`, each as in `llm_roles`. Once less than that share is left
+    of a turn's, a person's, their tenant's or the house's budget, it is asked before any other."""
     llm_budgets: Annotated[Budgets, NoDecode, BeforeValidator(values.from_json)] = Budgets()
     """What may be spent on models, as JSON: `{"turn": …, "user": …, "tenant": …, "day": …}`, each
     with `calls`, `tokens` and `cost`; a user's, a tenant's and all tenants' are by the day."""
@@ -493,6 +498,13 @@ class Settings(Section):
     def escalation(self) -> ModelAccess | None:
         """The model that is asked where the first is unsure."""
         return self._besides(self.llm_escalate)
+
+    @property
+    def thrift(self) -> list[tuple[float, ModelAccess]]:
+        """The cheaper models, each with the share of a budget below which it is asked."""
+        found = [(one.below, self._besides(one)) for one in self.llm_thrift]
+        there = [(below, access) for below, access in found if access is not None]
+        return sorted(there, key=lambda one: one[0])
 
     def _besides(self, own: RoleModel | None) -> ModelAccess | None:
         usual = next(iter(self.models), None)

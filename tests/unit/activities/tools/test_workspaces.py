@@ -22,6 +22,11 @@ from router.store.tables import ROUTER
 from tests.unit.activities.tools.conftest import ALICE, FRANK, Desk
 
 KEYS = PayloadKeys("k1", {"k1": b"k" * 32})
+ON_A_FILE: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("read_file", {}),
+    ("delete_file", {}),
+    ("edit_file", {"old": "one", "new": ""}),
+)
 TEXT = "one\ntwo\ntwo and three\n"
 
 
@@ -128,11 +133,7 @@ async def test_what_is_deleted_is_gone(mine: Desk) -> None:
     await save(mine)
     gone = await mine.ask("delete_file", path="notes/a.md")
     assert gone == {"deleted": "notes/a.md", "version": 1}
-    for tool, more in (
-        ("delete_file", {}),
-        ("read_file", {}),
-        ("edit_file", {"old": "a", "new": ""}),
-    ):
+    for tool, more in ON_A_FILE:
         with pytest.raises(ArgumentsToolError, match=r"there is no notes/a\.md; there are: none"):
             await mine.ask(tool, path="notes/a.md", **more)
 
@@ -143,11 +144,7 @@ async def test_nothing_of_another_persons_is_there(mine: Desk) -> None:
     for other in (FRANK, elsewhere, Principal(id="%", name="x"), Principal(id="alic_", name="x")):
         assert (await mine.ask("list_files", other))["items"] == []
         assert (await mine.ask("search_files", other, expression="."))["items"] == []
-        for tool, more in (
-            ("read_file", {}),
-            ("delete_file", {}),
-            ("edit_file", {"old": "one", "new": ""}),
-        ):
+        for tool, more in ON_A_FILE:
             with pytest.raises(ArgumentsToolError, match="there is no"):
                 await mine.ask(tool, other, path="notes/a.md", **more)
         await mine.ask("save_file", other, path="notes/a.md", text="theirs", version=0)
@@ -182,7 +179,7 @@ HOSTILE = {
 @pytest.mark.parametrize("path", HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.parametrize("tool", ["save_file", "read_file", "edit_file", "delete_file"])
 async def test_no_path_leads_elsewhere(mine: Desk, tool: str, path: str) -> None:
-    more = {"save_file": {"text": "x"}, "edit_file": {"old": "a", "new": "b"}}.get(tool, {})
+    more: dict[str, Any] = {**dict(ON_A_FILE), "save_file": {"text": "x"}}[tool]
     with pytest.raises((ArgumentsToolError, InvalidInput)):
         await mine.ask(tool, path=path, **more)
     assert (await mine.ask("list_files"))["items"] == []
