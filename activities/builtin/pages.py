@@ -36,7 +36,7 @@ class PageGuard(OutboundGuard):
             raise PermanentToolError(Localised(zh=zh, en=f"{before} leads on: {objection}"))
 
 
-@provider(unset=lambda settings: "" if settings.fetch_pages else "ROUTER_FETCH_PAGES")
+@provider(unset=lambda settings: "" if settings.fetch_pages else "ROUTER_FETCH_PAGES", outward=True)
 async def page_sender(
     settings: Annotated[Settings, Depends(provided.settings)],
 ) -> AsyncIterator[Sender]:
@@ -61,7 +61,6 @@ class WebPage(BaseModel):
 
 @tool(
     permission="read",
-    outward=True,
     timeout="20s",
     retries=1,
     per_minute=20,

@@ -10,9 +10,9 @@ writing over what they haven't seen.
 """
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import datetime
+from itertools import accumulate
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
@@ -198,7 +198,7 @@ class FileList(BaseModel):
     more: bool
 
 
-class Hit(BaseModel):
+class FoundLine(BaseModel):
     """A line in which something was found."""
 
     path: str
@@ -206,10 +206,10 @@ class Hit(BaseModel):
     text: str
 
 
-class Hits(BaseModel):
+class FoundLines(BaseModel):
     """The lines, by path; `more` says whether there are others."""
 
-    items: list[Hit]
+    items: list[FoundLine]
     more: bool
 
 
@@ -331,15 +331,22 @@ async def edit_file(
 
 
 def _not_there(path: str, text: str, old: str) -> ArgumentsToolError:
-    loosely = re.compile(r"\s+".join(map(re.escape, old.split()))) if old.split() else None
-    if loosely and (found := loosely.search(text)):
-        line = _line_at(text, found.start())
+    if line := _loosely_at(text, old):
         zh = f"old：{path} 里没有这段原文；第 {line} 行起有一段只是空白不同，请照原样写"
         en = f"old: it doesn't stand in {path} like that, but with other spaces from line {line} on"
         return ArgumentsToolError(Localised(zh=zh, en=f"{en}: write it exactly as it is there"))
     zh = f"old：{path} 里没有这段原文，请先读文件再照原样写"
     en = f"old: it doesn't stand in {path}; read the file, and write it exactly as it is there"
     return ArgumentsToolError(Localised(zh=zh, en=en))
+
+
+def _loosely_at(text: str, old: str) -> int:
+    """The line where it stands but for the spaces; 0 where it doesn't."""
+    flat, wanted = (" ".join(one.split()) for one in (text, old))
+    at = flat.find(wanted)
+    before = flat.count(" ", 0, at) if wanted and at >= 0 else -1
+    ends = accumulate(len(line.split()) for line in text.splitlines())
+    return next((number for number, end in enumerate(ends, 1) if end > before >= 0), 0)
 
 
 def _several(path: str, text: str, old: str, count: int) -> ArgumentsToolError:
@@ -396,23 +403,23 @@ async def search_files(
     ctx: ToolContext,
     mine: Mine,
     folder: Folder = "",
-) -> Hits:
+) -> FoundLines:
     """Find lines in the files of the caller's own workspace, by an expression."""
     if (fault := refused(expression)) is not None:
         zh = f"expression：不是可用的 RE2 表达式（{fault.what}）"
         raise ArgumentsToolError(Localised(zh=zh, en=f"expression: {fault.what}; {fault.remedy}"))
     texts = {path: text async for path, text in mine.texts(ctx.caller, folder)}
     hits = await asyncio.to_thread(_hits, expression, texts)
-    return Hits(items=hits[:MOST_FOUND], more=len(hits) > MOST_FOUND)
+    return FoundLines(items=hits[:MOST_FOUND], more=len(hits) > MOST_FOUND)
 
 
-def _hits(expression: str, texts: Mapping[str, str]) -> list[Hit]:
+def _hits(expression: str, texts: Mapping[str, str]) -> list[FoundLine]:
     """One more than are shown, where there are."""
     pattern, found = compiled(expression), []
     for path, text in texts.items():
         for number, line in enumerate(text.splitlines(), 1):
             if pattern.search(line):
-                found.append(Hit(path=path, line=number, text=line[:LONGEST_LINE]))
+                found.append(FoundLine(path=path, line=number, text=line[:LONGEST_LINE]))
                 if len(found) > MOST_FOUND:
                     return found
     return found

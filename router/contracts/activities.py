@@ -1,7 +1,4 @@
-"""Every activity that workflows know, with what it takes and gives.
-
-The code is in `activities/`; a test holds the two together.
-"""
+"""Every activity that workflows know; the code is in `activities/`, held to it by a test."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta

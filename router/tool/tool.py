@@ -78,7 +78,6 @@ class ToolOptions:
     suggested: bool = False
     request: bool = True
     undoes: str = ""
-    outward: bool = False
     shared: timedelta = timedelta()
     """How long an answer that was made of its results alone may be given to others; zero never."""
 
@@ -124,7 +123,8 @@ class Tool:
     @property
     def outward(self) -> bool:
         """True where what it is given leaves the house, and a stranger says what comes back."""
-        return self.options.outward or self.implementation.kind != FunctionImplementation.kind
+        declared = self.implementation.kind != FunctionImplementation.kind
+        return declared or any(each.outward for each in self.providers)
 
     @property
     def system(self) -> str:
@@ -209,7 +209,6 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     suggested: bool = False,
     request: bool = True,
     undoes: str = "",
-    outward: bool = False,
     shared: str = "0s",
     check: CheckFunction | None = None,
     roles: Sequence[str] = (),
@@ -246,8 +245,6 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         suggested: Its examples are among what people are shown to begin with, as those of flows
             are.
         request: False where its form isn't among somebody's requests: it is about one of them.
-        outward: True where what it is given leaves the house, and a stranger's words come back:
-            a sub-agent that has read such words sends nothing outwards any more.
         undoes: The tool that it takes back a call of, whose key is `ctx.undoes` and required.
         shared: How long a model's answer that is made of its results alone may be given to
             whoever asks the same and may use it; "0s" never. For what is the same for everyone,
@@ -289,7 +286,6 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         suggested=suggested,
         request=request,
         undoes=undoes,
-        outward=outward,
     )
 
     def decorate(function: ToolFunction) -> Tool:
