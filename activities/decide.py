@@ -12,7 +12,7 @@ from activities.answer_cache import SharedAnswers
 from activities.capabilities import Capabilities
 from activities.grounded import GroundedCommands
 from activities.memories import MemoryRecall
-from activities.models import ModelQuestions, Models, OnFailure, again_soon
+from activities.models import ModelQuestions, Models, OnFailure, again_soon, is_too_long
 from activities.phrase import not_shown
 from activities.writer import within_means
 from router.contracts import activities
@@ -27,7 +27,7 @@ from router.domain.commands import (
     RunSkill,
 )
 from router.domain.messages import ChooseAction, RecalledCall, Route, Usage
-from router.domain.principals import ANYBODY
+from router.domain.principals import ANYBODY, DEFAULT_TENANT
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.llm.fallback import FallbackChain, FallbackChains
@@ -66,25 +66,28 @@ class Retrieved:
 
 @dataclass(frozen=True)
 class Decider:
-    """Decides over what the caller may use; without a model where `chain` is None."""
+    """Decides over what the caller may use; without a model where `chains` has none."""
 
     capabilities: Capabilities
     index: CapabilityIndex
-    chain: FallbackChain | None
+    chains: FallbackChains
     prompts: Prompts
     models: Models = field(default_factory=Models)
     policy: DecisionPolicy = field(default_factory=DecisionPolicy)
     files: MessageFiles = NO_FILES
     """Those that came with the message, once that is known."""
-    stronger: FallbackChain | None = None
-    """What is asked where `chain` is unsure; None: the person is."""
-    chains: FallbackChains = field(default_factory=FallbackChains)
-    """Where a tenant's own model is found instead of `chain`."""
+    tenant: str = DEFAULT_TENANT
+    """Whose models are asked."""
     answers: SharedAnswers | None = None
     """Answers that are the same for everyone; None: every question is put to a model."""
     memories: MemoryRecall | None = None
     remembered: Sequence[str] = ()
     """What the person asked to have remembered that is near to the message, once that is known."""
+
+    @property
+    def chain(self) -> FallbackChain | None:
+        """What is asked; None without a model."""
+        return self.chains.of("router", tenant=self.tenant)
 
     @activity.defn(name=activities.DECIDE.name)
     async def decide(self, given: activities.Decide) -> activities.RoutingDecision:
@@ -96,8 +99,7 @@ class Decider:
     ) -> activities.RoutingDecision:
         """The same outside Temporal; `on_failure` may raise to have nothing decided."""
         tenant = given.account.caller.tenant
-        own = self.chains.of("router", tenant=tenant)
-        chain = (own or self.chain) if self.chain else None
+        chain = self.chains.of("router", tenant=tenant)
         asking = self.models.asking(chain, given.account)
         offered = await within_means(self.capabilities.of(tenant), asking)
         words, near = decider.words_of(given.message), list[str]()
@@ -107,7 +109,7 @@ class Decider:
             self,
             capabilities=offered,
             index=self.index.of(tenant),
-            chain=chain,
+            tenant=tenant,
             files=await asking.files(),
             remembered=near,
         )
@@ -142,7 +144,7 @@ class Decider:
         prompt = None if self.chain is None else self._prompt(given).fingerprint
         try:
             if self.chain is not None:
-                decision = await self._with_model(given, found, asking)
+                decision = await self._within_context(given, found, asking)
                 decision = await self._escalated(given, decision, found, asking)
         except ModelUnavailable as error:
             on_failure(error)
@@ -276,10 +278,11 @@ class Decider:
     ) -> decider.ModelDecision | None:
         """The decision of a stronger model, where the first is unsure and there is one."""
         doubt = self._doubt(given, decision, found)
-        if self.stronger is None or not doubt:
+        stronger = self.chains.stronger
+        if stronger is None or not doubt:
             return decision
         try:
-            better = await self._with_model(given, found, asking, self.stronger)
+            better = await self._with_model(given, found, asking, stronger)
         except (ModelUnavailable, ModelRefused, BudgetSpent) as error:
             logger.warning("no stronger model decided: %s", error)
             ESCALATIONS.labels(doubt, "failed").inc()
@@ -309,6 +312,19 @@ class Decider:
         if any(isinstance(c, HandOff) for c in own):
             return "gives_up"
         return "doubted" if any(isinstance(c, Clarify) for c in commands) else ""
+
+    async def _within_context(
+        self, given: activities.Decide, found: Retrieved, asking: ModelQuestions
+    ) -> decider.ModelDecision | None:
+        """The model's decision; where all of it is more than it can read, over half the history."""
+        try:
+            return await self._with_model(given, found, asking)
+        except (ModelUnavailable, ModelRefused) as error:
+            half = given.history[(len(given.history) + 1) // 2 :]
+            if not is_too_long(error) or not given.history:
+                raise
+            logger.warning("the history is halved to %s lines: %s", len(half), error)
+            return await self._with_model(given.changed(history=half), found, asking)
 
     async def _with_model(
         self,

@@ -63,6 +63,8 @@ class Models:
     telling: ProgressPublisher | None = None
     aloud: bool = True
     attachments: Attachments | None = None
+    thrifty: Callable[[float], FallbackChain | None] = lambda _: None
+    """Whom to ask instead where this share of a budget is left; None: whoever is meant to be."""
 
     @property
     def unheard(self) -> "Models":
@@ -109,6 +111,7 @@ class ModelQuestions:
         chain = of or self.chain
         if chain is None:
             raise NoModelAnswered(())
+        chain = await self._thriftily(chain)
         request = self._keyed(request)
         ahead = chain.ahead(estimated_prompt_tokens(request.messages, request.functions))
         self._check_turn(ahead)
@@ -120,6 +123,17 @@ class ModelQuestions:
                 answered.by(answer)
             paid(answer)
         return answer
+
+    async def _thriftily(self, chain: FallbackChain) -> FallbackChain:
+        """The chain, or a cheaper one where a budget comes to its end."""
+        if self.models.thrifty(0) is None:
+            return chain
+        spent, currency = Spent(), chain.ahead(1).cost
+        if self._daily is not None:
+            of = currency.currency if currency else ""
+            spent = await self._daily.of_day(*self._payer, of)
+        left = self.models.budgets.left(self.account.spent + self.usage, spent)
+        return self.models.thrifty(left) or chain
 
     def _keyed(self, request: ChatRequest) -> ChatRequest:
         """The request with what names all those that begin like it, and nobody in them."""
@@ -289,11 +303,15 @@ def again_soon(error: ModelUnavailable) -> None:
     ) from error
 
 
+def is_too_long(error: Exception) -> bool:
+    """Whether a model was given more than it can read: less may be answered."""
+    failures = [f.error for f in error.failures] if isinstance(error, NoModelAnswered) else [error]
+    return any(isinstance(one, ContextTooLong) for one in failures)
+
+
 def given_up(error: ModelUnavailable | ModelRefused | BudgetSpent) -> ApplicationError:
     """The failure of an activity that isn't tried again: a `TOO_LONG` one where that is why."""
-    failures = [f.error for f in error.failures] if isinstance(error, NoModelAnswered) else [error]
-    too_long = any(isinstance(one, ContextTooLong) for one in failures)
-    type_ = TOO_LONG if too_long else type(error).__name__
+    type_ = TOO_LONG if is_too_long(error) else type(error).__name__
     return ApplicationError(str(error), type=type_, non_retryable=True)
 
 

@@ -26,7 +26,10 @@ class Records:
                     asked.tenant, asked.conversation, asked.message_id
                 )
                 return Recalled(turn=turn)
-            kept = await self._store.conversations.load_snapshot(asked.tenant, asked.conversation)
+            conversations, place = self._store.conversations, (asked.tenant, asked.conversation)
+            if await conversations.forgotten_by(*place) is not None:
+                return Recalled(gone=True)
+            kept = await conversations.load_snapshot(*place)
             return Recalled(state=ConversationState.model_validate_json(kept) if kept else None)
 
     @activity.defn(name=activities.KEEP.name)

@@ -34,7 +34,7 @@ from router.domain.principals import Principal
 from router.flow.catalog import Catalog
 from router.flow.paused import Situation
 from router.llm.client import ChatModel
-from router.llm.fallback import FallbackChain
+from router.llm.fallback import FallbackChains
 from router.llm.request import estimated_tokens
 from router.retrieval.encoders import EmbeddedEncoder
 from router.retrieval.index import CapabilityIndex
@@ -103,7 +103,7 @@ async def sizes_of(
     offered = Capabilities(Catalog([]), SkillCatalog(), registry)
     settings = Settings.load()
     prompts = Prompts.load(settings.prompts, settings.prompt_shares)
-    decider = Decider(offered, index, FallbackChain([model]), prompts, Models(UNBOUNDED))
+    decider = Decider(offered, index, FallbackChains([model]), prompts, Models(UNBOUNDED))
     await index.update(offered.everything())
     counted, right = [], []
     for text, label in requests:

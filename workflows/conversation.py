@@ -20,7 +20,13 @@ from router.contracts.activities import RoutingDecision
 from router.contracts.failures import to_failure
 from router.contracts.skill_run import Steer
 from router.domain.commands import Clarify, Resume, StartFlow
-from router.domain.errors import Conflict, DuplicateKey, RouterError, TooManyRequests
+from router.domain.errors import (
+    Conflict,
+    DuplicateKey,
+    NotFound,
+    RouterError,
+    TooManyRequests,
+)
 from router.domain.locale import Locale
 from router.domain.messages import Route, ToolResultAction, Turn
 from router.domain.records import LogEntry
@@ -87,6 +93,7 @@ class ConversationWorkflow:
         self._start = start
         self._state = start.state or contract.ConversationState()
         self._recalled = start.state is not None
+        self._gone = False
         self._asked_of_old = ""
         self._open: dict[str, str] = {}
         self._queue = TurnQueue()
@@ -99,13 +106,19 @@ class ConversationWorkflow:
 
     @workflow.run
     async def run(self, start: contract.ConversationStart) -> None:
-        """Live until nobody has said a word for `IDLE`; continue as new when the run is long."""
+        """Live until nobody has said a word for `IDLE`; continue as new when the run is long.
+
+        What comes to a conversation that its owner had forgotten is refused, and keeps nothing.
+        """
         last = memory.last_turn(self._state) if start.state is not None else None
         if last is not None:
             self._show(last.route)
         await self._hear()
         while True:
             await self._quiet_or_full()
+            if self._gone:
+                await workflow.wait_condition(workflow.all_handlers_finished)
+                return
             if self._full:
                 await self._queue.close()
                 workflow.continue_as_new(start.changed(state=self._carried()))
@@ -205,6 +218,9 @@ class ConversationWorkflow:
                 if not self._unheard:
                     return
                 await self._recall()
+                if self._gone:
+                    self._unheard.clear()
+                    return
                 first = self._unheard[0]
                 told, after = self._with_news(first)
                 start = self._start
@@ -247,13 +263,13 @@ class ConversationWorkflow:
         return is_history_long(self._start.continue_after)
 
     async def _quiet_or_full(self) -> None:
-        while not self._full:
+        while not (self._full or self._gone):
             left = self._last_word + IDLE - workflow.now()
             if left <= timedelta() and not self._open:
                 return
             try:
                 await workflow.wait_condition(
-                    lambda: self._full,
+                    lambda: self._full or self._gone,
                     timeout=max(left, timedelta(seconds=1)),
                     timeout_summary="put away when idle",
                 )
@@ -267,14 +283,17 @@ class ConversationWorkflow:
         if self._recalled:
             return
         asked = activities.Recall(**self._whose)
-        kept = (await perform(activities.RECALL, asked, summary="snapshot")).state
-        if kept is not None:
-            self._state = kept
+        found = await perform(activities.RECALL, asked, summary="snapshot")
+        self._gone = found.gone
+        if found.state is not None:
+            self._state = found.state
             self._asked_of_old = self._asked
         self._recalled = True
 
     async def _first_answer(self, submission: contract.Submission) -> Turn | None:
         await self._recall()
+        if self._gone:
+            raise NotFound("There is no such conversation.")
         id_, digest = submission.message_id, submission.digest
         known = memory.digest_of(self._state, id_)
         if known is not None and known != digest:
@@ -301,12 +320,16 @@ class ConversationWorkflow:
         names = message.named(message.files)
         said, began = memory.as_text(submission.message, before, names), message.began
         rows = memory.rows_of_turn(message.conversation, submission, said, turn, began)
-        await self._write(rows)
+        model, model_before = turn.usage.model, self._state.model
+        changed = memory.rows_of_model(message.conversation, message.id, model_before, model)
+        if changed:
+            workflow.logger.info("answered by %s, and not by %s any more", model, model_before)
+        await self._write([*changed, *rows])
         digest = submission.digest
         held = contract.HeldTurn(message_id=message.id, digest=digest, turn=turn)
         left = {file: message.named([file])[0] for file in turn.files_left or []}
         heard = {"heard_at": workflow.now(), "locale": message.locale, "left": left}
-        state = memory.with_turn(self._state, held).changed(**heard)
+        state = memory.with_turn(self._state, held).changed(**heard, model=model or model_before)
         routes = turn.routes or [turn.route]
         if names and submission.message.text:
             said = f"{said}\n[{', '.join(names)}]"

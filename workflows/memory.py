@@ -430,7 +430,8 @@ def rows_of_turn(
         return LogEntry(key=key, kind=kind, at=at, data=data, **about)
 
     route = turn.route.model_dump(mode="json", exclude_none=True)
-    answered = _spoken(turn.replies, route=route, message_id=id_)
+    usage = turn.usage.model_dump(mode="json")
+    answered = _spoken(turn.replies, route=route, message_id=id_, usage=usage)
     if turn.structured is not None:
         answered["structured"] = turn.structured
     return [
@@ -443,6 +444,21 @@ def rows_of_turn(
         row("assistant", now, person, **answered),
         row("turn", now, None, digest=submission.digest, turn=turn.model_dump(mode="json")),
     ]
+
+
+def rows_of_model(conversation: str, message_id: str, before: str, model: str) -> list[LogEntry]:
+    """The row of a turn that another model answered than the one before; none where none did."""
+    if not before or not model or before == model:
+        return []
+    entry = LogEntry(
+        key=f"{conversation}:{message_id}:model",
+        kind="model",
+        at=workflow.now(),
+        conversation=conversation,
+        message_id=message_id,
+        data={"model": model, "before": before},
+    )
+    return [entry]
 
 
 def _attached(submission: Submission) -> dict[str, JsonValue]:

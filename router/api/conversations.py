@@ -10,7 +10,9 @@ from router.api.params import derived_id
 from router.contracts.conversation import STATUS, ConversationState, ConversationStatus, workflow_id
 from router.domain.errors import NotFound
 from router.domain.principals import Principal
+from router.domain.progress import Progress
 from router.domain.records import ConversationRecord
+from router.gateway import executions
 from router.gateway.retries import RPC_TIMEOUT, own_errors
 from router.store.conversations import Conversations
 from workflows import memory
@@ -42,6 +44,34 @@ async def live_standing(
             return status
     except (NotFound, WorkflowQueryRejectedError):
         return None
+
+
+_WORD = "forgotten: its owner had the conversation deleted"
+
+
+async def forget(services: Services, tenant: str, conversation: str) -> None:
+    """Have the conversation forgotten: its words, events and files, here and in Temporal.
+
+    A turn that is under way comes to nothing; runs go on. What was begun may be taken up again.
+
+    Raises:
+        Conflict: a legal hold keeps it; nothing has gone.
+        Unavailable: something is out of reach; asked once more, it is finished.
+    """
+    erasure, temporal = services.store.erasure, services.temporal
+    await erasure.check(tenant, conversation)
+    own = workflow_id(tenant, conversation)
+    await executions.terminate(temporal, own, _WORD)
+    await erasure.erase(tenant, conversation)
+    # A message on its way may have begun it once more, just before it was forgotten.
+    await executions.terminate(temporal, own, _WORD)
+    await services.store.live.tell(
+        Progress(tenant=tenant, conversation=conversation, message_id="", type="forgotten", data={})
+    )
+    found = await executions.end(temporal, executions.begun_by([own]), _WORD)
+    # Lists lag: the last run may be in none yet.
+    last = executions.Execution(own, "", open=False)
+    await executions.delete_histories(temporal, [last, *found])
 
 
 async def thread(

@@ -60,6 +60,10 @@ class Ownership:
             raise NotFound("There is no such conversation.")
         return record
 
+    def forget(self, tenant: str, conversation: str) -> None:
+        """It is gone, or about to be: the next who asks for it is answered by the database."""
+        self._recent.pop((tenant, conversation), None)
+
 
 OPERATOR = "operator"
 AUTHOR = "author"
@@ -190,6 +194,10 @@ async def _hub(request: Request) -> Hub:
     return AppState.of(request).hub
 
 
+async def _ownership(request: Request) -> Ownership:
+    return AppState.of(request).ownership
+
+
 async def _turns(request: Request) -> Turns:
     return AppState.of(request).turns
 
@@ -268,6 +276,7 @@ async def _page(
 
 Given = Annotated[Services, Depends(_services)]
 EventHub = Annotated[Hub, Depends(_hub)]
+Owned = Annotated[Ownership, Depends(_ownership)]
 OpenTurns = Annotated[Turns, Depends(_turns)]
 Caller = Annotated[Principal, Depends(_caller)]
 Paged = Annotated[PageParams, Depends(_page)]

@@ -280,8 +280,7 @@ class Channel:
             async with self._feed.listen() as told:
                 self._tip = await self._feed.latest()
                 self._begun.set_result(None)
-                while True:
-                    await self._pass_on(told)
+                while await self._pass_on(told):
                     await self._read_on()
         except Exception as error:  # noqa: BLE001 - whatever it is, its readers are told
             if not self._begun.done():
@@ -292,15 +291,19 @@ class Channel:
             for inbox in self.inboxes:
                 inbox.close()
 
-    async def _pass_on(self, told: AsyncIterator[Progress]) -> None:
-        """Hand on what is never recorded, until the log has more, or may have it unheard."""
+    async def _pass_on(self, told: AsyncIterator[Progress]) -> bool:
+        """Hand on what is never recorded, until the log has more, or may have it unheard.
+
+        False where there will never be more, since the conversation was forgotten.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(streams.HEARTBEAT):
                 async for progress in told:
-                    if progress.type == "recorded":
-                        return
+                    if progress.type in streams.UNSHOWN:
+                        return progress.type == "recorded"
                     if part := self._feed.passing(progress):
                         self._give(Happened(0, (event(*part),)))
+        return True
 
     async def _read_on(self) -> None:
         try:

@@ -23,6 +23,8 @@ from router.domain.records import ConversationRecord
 from router.store.live import Live
 from router.telemetry.metrics import STREAMS
 
+UNSHOWN = ("recorded", "forgotten")
+"""What is told to this side of the wire alone: to look at the log, or to stop."""
 HEARTBEAT = 15.0
 """Seconds of silence after which that is said: proxies close what seems dead."""
 
@@ -133,7 +135,7 @@ class _Hearing:
     async def _one(self) -> Progress:
         while True:
             progress = await anext(self._told)
-            if progress.type == "recorded":
+            if progress.type in UNSHOWN:
                 continue
             of_a_flow = progress.message_id == ""
             if of_a_flow and self._held is not None:

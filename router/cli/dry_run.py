@@ -18,7 +18,7 @@ from router.domain.messages import Message
 from router.domain.principals import Principal
 from router.evaluation.dataset import KnownLabels
 from router.flow.paused import Situation
-from router.llm.fallback import FallbackChain
+from router.llm.fallback import FallbackChains
 from router.llm.types import ModelUnavailable
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import Selection
@@ -40,7 +40,7 @@ class DryRun:
     reader: Reader
     offered: Capabilities
     index: CapabilityIndex
-    chain: FallbackChain | None
+    chains: FallbackChains
     prompts: Prompts
     policy: DecisionPolicy = field(default_factory=DecisionPolicy)
     _learning: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -63,7 +63,7 @@ class DryRun:
         given = activities.Decide(
             message=left, beside=bool(taken), situation=situation, account=account
         )
-        asked = (self.offered, self.index, self.chain, self.prompts)
+        asked = (self.offered, self.index, self.chains, self.prompts)
         decider = Decider(*asked, policy=self.policy)
 
         def insist(error: ModelUnavailable) -> None:
@@ -102,7 +102,7 @@ async def dry_run_of(
             reader=Reader(offered.flows(), offered.phrases(), offered.listed(skills=with_model)),
             offered=offered,
             index=index,
-            chain=chains.of("router") if with_model else None,
+            chains=chains if with_model else FallbackChains(),
             prompts=Prompts.load(settings.prompts, settings.prompt_shares),
             policy=DecisionPolicy.of(
                 settings.llm_offer, settings.llm_offer_tokens, settings.llm_steps

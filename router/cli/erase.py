@@ -2,20 +2,13 @@
 
 import asyncio
 import secrets
-from collections.abc import Collection, Iterable
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
-from temporalio.api.common.v1 import WorkflowExecution
-from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
-from temporalio.client import Client, WorkflowExecutionStatus
 
 from router.cli.options import DataFolder, noted, settings_in
-from router.contracts.start_options import REQUESTER, TENANT
-from router.domain.errors import Conflict, Forbidden, NotFound, Unavailable
-from router.gateway.retries import RPC_TIMEOUT, WorkflowOver, own_errors
+from router.domain.errors import Conflict, Forbidden, NotFound
+from router.gateway.executions import delete_histories, end, of_person, workflows_of
 from router.runtime.data_folder import made
 from router.runtime.temporal import connect
 from router.settings import Settings
@@ -23,77 +16,6 @@ from router.store.audit import AuditTrail
 from router.store.database import Database
 from router.store.retention import Holdings, PersonErasure
 from router.store.tables import ROUTER
-
-_AT_ONCE = 20
-"""Workflow ids of one query."""
-_ROUNDS = 20
-_PAUSE = 0.5
-"""Seconds between looks: lists lag a little, and one that is ended may have begun another."""
-
-
-@dataclass(frozen=True)
-class Execution:
-    """One run of a workflow; one that continued as new has had several."""
-
-    workflow_id: str
-    run_id: str
-    open: bool
-
-
-async def workflows_of(
-    client: Client, tenant: str, person: str, known: Collection[str]
-) -> list[Execution]:
-    """All runs of the `known` workflows, of what those began, and of all that are the person's."""
-    theirs = f"{REQUESTER.name} = {_quoted(person)} AND {TENANT.name} = {_quoted(tenant)}"
-    queries, ordered = [theirs], sorted(known)
-    for start in range(0, len(ordered), _AT_ONCE):
-        ids = ", ".join(map(_quoted, ordered[start : start + _AT_ONCE]))
-        queries += [f"WorkflowId IN ({ids})", f"RootWorkflowId IN ({ids})"]
-    found: dict[tuple[str, str], Execution] = {}
-    with own_errors():
-        for query in queries:
-            async for each in client.list_workflows(query):
-                is_open = each.status is WorkflowExecutionStatus.RUNNING
-                found[each.id, each.run_id] = Execution(each.id, each.run_id, is_open)
-    return list(found.values())
-
-
-async def end(
-    client: Client, tenant: str, person: str, known: Collection[str], word: str
-) -> list[Execution]:
-    """Terminate what goes on, as `word` says why; all there was. `Unavailable`: it never ends."""
-    for _ in range(_ROUNDS):
-        found = await workflows_of(client, tenant, person, known)
-        still = [each for each in found if each.open]
-        if not still:
-            return found
-        for each in still:
-            handle = client.get_workflow_handle(each.workflow_id, run_id=each.run_id)
-            with suppress(WorkflowOver), own_errors():
-                await handle.terminate(reason=word, rpc_timeout=RPC_TIMEOUT)
-        await asyncio.sleep(_PAUSE)
-    raise Unavailable(
-        f"{still[0].workflow_id} and {len(still) - 1} more workflows don't end: nothing was "
-        "erased; see in Temporal's UI what keeps starting them, and try again"
-    )
-
-
-async def delete_histories(client: Client, executions: Iterable[Execution]) -> None:
-    """Have the server forget them; it does so in its own time, usually within seconds."""
-    for each in executions:
-        execution = WorkflowExecution(workflow_id=each.workflow_id, run_id=each.run_id)
-        request = DeleteWorkflowExecutionRequest(
-            namespace=client.namespace, workflow_execution=execution
-        )
-        with suppress(WorkflowOver), own_errors():
-            await client.workflow_service.delete_workflow_execution(request, timeout=RPC_TIMEOUT)
-
-
-def _quoted(value: str) -> str:
-    """A string as Temporal's list filters want it."""
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
-
 
 WORD = "erased: an operator had everything of this person deleted"
 
@@ -113,12 +35,13 @@ async def erase_person(
         erasing = PersonErasure(database, tenant, person)
         client = await connect(settings)
         there = await erasing.holdings()
-        found = await workflows_of(client, tenant, person, there.workflows)
+        theirs = of_person(tenant, person, there.workflows)
+        found = await workflows_of(client, theirs)
         _check(tenant, person, there, len(found), confirmed=confirmed)
         pseudonym = f"erased-{secrets.token_hex(6)}"
         # By the pseudonym: the trail is no place to find out whose it was.
         await noted(AuditTrail(database), tenant, "person.erase", pseudonym)
-        executions = await end(client, tenant, person, there.workflows, WORD)
+        executions = await end(client, theirs, WORD)
         # Last the database, which knows what else is theirs: so this can be taken up again.
         await delete_histories(client, executions)
         await erasing.erase(pseudonym)

@@ -24,7 +24,7 @@ from router.directory.sources import people_of
 from router.domain.errors import InvalidInput, MisconfiguredError, NotFound, RouterError, nearest
 from router.domain.locale import LOCALES, Locale
 from router.domain.messages import Message
-from router.domain.principals import Capability
+from router.domain.principals import DEFAULT_TENANT, Capability
 from router.examples.marked_text import Unwritable
 from router.examples.nearness import RANKS, Added, Neighbourhood, key, recalls
 from router.examples.objection import spoken_in
@@ -202,7 +202,7 @@ async def _suggester(house: House) -> AsyncIterator[Suggester]:
     prompts = Prompts.load(settings.prompts, settings.prompt_shares)
 
     def rules(locale: Locale) -> Rules:
-        prompt = prompts.of("suggest", "", locale)
+        prompt = prompts.of("suggest", "", locale, DEFAULT_TENANT)
         return Rules(prompt.text, prompt.fingerprint)
 
     async with chains_of(settings) as chains, index_of(settings) as index:

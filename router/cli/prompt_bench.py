@@ -63,6 +63,8 @@ class HeardChains(FallbackChains):
         self, role: LedRole, model: str | None = None, tenant: str = DEFAULT_TENANT
     ) -> FallbackChain | None:
         """The chain of a role, as the house has it."""
+        if role == "escalate":
+            return self.usual
         chain = self._chains.of(role, model, tenant)
         return HeardChain(chain, self.heard) if chain else None
 

@@ -18,7 +18,7 @@ from router.directory.sources import people_of
 from router.domain.errors import InvalidInput, MisconfiguredError, RouterError, nearest
 from router.domain.locale import LOCALES
 from router.domain.messages import Usage
-from router.domain.principals import Principal
+from router.domain.principals import DEFAULT_TENANT, Principal
 from router.evaluation.assertions import ASSERTIONS, Judge, JudgeSilent, Observed
 from router.evaluation.prompt_cases import SHIPPED, PromptCase, cases_in
 from router.evaluation.prompt_figures import JobFigures, PromptReport, Trial, figures_of
@@ -203,7 +203,7 @@ class PromptEvaluator:
         )
 
     def _judge(self, bench: Bench) -> Judge:
-        prompt = self.prompts.of("judge", "", bench.locale)
+        prompt = self.prompts.of("judge", "", bench.locale, DEFAULT_TENANT)
 
         async def judge(question: str, observed: Observed) -> tuple[bool, str]:
             asked = judgement.request(prompt, question, observed.words)

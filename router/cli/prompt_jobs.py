@@ -23,6 +23,7 @@ from router.domain.commands import CancelFlow, Clarify, FillSlots, HandOff, Repl
 from router.domain.documents import OTHER, Document
 from router.domain.errors import InvalidInput, PermanentToolError
 from router.domain.messages import Message, Route, TextReply
+from router.domain.principals import DEFAULT_TENANT
 from router.evaluation.assertions import Observed
 from router.examples import question
 from router.examples.nearness import Neighbourhood
@@ -104,8 +105,8 @@ class RouterGiven(Given):
             history=spoken(self.history),
             earlier=self.earlier,
         )
-        chain = bench.chains.of("router")
-        decider = Decider(bench.offered, bench.index, chain, bench.prompts, policy=bench.policy)
+        known = (bench.offered, bench.index, bench.chains, bench.prompts)
+        decider = Decider(*known, policy=bench.policy)
         return _decided(await decider.decided(given, _insist))
 
 
@@ -156,7 +157,7 @@ class PhraseGiven(Given):
         """The model's words, and whether they hold."""
         findings = [(one.tool, one.result, one.error) for one in self.findings]
         history = spoken(self.history)
-        prompt = bench.prompts.of("phrase", "", bench.locale)
+        prompt = bench.prompts.of("phrase", "", bench.locale, DEFAULT_TENANT)
         asking = bench.asking("phrase", bench.account(self.user, self.moment))
         answer = await asking(replies.request(prompt, self.message, findings, history))
         held = replies.judged(
@@ -193,7 +194,7 @@ class StructureGiven(Given):
             history=[],
             locale=bench.locale,
         )
-        prompt = bench.prompts.of("structure", "", bench.locale)
+        prompt = bench.prompts.of("structure", "", bench.locale, DEFAULT_TENANT)
         asking = bench.asking("phrase", bench.account(self.user, self.moment))
         answer = await asking(structured.request(prompt, schema, turn))
         made = structured.judged(answer, schema, turn.evidence(self.moment))
@@ -259,7 +260,7 @@ class SuggestGiven(Given):
         if found is None:
             raise InvalidInput(f"capability {self.capability!r} isn't there")
         neighbours = await Neighbourhood(bench.index, everything).neighbours(found)
-        prompt = bench.prompts.of("suggest", "", bench.locale)
+        prompt = bench.prompts.of("suggest", "", bench.locale, DEFAULT_TENANT)
         rules, wanted = (
             question.Rules(prompt.text, prompt.fingerprint),
             question.Wanted.of(self.count),
@@ -304,7 +305,7 @@ class DocumentGiven(Given):
             )
             for media, content in made
         ]
-        prompt = bench.prompts.of("document", "", bench.locale)
+        prompt = bench.prompts.of("document", "", bench.locale, DEFAULT_TENANT)
         document = Document(type=self.type)
         asking = bench.asking(None, bench.account(self.user, self.moment))
         answer = await asking(paper_question.request(prompt, document, shown))
@@ -325,7 +326,7 @@ class JudgeGiven(Given):
 
     async def observed(self, bench: Bench) -> Observed:
         """The verdict."""
-        prompt = bench.prompts.of("judge", "", bench.locale)
+        prompt = bench.prompts.of("judge", "", bench.locale, DEFAULT_TENANT)
         asking = bench.asking(None, bench.account(self.user, self.moment))
         verdict = judgement.read(
             await asking(judgement.request(prompt, self.question, self.answer))

@@ -95,8 +95,10 @@ class Rest:
         return await self._answer(made)
 
     async def delete(self, path: str) -> dict[str, Any]:
-        """What is left of it."""
-        return await self._answer(self._http.build_request("DELETE", path))
+        """What is left of it, if anything."""
+        response = await self._sent(self._http.build_request("DELETE", path))
+        with self._reachable():
+            return _OBJECT.validate_json(response.content or b"{}")
 
     async def upload(self, path: str, name: str, content: bytes) -> dict[str, Any]:
         """What a file was taken in as."""

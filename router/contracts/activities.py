@@ -1,7 +1,4 @@
-"""Every activity that workflows know, with what it takes and gives.
-
-The code is in `activities/`; a test holds the two together.
-"""
+"""Every activity that workflows know; the code is in `activities/`, held to it by a test."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -334,10 +331,11 @@ class Recall(Payload):
 
 
 class Recalled(Payload):
-    """The turn or the snapshot that was found."""
+    """The turn or the snapshot that was found; `gone` where the conversation was forgotten."""
 
     turn: RecordedTurn | None = None
     state: ConversationState | None = None
+    gone: bool = False
 
 
 class Keep(Payload):

@@ -188,6 +188,8 @@ class ConversationState(Payload):
     model_away: bool = False
     """Whether its person was told that no model answers, and none has answered since."""
     usage: Usage = Usage()
+    model: str = ""
+    """The model that answered last; empty until one did."""
     locale: Locale | None = None
     """The language that its person wrote last, where that is known."""
 

@@ -42,6 +42,21 @@ class Budget(ValueObject):
         currency = known.currency if known else ""
         return f"{plain_decimal(costs[0])} of {plain_decimal(most)} {currency} are spent"
 
+    def left(self, spent: Usage) -> float:
+        """Which share of it is left, from 0 to 1: of what there is least of.
+
+        >>> Budget(calls=10, tokens=1000).left(Usage(llm_calls=2, prompt_tokens=700))
+        0.3
+        """
+        money = spent.cost.amount if spent.cost else Decimal()
+        used = (Decimal(spent.llm_calls), Decimal(spent.tokens), money)
+        shares = [
+            1 - so_far / most if most else Decimal()
+            for most, so_far in zip((self.calls, self.tokens, self.cost), used, strict=True)
+            if most is not None
+        ]
+        return float(max(Decimal(), min(shares, default=Decimal(1))))
+
     @property
     def limits(self) -> tuple[int | Decimal | None, ...]:
         """All of them."""
@@ -77,6 +92,11 @@ class Budgets(ValueObject):
         """True where anything depends on what was spent in other turns."""
         daily = (self.user, self.tenant, self.day)
         return any(limit is not None for budget in daily for limit in budget.limits)
+
+    def left(self, turn: Usage, spent: Spent) -> float:
+        """Which share is left of the budget of which there is least, from 0 to 1."""
+        pairs = ((self.turn, turn), (self.user, spent.user), (self.tenant, spent.tenant))
+        return min(budget.left(so_far) for budget, so_far in (*pairs, (self.day, spent.day)))
 
     @property
     def in_money(self) -> list[Scope]:

@@ -369,6 +369,8 @@ class Usage(ValueObject):
     """At the prices of the moment; absent where no call had a price."""
     priced_calls: Annotated[int, Field(exclude_if=lambda calls: not calls)] = 0
     """Of how many calls that is the cost: where there were more, it cost at least so much."""
+    model: Annotated[str, Field(exclude_if=lambda name: not name)] = ""
+    """The model that answered last, by its configured name; absent where none did."""
 
     @property
     def tokens(self) -> int:
@@ -383,7 +385,7 @@ class Usage(ValueObject):
 
     def _with(self, other: "Usage", sign: int) -> "Usage":
         """Both together. Of two currencies the newer one's cost is told, as a part of the whole."""
-        counts = {n: was + sign * getattr(other, n) for n, was in self if n != "cost"}
+        counts = {n: was + sign * getattr(other, n) for n, was in self if n not in _NO_COUNTS}
         if self.cost is None or other.cost is None:
             cost = self.cost or (other.cost and _times(other.cost, sign))
         elif self.cost.currency == other.cost.currency:
@@ -392,7 +394,11 @@ class Usage(ValueObject):
         else:
             cost = _times(other.cost, sign)
             counts["priced_calls"] = sign * other.priced_calls
-        return Usage(**counts, cost=cost)
+        model = other.model or self.model if sign > 0 else self.model
+        return Usage(**counts, cost=cost, model=model)
+
+
+_NO_COUNTS = ("cost", "model")
 
 
 def _times(cost: Cost, sign: int) -> Cost:

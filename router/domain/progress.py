@@ -15,7 +15,7 @@ from router.domain.messages import Usage, ValueObject
 from router.domain.records import LOST, ApprovalRecord, LogEntry, RunRecord
 
 ProgressType = Literal[
-    "text_delta", "tool_started", "tool_finished", "thinking", "plan", "recorded"
+    "text_delta", "tool_started", "tool_finished", "thinking", "plan", "recorded", "forgotten"
 ]
 ToolStatus = Literal["done", "failed", "skipped", "unknown"]
 
@@ -34,6 +34,7 @@ class Progress(ValueObject):
     |                 | end `{…, fate}`: a step of a plan                   |
     | `recorded`      | `{}`: the event log has more of the conversation,   |
     |                 | or for the `person`                                 |
+    | `forgotten`     | `{}`: its owner had the conversation forgotten      |
 
     A text is its deltas put together. An `attempt` above the one before begins it anew; one
     below is a straggler's, of a text that was begun anew meanwhile. `message_id` is empty

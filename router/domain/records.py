@@ -22,6 +22,7 @@ LogKind = Literal[
     "tool_finished",
     "thinking",
     "plan",
+    "model",
 ]
 
 
@@ -429,6 +430,7 @@ Act = Literal[
     "person.erase",
     "legal_hold.place",
     "legal_hold.release",
+    "conversation.forget",
     "conversations.expire",
     "conversations.export",
 ]
@@ -468,6 +470,7 @@ TITLES: dict[Act, Localised] = {
     "person.erase": Localised(zh="删除一个人的数据", en="erased a person"),
     "legal_hold.place": Localised(zh="设为依法保留", en="placed a legal hold"),
     "legal_hold.release": Localised(zh="解除依法保留", en="released a legal hold"),
+    "conversation.forget": Localised(zh="删除自己的对话", en="deleted a conversation"),
     "conversations.expire": Localised(zh="确认清理到期内容", en="had much expire at once"),
     "conversations.export": Localised(zh="导出对话", en="exported what people said"),
 }

@@ -234,14 +234,22 @@ class FallbackChains:
     """Chains over the same servers, made once and kept.
 
     `models` are the usual one and its fallbacks. `lead` gives the model of a role, of this name
-    where a skill wishes for one, for this tenant; None where the usual one has it.
+    where a skill wishes for one, for this tenant; None where the usual one has it. `thrift` has
+    cheaper ones, each with the share of a budget below which it is asked first.
     """
 
-    def __init__(self, models: Sequence[Model] = (), lead: Lead = lambda *_: None) -> None:
+    def __init__(
+        self,
+        models: Sequence[Model] = (),
+        lead: Lead = lambda *_: None,
+        thrift: Sequence[tuple[float, Model]] = (),
+    ) -> None:
         self.usual = FallbackChain(models) if models else None
         self._models = list(models)
         self._lead = lead
         self._made: list[FallbackChain] = []
+        ordered = sorted(thrift, key=lambda one: one[0])
+        self._thrift = [(below, self._chain(model)) for below, model in ordered]
         self._led: dict[tuple[LedRole, str | None, str], FallbackChain] = {}
 
     def of(
@@ -254,6 +262,10 @@ class FallbackChains:
         if key not in self._led:
             self._led[key] = self._chain(self._lead(*key))
         return self._led[key]
+
+    def thrifty(self, left: float) -> FallbackChain | None:
+        """The chain to ask where this share of a budget is left; None: as at any other time."""
+        return next((chain for below, chain in self._thrift if left < below), None)
 
     def forget(self) -> None:
         """Ask anew who leads: what tenants have is another. Chains keep their breakers."""
@@ -291,7 +303,7 @@ class FallbackChains:
     def links(self) -> list[Link]:
         """Every model that there is by now: the usual ones in order, then those of roles."""
         links = list(self.usual.links) if self.usual else []
-        for chain in self._led.values():
+        for chain in [*self._led.values(), *(chain for _, chain in self._thrift)]:
             links += [link for link in chain.links[:1] if link not in links]
         return links
 

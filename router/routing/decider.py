@@ -287,6 +287,7 @@ def cost(answer: ChatAnswer) -> Usage:
         **answer.usage.model_dump(exclude={"estimated"}),
         cost=answer.cost,
         priced_calls=answer.attempts if answer.cost else 0,
+        model=answer.asked or answer.model,
     )
 
 

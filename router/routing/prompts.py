@@ -235,9 +235,7 @@ class Prompts:
             for persona in personas
         ]
 
-    def of(
-        self, job: Job, conversation: str, locale: Locale, tenant: str = DEFAULT_TENANT
-    ) -> Prompt:
+    def of(self, job: Job, conversation: str, locale: Locale, tenant: str) -> Prompt:
         """What this conversation's questions are asked with, by people of this tenant."""
         persona = self.persona_of(tenant) if job in IN_PERSON else None
         shares = self.shares(job, tenant)

@@ -138,6 +138,7 @@ def accesses(settings: Settings, tenants: Tenants) -> list[ModelAccess]:
     found = [
         *settings.models,
         settings.escalation,
+        *(access for _, access in settings.thrift),
         *map(settings.model_of, ROLES),
         *(settings.model_of(role, own) for role, own in theirs),
     ]
@@ -186,13 +187,19 @@ def _prices_of(settings: Settings, skills: Iterable[Skill]) -> Prices:
     return prices
 
 
-def _payable(settings: Settings, prices: Prices, model: str | None) -> str | None:
-    """The model that a skill wishes for, unless nobody knows what it costs and that is counted."""
-    if model is not None and (wrong := unpriced(settings, prices, model)):
-        # Its file came after the start, which would have refused it.
-        _log.error("a skill's own %s; until then the usual one leads it", wrong)
-        return None
-    return model
+def _payable(
+    settings: Settings, prices: Prices, wishes: Iterable[ModelAccess | None], role: LedRole
+) -> ModelAccess | None:
+    """The first of these that costs what is known, where that is counted; None: the usual one."""
+    for access in wishes:
+        if access is None:
+            return None
+        wrong = unpriced(settings, prices, access.model)
+        if not wrong:
+            return access
+        # Whoever wishes for it came after the start, which would have refused it.
+        _log.error("%s doesn't lead as %s: %s", access.model, role, wrong)
+    return None
 
 
 @asynccontextmanager
@@ -227,15 +234,16 @@ async def chains_of(
         return chat
 
     def lead(role: LedRole, name: str | None, tenant: str) -> ChatModel | None:
-        name = _payable(settings, prices, name)
-        access = _leading(settings, of_tenants.now, role, name, tenant)
+        wishes = (_leading(settings, of_tenants.now, role, n, tenant) for n in (name, None))
+        access = _payable(settings, prices, wishes, role)
         return model(access) if access and access != settings.models[0] else None
 
     try:
         # All at once: a library that isn't installed is found out before the first message.
         for access in accesses(settings, of_tenants.now):
             model(access)
-        yield FallbackChains([model(m) for m in settings.models], lead)
+        thrift = [(below, model(access)) for below, access in settings.thrift]
+        yield FallbackChains([model(m) for m in settings.models], lead, thrift)
     finally:
         for _, chat in made:
             await chat.aclose()
@@ -256,6 +264,7 @@ def _provided(
     dependencies.provide(provided.request_kinds, offered)
     dependencies.provide(provided.results, store.results)
     dependencies.provide(provided.files, store.files)
+    dependencies.provide(provided.workspaces, store.workspaces)
     dependencies.provide(provided.skill_files, store.skill_files)
     dependencies.provide(provided.temporal, TemporalConnection(settings))
     dependencies.provide(provided.task_queue, settings.task_queue)
@@ -288,7 +297,8 @@ async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store]]:
 
 
 def _writer(settings: Settings, store: Store, chains: FallbackChains, prompts: Prompts) -> Writer:
-    return Writer(Models(settings.llm_budgets, store.spending), chains.usual, prompts)
+    models = Models(settings.llm_budgets, store.spending, thrifty=chains.thrifty)
+    return Writer(models, chains.usual, prompts)
 
 
 async def _provide_more(

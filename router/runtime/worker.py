@@ -309,16 +309,13 @@ async def supervised(parts: Parts, kinds: Collection[Kind] = KINDS) -> AsyncIter
 def _decider(parts: Parts, models: Models) -> Decider:
     settings = parts.settings
     policy = DecisionPolicy.of(settings.llm_offer, settings.llm_offer_tokens, settings.llm_steps)
-    chains = parts.chains
     return Decider(
         parts.offered,
         parts.index,
-        chains.of("router"),
+        parts.chains,
         parts.prompts,
         models,
         policy,
-        stronger=chains.stronger,
-        chains=chains,
         answers=_shared_answers(parts),
         memories=MemoryRecall(parts.store.memories, parts.index.messages),
     )
@@ -338,7 +335,8 @@ def _understander(parts: Parts) -> Understander:
 def _models(parts: Parts, telling: ProgressPublisher) -> Models:
     store, budgets = parts.store, parts.settings.llm_budgets
     shown = Attachments(store.files, store.documents)
-    return Models(budgets, store.spending, telling, attachments=shown)
+    thrifty = parts.chains.thrifty
+    return Models(budgets, store.spending, telling, attachments=shown, thrifty=thrifty)
 
 
 def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:

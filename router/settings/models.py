@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from router.settings import values
 
@@ -69,6 +69,24 @@ class Fallback(ModelOptions):
     """The variable that holds its key; None: it wants none."""
     protocol: ProtocolName | None = None
     """How it is spoken to; None: as `ROUTER_LLM_PROTOCOL` says."""
+
+
+class ThriftModel(RoleModel):
+    """A cheaper model, asked once less than a share of some budget is left."""
+
+    below: Annotated[float, Field(gt=0, lt=1)]
+    """The share, such as 0.3."""
+    model: str
+    """Its name; what else isn't said is as for the usual one."""
+
+
+def _told_apart(models: list[ThriftModel]) -> list[ThriftModel]:
+    if len({one.below for one in models}) < len(models):
+        raise ValueError("two of them are for the same share: give each a `below` of its own")
+    return models
+
+
+Thrift = Annotated[list[ThriftModel], AfterValidator(_told_apart)]
 
 
 def _escalation(value: Any) -> Any:

@@ -48,6 +48,7 @@ from router.settings.models import (
     ProtocolName,
     RoleModel,
     Roles,
+    Thrift,
 )
 
 
@@ -240,6 +241,10 @@ class Settings(Section):
     llm_fallbacks: Annotated[list[Fallback], NoDecode, BeforeValidator(values.from_json)] = []
     """Asked in order where the model can't answer, as JSON: a list of `Fallback`."""
 
+    llm_thrift: Annotated[Thrift, NoDecode, BeforeValidator(values.from_json)] = []
+    """Cheaper models, for when a budget comes to its end, as JSON:
+    `[{"below": 0.3, "model": "…"}, …]`, each as in `llm_roles`. Once less than that share is left
+    of a turn's, a person's, their tenant's or the house's budget, it is asked before any other."""
     llm_budgets: Annotated[Budgets, NoDecode, BeforeValidator(values.from_json)] = Budgets()
     """What may be spent on models, as JSON: `{"turn": …, "user": …, "tenant": …, "day": …}`, each
     with `calls`, `tokens` and `cost`; a user's, a tenant's and all tenants' are by the day."""
@@ -294,6 +299,17 @@ class Settings(Section):
     """A folder of skill folders; None is the project's own."""
     skill_sandbox: Literal["bwrap"] | None = None
     """What runs the scripts of skills: `bwrap` (bubblewrap); None: they are never run."""
+    workspace: bool = False
+    """Whether each person has files of their own, which tools save, read, edit and search."""
+    workspace_files: Annotated[int, Field(ge=1, le=10_000)] = 200
+    """How many files one person may have there."""
+    workspace_bytes: Annotated[int, Field(ge=1024, le=1024**3)] = 10 * 1024 * 1024
+    """How many bytes they may have all together."""
+    fetch_pages: bool = False
+    """Whether a tool may fetch pages of the public web, as text."""
+    run_commands: bool = False
+    """Whether models may run commands of their own over a person's files, in the sandbox that
+    `skill_sandbox` names."""
     policies: Path | None = None
     """A folder of policies in Markdown, with `limits.yaml`; None is the sample's."""
     rates_url: values.WebUrl | None = Field(None, repr=False)
@@ -482,6 +498,13 @@ class Settings(Section):
     def escalation(self) -> ModelAccess | None:
         """The model that is asked where the first is unsure."""
         return self._besides(self.llm_escalate)
+
+    @property
+    def thrift(self) -> list[tuple[float, ModelAccess]]:
+        """The cheaper models, each with the share of a budget below which it is asked."""
+        found = [(one.below, self._besides(one)) for one in self.llm_thrift]
+        there = [(below, access) for below, access in found if access is not None]
+        return sorted(there, key=lambda one: one[0])
 
     def _besides(self, own: RoleModel | None) -> ModelAccess | None:
         usual = next(iter(self.models), None)

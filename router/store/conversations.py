@@ -8,42 +8,61 @@ from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, func, sele
 from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.event_log import FOR_PERSON, IN_CONVERSATION, announce
+from router.store.event_log import FOR_PERSON, IN_CONVERSATION, announce, forgotten_among, lock_of
 from router.store.tables import page, record, records, to_row, upsert
 
 _conversations = tables.conversations
 _snapshots = tables.snapshots
+_KEPT = _conversations.c.forgotten_at.is_(None)
 
 
 class Conversations(Aggregate):
     """Who owns which conversation, and what a closed one needs to go on."""
 
     async def create(self, record: ConversationRecord) -> ConversationRecord:
-        """Keep a new conversation; where the id is there already, answer what is kept."""
-        row, create = to_row(record), self._database.insert_new(_conversations)
+        """Keep a new conversation; where the id is there already, answer what is kept.
+
+        One that was forgotten begins anew by this, with nothing of what was.
+        """
+        row = to_row(record, forgotten_at=None)
+        create = upsert(self._database.insert(_conversations), _conversations, where=~_KEPT)
         if await self._database.write(lambda c: c.execute(create, row).rowcount):
             return record
         return await self.find(record.tenant, record.id) or record
 
     async def find(self, tenant: str, conversation: str) -> ConversationRecord | None:
-        """The conversation, whoever owns it; None where there is none."""
-        query = select(_conversations).filter_by(tenant=tenant, id=conversation)
+        """The conversation, whoever owns it; None where there is none, or none any more."""
+        query = select(_conversations).filter_by(tenant=tenant, id=conversation).where(_KEPT)
         return await record(self._database, ConversationRecord, query)
+
+    async def forgotten_by(self, tenant: str, conversation: str) -> str | None:
+        """Whose it was, where its owner had it forgotten; None where it is there or never was."""
+        query = select(_conversations.c.owner).filter_by(tenant=tenant, id=conversation)
+        return await self._database.read(lambda c: c.execute(query.where(~_KEPT)).scalar())
 
     async def owned_by(
         self, tenant: str, owner: str, before: str | None, limit: int
     ) -> tuple[list[ConversationRecord], str | None]:
         """The owner's conversations, newest first, and the cursor of the next page or None."""
-        theirs = select(_conversations).filter_by(tenant=tenant, owner=owner)
+        theirs = select(_conversations).filter_by(tenant=tenant, owner=owner).where(_KEPT)
         moment = _conversations.c.created_at
         return await page(self._database, ConversationRecord, theirs, moment, before, limit)
 
     async def save_snapshot(self, tenant: str, conversation: str, snapshot: str) -> None:
-        """Keep the closed conversation's state (JSON), in place of an earlier one."""
+        """Keep the closed conversation's state (JSON), in place of an earlier one.
+
+        Nothing of one that was forgotten is kept.
+        """
         row = {"tenant": tenant, "conversation": conversation, "state": snapshot}
         row_at = {**row, "saved_at": datetime.now(UTC)}
         save = upsert(self._database.insert(_snapshots), _snapshots)
-        await self._database.write(lambda c: c.execute(save, row_at))
+
+        def keep(connection: Connection) -> None:
+            self._database.serialise(connection, lock_of(tenant, conversation))
+            if not forgotten_among(connection, tenant, [conversation]):
+                connection.execute(save, row_at)
+
+        await self._database.write(keep)
 
     async def load_snapshot(self, tenant: str, conversation: str) -> str | None:
         """The last snapshot, or None."""

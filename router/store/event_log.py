@@ -55,15 +55,22 @@ class LogAppender:
         self._append = database.insert(_log).on_conflict_do_nothing()
 
     def within(self, connection: Connection, tenant: str, entries: Sequence[LogEntry]) -> None:
-        """Append, in order, the entries whose keys aren't there yet."""
+        """Append, in order, the entries whose keys aren't there yet.
+
+        Of a conversation that was forgotten nothing is.
+        """
         if not entries:
             return
         rows = [to_row(entry, tenant=tenant, **_found_by(entry)) for entry in entries]
         for row in rows:
             del row["sequence"]
-        streams = {f"conversation/{e.conversation}" for e in entries if e.conversation is not None}
-        streams |= {f"recipient/{e.recipient}" for e in entries if e.recipient is not None}
-        self._database.serialise(connection, *(f"log/{tenant}/{stream}" for stream in streams))
+        talks = {e.conversation for e in entries if e.conversation is not None}
+        people = {e.recipient for e in entries if e.recipient is not None}
+        streams = {lock_of(tenant, talk) for talk in talks}
+        streams |= {f"log/{tenant}/recipient/{person}" for person in people}
+        self._database.serialise(connection, *streams)
+        gone = forgotten_among(connection, tenant, talks)
+        rows = [row for row in rows if row["conversation"] not in gone]
         if kept := _without_unbegun(connection, rows):
             connection.execute(self._append, kept)
             announce(connection, tenant, kept)
@@ -110,6 +117,24 @@ def _found_by(entry: LogEntry) -> dict[str, Any]:
     """Whom news is about, and what traffic counts of a turn; of anything else that is nothing."""
     about = entry.data.get("requester") if entry.recipient is not None else None
     return {"about": about, **_where_it_went(entry)}
+
+
+def lock_of(tenant: str, conversation: str) -> str:
+    """What a transaction holds that writes anything of the conversation, or has it forgotten."""
+    return f"log/{tenant}/conversation/{conversation}"
+
+
+def forgotten_among(
+    connection: Connection, tenant: str, conversations: Collection[str]
+) -> set[str]:
+    """Those that their owners had forgotten; ask while holding their locks."""
+    if not conversations:
+        return set()
+    those = _conversations.c.id.in_(sorted(conversations))
+    query = select(_conversations.c.id).where(
+        _conversations.c.tenant == tenant, those, _conversations.c.forgotten_at.is_not(None)
+    )
+    return set(connection.scalars(query))
 
 
 def _where_it_went(entry: LogEntry) -> dict[str, Any]:

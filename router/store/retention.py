@@ -4,6 +4,7 @@ Conversations, files and news of who is erased are deleted. Runs and approvals s
 pseudonym for the person and without anything that anybody wrote in them.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,9 @@ from sqlalchemy import (
     RowMapping,
     Select,
     Table,
+    Text,
     and_,
+    cast,
     delete,
     exists,
     func,
@@ -33,10 +36,12 @@ from sqlalchemy import (
 )
 
 from router.domain.errors import Conflict
+from router.domain.locale import Localised
 from router.domain.messages import ENDED
 from router.domain.records import Record
 from router.store import tables
 from router.store.database import Aggregate, Database
+from router.store.event_log import lock_of
 from router.store.flow_runs import GOING_ON
 from router.store.spending import fold, oldest_named
 from router.store.tables import MomentType, begins_with, moment_there, records, to_row, upsert
@@ -152,6 +157,7 @@ _AGED = (
     _Aged(tables.results, "kept_at", "owner"),
     _Aged(tables.keys, "claimed_at", "user"),
     _Aged(_log, "at", "recipient"),
+    _Aged(tables.workspace_files, "changed_at", "owner"),
 )
 
 
@@ -315,13 +321,15 @@ def _behind(query: Select[Any], place: Sequence[Column[Any]], after: Any) -> Sel
 
 def _delete_conversations(connection: Connection, tenant: str, ids: Iterable[str]) -> None:
     conversations = list(ids)
-    for table, column in (
-        (_log, "conversation"),
-        (tables.snapshots, "conversation"),
-        (_conversations, "id"),
-    ):
-        gone = (table.c.tenant == tenant, table.c[column].in_(conversations))
-        connection.execute(delete(table).where(*gone))
+    _delete_words(connection, tenant, conversations)
+    gone = (_conversations.c.tenant == tenant, _conversations.c.id.in_(conversations))
+    connection.execute(delete(_conversations).where(*gone))
+
+
+def _delete_words(connection: Connection, tenant: str, conversations: Sequence[str]) -> None:
+    for table in (_log, tables.snapshots):
+        said = (table.c.tenant == tenant, table.c.conversation.in_(conversations))
+        connection.execute(delete(table).where(*said))
     posted = (_boxes.c.kind == "conversation", _boxes.c.subject.in_(conversations))
     connection.execute(delete(_boxes).where(_boxes.c.tenant == tenant, *posted))
 
@@ -353,6 +361,72 @@ def _old_files(
     return _Batch(len(gone), looked_at[-1] if looked_at else None)
 
 
+class ConversationErasure(Aggregate):
+    """Having one conversation forgotten, as its owner wishes, and nothing else of theirs."""
+
+    async def check(self, tenant: str, conversation: str) -> None:
+        """Return where it may go; `Conflict` where a legal hold keeps it."""
+        await self._database.read(lambda c: _check_unheld(c, tenant, conversation))
+
+    async def erase(self, tenant: str, conversation: str) -> None:
+        """Delete what was said and happened in it, and files that came with it and nothing has.
+
+        A row with its id and its owner is left, so that what comes late of it is kept no more;
+        runs that were begun in it stay, with their files and their audit. Once more does nothing.
+
+        Raises:
+            Conflict: a legal hold keeps it; nothing has gone.
+        """
+
+        def erase(connection: Connection) -> None:
+            self._database.serialise(connection, lock_of(tenant, conversation))
+            _check_unheld(connection, tenant, conversation)
+            _delete_files(connection, tenant, conversation)
+            _delete_words(connection, tenant, [conversation])
+            here = (_conversations.c.tenant == tenant, _conversations.c.id == conversation)
+            now = {"forgotten_at": datetime.now(UTC), "metadata": {}}
+            connection.execute(update(_conversations).where(*here).values(**now))
+
+        await self._database.write(erase)
+        await self._database.scrub()
+
+
+HELD = Localised(
+    zh="这个对话目前依法须保留，暂时不能删除。",
+    en="This conversation has to be kept on legal grounds for now, and can't be deleted yet.",
+)
+
+
+def _check_unheld(connection: Connection, tenant: str, conversation: str) -> None:
+    here = (_conversations.c.tenant == tenant, _conversations.c.id == conversation)
+    held = select(_conversations.c.id).where(*here, _of_held_conversation(_conversations, "id"))
+    if connection.scalar(held) is not None:
+        raise Conflict(HELD)
+
+
+def _delete_files(connection: Connection, tenant: str, conversation: str) -> None:
+    """Those that came with its messages, unless a run has them or they came elsewhere too."""
+    whose = select(_conversations.c.owner).filter_by(tenant=tenant, id=conversation)
+    owner, runs, files = whose.scalar_subquery(), tables.runs, tables.files
+    said = select(_log.c.data).where(_log.c.tenant == tenant, _log.c.recipient == owner)
+    here = connection.scalars(said.where(_log.c.conversation == conversation))
+    came = {file["id"] for data in here for file in data.get("files", ())}
+    theirs = select(runs.c.id).where(runs.c.tenant == tenant, runs.c.requester == owner)
+    for file in sorted(came):
+        named = json.dumps(file)
+        in_use = (
+            said.where(_log.c.conversation != conversation, _names(_log.c.data, named)),
+            theirs.where(or_(_names(runs.c.files, named), _names(runs.c.slots, named))),
+            select(tables.run_files.c.run).filter_by(tenant=tenant, file=file),
+        )
+        if not any(connection.execute(query.limit(1)).first() for query in in_use):
+            connection.execute(delete(files).filter_by(tenant=tenant, id=file))
+
+
+def _names(column: ColumnElement[Any], quoted: str) -> ColumnElement[bool]:
+    return cast(column, Text).contains(quoted, autoescape=True)
+
+
 LAST_EVENT = 2**31 - 1
 """What no publication of a run has reached: one that is still on its way comes too late."""
 
@@ -362,6 +436,7 @@ _owned: tuple[tuple[str, Table, str], ...] = (
     ("idempotency keys", tables.keys, "user"),
     ("news", tables.log, "recipient"),
     ("memories", tables.memories, "owner"),
+    ("workspace files", tables.workspace_files, "owner"),
 )
 """What is simply theirs: what it is called, its table and the column with the person."""
 

@@ -17,9 +17,10 @@ from router.store.kept_answers import KeptAnswers
 from router.store.live import InProcessLive, Live, PostgresLive
 from router.store.memories import Memories
 from router.store.prompt_shares import PromptOutcomes, PromptShares
-from router.store.retention import LegalHolds, Retention
+from router.store.retention import ConversationErasure, LegalHolds, Retention
 from router.store.spending import Spending
 from router.store.traffic import TrafficCounts
+from router.store.workspaces import Workspaces
 
 
 class Store:
@@ -48,11 +49,13 @@ class Store:
         self.files = Files(database)
         self.documents = Documents(database)
         self.memories = Memories(database)
+        self.workspaces = Workspaces(database)
         self.answers = KeptAnswers(database)
         self.health_checks = HealthChecks(database)
         self.key_seals = KeySeals(database)
         self.houses = Houses(database)
         self.retention = Retention(database)
+        self.erasure = ConversationErasure(database)
         self.legal_holds = LegalHolds(database)
         self.mailboxes = Mailboxes(database)
         self.flow_versions = FlowVersions(database)

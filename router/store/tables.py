@@ -98,7 +98,7 @@ def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0008", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0010", metadata
 )
 
 conversations = Table(
@@ -107,6 +107,8 @@ conversations = Table(
     *texts("tenant", "id", "owner", "locale"),
     required("created_at", MomentType),
     required("metadata", JSON),
+    # Set where its owner had it forgotten: the row alone is left, so that nothing brings it back.
+    optional("forgotten_at", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
 )
 _index("conversations_of_owner", conversations, "tenant", "owner", "created_at", "id")
@@ -471,6 +473,19 @@ memories = Table(
     PrimaryKeyConstraint("tenant", "owner", "id"),
 )
 _index("memories_by_age", memories, "created_at")
+
+# Texts that people, and skills at work for them, keep in a space of their own.
+workspace_files = Table(
+    "workspace_files",
+    metadata,
+    *texts("tenant", "owner", "path"),
+    required("content", LargeBinary),
+    required("size", Integer),
+    required("version", Integer),
+    required("changed_at", MomentType),
+    PrimaryKeyConstraint("tenant", "owner", "path"),
+)
+_index("workspace_files_by_age", workspace_files, "changed_at")
 
 # Answers of models that are the same for everyone: nobody's, so that nothing of a person is in one.
 kept_answers = Table(

@@ -128,8 +128,12 @@ class Provider(Generic[Provided]):
         make: Callable[..., AbstractAsyncContextManager[Provided]] | None = None,
         needs: Mapping[str, "Provider[Any]"] = MappingProxyType({}),
         unset: Callable[[Any], str] = _nothing_unset,
+        *,
+        outward: bool = False,
     ) -> None:
         self.name = name
+        self.outward = outward
+        """Whether it carries what it is given out of the house, and strangers' words back."""
         self.make = make
         self.needs = needs
         self.unset = unset
@@ -160,13 +164,16 @@ def provider_of(hint: Any) -> Provider[Any] | None:
 
 
 def provider(
-    *, unset: Callable[[Any], str] = _nothing_unset
+    *, unset: Callable[[Any], str] = _nothing_unset, outward: bool = False
 ) -> Callable[[Callable[..., AsyncIterator[Provided]]], Provider[Provided]]:
     """Make a provider of an asynchronous generator, under its name.
 
     It yields one thing, and lets go of it after that. Each parameter is provided: it is marked
     `Depends`. `unset` says which setting is missing for it to be had, if one is: tools that need
-    it are then offered to nobody. Raises `MisconfiguredError` where a parameter isn't marked.
+    it are then offered to nobody. With `outward` a sub-agent that has called such a tool sends
+    nothing out of the house any more, unless its skill names what does.
+
+    Raises `MisconfiguredError` where a parameter isn't marked.
     """
 
     def decorate(function: Callable[..., AsyncIterator[Provided]]) -> Provider[Provided]:
@@ -178,7 +185,9 @@ def provider(
                 f"the provider {function.__name__} takes {', '.join(needs.keys() - named)}, which "
                 "nobody gives it; mark it: Annotated[…, Depends(…)]"
             )
-        return Provider(function.__name__, asynccontextmanager(function), named, unset)
+        return Provider(
+            function.__name__, asynccontextmanager(function), named, unset, outward=outward
+        )
 
     return decorate
 

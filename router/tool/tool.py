@@ -124,7 +124,8 @@ class Tool:
     @property
     def outward(self) -> bool:
         """True where what it is given leaves the house, and a stranger says what comes back."""
-        return self.implementation.kind != FunctionImplementation.kind
+        declared = self.implementation.kind != FunctionImplementation.kind
+        return declared or any(each.outward for each in self.providers)
 
     @property
     def system(self) -> str:

@@ -47,6 +47,7 @@ function pageFor(me, capabilities, colleagues) {
     seen: (conversation, latest) => desk?.side.note(conversation, latest),
     changed: () => minding(() => desk?.side.load()),
     draft: (conversation, text) => desk.sections.chat.draft(conversation, text),
+    gone: (conversation) => (desk.side.gone(conversation), (location.hash = "#/new")),
     went: (hash) => (history.replaceState(null, "", hash), desk.side.mark(hash.slice(4), "chat")),
   };
 }

@@ -1,10 +1,10 @@
 // One conversation. The transcript on the server is the truth: what is sent shows at once as
 // pending, and is replaced by what the server has; its events say when to look.
 
-import { fresh, get, post } from "./api.js";
+import { fresh, get, post, remove } from "./api.js";
 import { attachments } from "./attachments.js";
 import { composer } from "./composer.js";
-import { button, element } from "./dom.js";
+import { button, element, twice } from "./dom.js";
 import { keepTyped, typed } from "./drafts.js";
 import { coalesced, follow } from "./events.js";
 import { flowCard } from "./flow_card.js";
@@ -23,7 +23,9 @@ export function chat(page) {
   const flow = flowCard(page);
   const typing = composer({ send: say, stop, tray });
   const start = element("div", { class: "start", hidden: true });
-  const view = element("section", { class: "chat", "aria-label": t("chat") }, flow.view, start, log.view, typing.view);
+  const gone = twice(t("deleteConversation"), t("reallyDeleteConversation"), { yes: t("deleteConversation"), no: t("neverMind") }, forget, { class: "quiet" });
+  const bar = element("div", { class: "bar", hidden: true }, gone);
+  const view = element("section", { class: "chat", "aria-label": t("chat") }, bar, flow.view, start, log.view, typing.view);
   const shipped = uploads();
   const sending = outbox(page.me.id, { changed: busy, begun, connected: page.connected, handedIn: shipped.handedIn });
   const place = (id) => `${page.me.id}.chat.${id ?? "new"}`; // of what is typed there
@@ -31,6 +33,7 @@ export function chat(page) {
   let beginning = fresh(); // of the conversation that what is said next begins, where there is none
   let seen = null; // id of the last transcript item shown
   let watching = new AbortController();
+  const deleted = new Set(); // conversations, by whoever sits here
 
   tray.droppable(view);
   document.addEventListener("keydown", pickByNumber);
@@ -43,7 +46,7 @@ export function chat(page) {
     seen = null;
     log.clear();
     start.hidden = id !== null;
-    log.view.hidden = id === null;
+    log.view.hidden = bar.hidden = id === null;
     typing.view.hidden = false;
     typing.open(place(id));
     tray.open(place(id));
@@ -74,7 +77,7 @@ export function chat(page) {
     conversation = null;
     const begin = element("a", { href: "#/new" }, t("newConversation"));
     start.replaceChildren(empty("chat", t("noConversation"), t("noConversationHint")), element("div", { class: "options" }, begin));
-    [start.hidden, log.view.hidden, typing.view.hidden] = [false, true, true];
+    [start.hidden, bar.hidden, log.view.hidden, typing.view.hidden] = [false, true, true, true];
     page.say(t("noConversation"));
     begin.focus();
   }
@@ -116,7 +119,9 @@ export function chat(page) {
       });
     };
     const path = `/v1/conversations/${encodeURIComponent(id)}/events`;
-    page.minding(() => follow(path, seen ?? "0", { heard, connected: page.connected }, signal));
+    const following = () => follow(path, seen ?? "0", { heard, connected: page.connected }, signal);
+    // Its owner may have it deleted in another window.
+    page.minding(() => following().catch((problem) => (missing(problem), id === conversation && lost())));
   }
 
   function busy() {
@@ -163,6 +168,7 @@ export function chat(page) {
       const { files_left: left = [] } = await sending.send(entry);
       await settle(entry, (item) => left.includes(item.id));
     } catch (problem) {
+      if (problem.status === 404 && deleted.has(entry.conversation)) return;
       if (!sending.waiting.includes(entry)) await takeBack(entry);
       throw problem;
     } finally {
@@ -212,6 +218,20 @@ export function chat(page) {
       await post(`/v1/conversations/${encodeURIComponent(conversation)}/cancel`).catch((problem) => {
         if (problem.status !== 409) throw problem; // it was over already
       });
+    });
+  }
+
+  // For good: what is still under way in it comes to nothing.
+  function forget() {
+    const id = conversation;
+    return page.trying(async () => {
+      gone.querySelector(".twice button:last-child").click();
+      watching.abort();
+      deleted.add(id);
+      await remove(`/v1/conversations/${encodeURIComponent(id)}`);
+      keepTyped(place(id), "");
+      page.gone(id);
+      page.say(t("conversationDeleted"));
     });
   }
 

@@ -83,5 +83,13 @@ export function sidebar(page) {
     list.querySelector(`[data-id="${CSS.escape(conversation)}"] .news`)?.remove();
   }
 
-  return { view, load, mark, count, note };
+  // It was deleted: it is in no list of the API's any more.
+  function gone(conversation) {
+    known.delete(conversation);
+    delete seen[conversation];
+    remember(place, JSON.stringify(seen));
+    draw();
+  }
+
+  return { view, load, mark, count, note, gone };
 }

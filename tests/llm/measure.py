@@ -34,7 +34,7 @@ from router.domain.principals import DEFAULT_TENANT, Principal
 from router.flow.paused import Situation
 from router.flow.prompts.question import view
 from router.flow.view import FlowView
-from router.llm.fallback import FallbackChain
+from router.llm.fallback import FallbackChains
 from router.llm.types import How
 from router.retrieval.selection import fitted_reliability
 from router.routing.decider import DecisionPolicy
@@ -152,8 +152,8 @@ class Desk:
         active, message = self._active(label.active), Message(text=label.text)
         situation = Situation(now=NOW, locale=label.lang, roles=caller.roles, active=active)
         account = Account(caller=caller, now=NOW, seconds=PATIENCE)
-        chain = FallbackChain([model])
-        decider = Decider(self.known, self.parts.index, chain, self.parts.prompts, policy=policy)
+        known = (self.known, self.parts.index, FallbackChains([model]), self.parts.prompts)
+        decider = Decider(*known, policy=policy)
         model.answers = []
         asked = Decide(message=message, situation=situation, account=account, history=label.history)
         decided = await decider.decided(asked)

@@ -85,7 +85,9 @@ def test_what_the_turns_cost_is_counted_and_summed_up(frank: Person) -> None:
     usage = frank.get(f"/v1/conversations/{chat.id}")["usage"]
     assert all(turn["usage"]["prompt_tokens"] > 0 for turn in turns)
     assert all(turn["usage"]["completion_tokens"] > 0 for turn in turns)
-    assert usage == {key: sum(turn["usage"][key] for turn in turns) for key in usage}
+    assert usage == {
+        key: sum(turn["usage"][key] for turn in turns) for key in usage if key != "model"
+    }
 
 
 def test_a_pattern_still_asks_no_model(frank: Person) -> None:

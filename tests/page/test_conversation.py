@@ -5,6 +5,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
+import httpx
 import pytest
 from playwright.async_api import Route, expect
 
@@ -346,3 +347,37 @@ async def test_a_card_keeps_what_is_asked_and_leaves_out_what_it_lists(
     script = "async (reply) => (await import('/web/replies.js')).besides(reply)"
     shown = await alice.page.evaluate(script, {"text": text, "summary": {"车牌": "京A12345"}})
     assert shown == kept
+
+
+async def test_a_conversation_is_deleted_once_it_is_confirmed(alice: Visitor, parts: Parts) -> None:
+    page = alice.page
+    await alice.say("现在几点")
+    await expect(alice.log.locator(".bot").last).to_be_visible()
+    listed = page.get_by_role("navigation", name="对话").get_by_role("link", name="现在几点")
+    await expect(listed.first).to_be_visible()
+    id_ = page.url.rpartition("/")[2]
+    delete = page.get_by_role("button", name="删除对话")
+    await delete.click()
+    await page.get_by_role("button", name="算了").click()
+    assert await parts.store.conversations.find(DEFAULT_TENANT, id_) is not None
+    await delete.click()
+    await page.get_by_role("group").get_by_role("button", name="删除对话").click()
+    await expect(page).to_have_url(re.compile("#/new$"))
+    await expect(page.locator(f'[data-id="{id_}"]')).to_have_count(0)
+    assert await parts.store.conversations.find(DEFAULT_TENANT, id_) is None
+    await expect(delete).to_be_hidden()
+    await expect(alice.box).to_be_focused()
+
+
+async def test_a_conversation_that_is_deleted_elsewhere_is_gone_here_too(
+    served: Served, alice: Visitor
+) -> None:
+    await alice.say("现在几点")
+    await expect(alice.page).to_have_url(re.compile("#/c/"))
+    await expect(alice.log.locator(".bot .about")).to_be_visible()
+    alice.forgives = ("404",)
+    path = f"{served.origin}/v1/conversations/{alice.page.url.rpartition('/')[2]}"
+    async with httpx.AsyncClient(headers={"Authorization": "Bearer alice"}) as client:
+        assert (await client.delete(path)).status_code == 204
+    await expect(alice.page.get_by_role("heading", name="这里没有对话")).to_be_visible()
+    await expect(alice.page.get_by_role("button", name="删除对话")).to_be_hidden()

@@ -91,6 +91,7 @@ async def test_a_conversation_costs_what_one_works_out_by_hand(
         "cache_write_tokens": first.written + second.written,
         "reasoning_tokens": 50,
         "priced_calls": 2,
+        "model": name,
     }
     today = datetime.now(ZoneInfo(caller.timezone)).date()
     period = Period(today, today, ZoneInfo(caller.timezone))

@@ -22,7 +22,7 @@ from tests.workflow.desk import Talk, texts
 from tests.workflow.tooled import Tooled, skill, talking
 
 TRANSLATE: tuple[str, Any] = ("translate", {"text": "你好", "to": "English"})
-ONE = Usage(llm_calls=1, prompt_tokens=100, completion_tokens=10)
+ONE = Usage(llm_calls=1, prompt_tokens=100, completion_tokens=10, model="scripted")
 
 
 @tool(permission="read", title={"zh": "今天的菜单", "en": "Menu"})

@@ -3,11 +3,20 @@
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from router.api.conversations import live_standing, standing
-from router.api.dependencies import Caller, Given, OwnConversation, Paged, Person
+from router.api.conversations import forget, live_standing, standing
+from router.api.dependencies import (
+    Audited,
+    Caller,
+    Given,
+    OwnConversation,
+    Owned,
+    Paged,
+    Person,
+    known,
+)
 from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey, claim
 from router.api.params import PlainObject, StrictRoute, derived_id, fresh_id
@@ -151,6 +160,25 @@ async def show(services: Given, record: OwnConversation) -> ConversationStanding
         active_skill=skill,
         **now.model_dump(exclude={"running", "active_skill", "asked"}),
     )
+
+
+@router.delete("/{conversation}", status_code=204, responses=problems(404, 409))
+async def delete(
+    services: Given, caller: Caller, owned: Owned, audit: Audited, conversation: str
+) -> Response:
+    """Have one's own conversation forgotten for good: messages, events and files of it alone.
+
+    Requests that were begun in it go on and stay; what happens to them later is news of the
+    caller's. What one asked to have remembered stays too. A repeat does nothing.
+    """
+    id_ = known(conversation, "conversation")
+    if await services.store.conversations.forgotten_by(caller.tenant, id_) != caller.id:
+        await owned.owned(caller, id_)
+        await audit.note("conversation.forget", id_)
+    owned.forget(caller.tenant, id_)
+    await forget(services, caller.tenant, id_)
+    owned.forget(caller.tenant, id_)
+    return Response(status_code=204)
 
 
 @router.post("/{conversation}/cancel", status_code=202, responses=problems(404, 409))

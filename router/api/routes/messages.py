@@ -25,7 +25,7 @@ from router.api.streams import EventStream, MessageInProgress, turn_events
 from router.api.turns import MessageBody
 from router.contracts.conversation import Submission
 from router.domain.errors import FieldProblem, InvalidInput, NotFound, RouterError
-from router.domain.messages import Message, Reply, Route, StartAction, ToolResultAction, Turn
+from router.domain.messages import Message, Reply, Route, StartAction, ToolResultAction, Turn, Usage
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord
 from router.store.event_log import LAST_SEQUENCE
@@ -131,6 +131,8 @@ class TranscriptItem(BaseModel):
     structured: dict[str, JsonValue] | None = None
     route: Route | None = None
     message_id: str | None = None
+    usage: Usage | None = None
+    """Of an answer: what its turn cost, and the `model` that answered last, if one did."""
 
 
 _SLOW: dict[int | str, dict[str, Any]] = {

@@ -26,6 +26,7 @@ HELP = Localised(
 /new            开始新对话
 /list           列出我的对话
 /open N         打开第 N 个对话
+/delete N yes   永久删除第 N 个对话；已提交的申请照常办理
 /file 路径      交上一个文件，随时可以
 /why            说明上一条消息为什么这样处理
 /approvals      列出等我审批的事项
@@ -37,6 +38,7 @@ HELP = Localised(
 /new            begin a new conversation
 /list           list my conversations
 /open N         open the Nth of them
+/delete N yes   delete the Nth of them for good; requests that were made go on
 /file PATH      hand in a file, at any time
 /why            explain why the last message went where it did
 /approvals      list what waits for my decision
@@ -69,6 +71,11 @@ MORE = Localised(
 LIST_FIRST = Localised(
     zh="没有第 {number} 项；先用 {command} 列出来。",
     en="There is no {number}; list with {command}.",
+)
+DELETED = Localised(zh="已删除。", en="Deleted.")
+SURE = Localised(
+    zh="删了就找不回来。确定的话：/delete {number} yes",
+    en="It can't be brought back. If you are sure: /delete {number} yes",
 )
 NOTHING = Localised(zh="没有。", en="None.")
 WHICH_FILE = Localised(zh="请写出文件的路径：/file 路径", en="Say which file: /file PATH")

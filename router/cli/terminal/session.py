@@ -59,6 +59,7 @@ class Commands:
             "/new": self._new,
             "/list": self._list,
             "/open": self._open,
+            "/delete": self._delete,
             "/file": self._file,
             "/why": self._why,
             "/approvals": self._list_approvals,
@@ -95,6 +96,20 @@ class Commands:
         one = self._of(self._conversations, number, "/list")
         if one is not None:
             await self._go(one)
+
+    async def _delete(self, rest: str) -> None:
+        number, _, word = rest.partition(" ")
+        one = self._of(self._conversations, number, "/list")
+        if one is None:
+            return
+        if word.strip() != "yes":
+            self._print(screen.SURE, number=number)
+            return
+        await self._rest.delete(f"/v1/conversations/{quote(one['id'], safe='')}")
+        self._conversations = []
+        self._print(screen.DELETED)
+        if one["id"] == self.talk.id:
+            await self._go(await begun(self._rest))
 
     async def _go(self, conversation: dict[str, Any]) -> None:
         self.talk = ChatConversation(self._rest, self.talk.screen, conversation)

@@ -6,12 +6,15 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from httpx import AsyncClient
 
 from router.store.store import Store
 from tests.fakes.terminal import Terminal
+from tests.integration.api.conftest import As
 from tests.integration.api.test_runs import approval_record, run_record
 
 CTRL_C = b"\x03"
@@ -82,6 +85,33 @@ async def test_a_list_says_that_it_has_more_than_it_shows(
         run = run_record(f"{unique[:10]}{number:02}")
         await store.runs.publish(run, [approval_record(run, "erin")])
     assert "Traceback" not in await asyncio.to_thread(chatting, listing, address, tmp_path, "erin")
+
+
+def deleting(dave: Terminal, _: str) -> None:
+    dave.types("/delete 1")
+    dave.sees("没有第 1 项")
+    dave.types("/list")
+    dave.sees(" *")
+    dave.types("/delete 1")
+    dave.sees("/delete 1 yes")
+    dave.types("/delete 1 yes")
+    dave.sees("已删除")
+
+
+async def test_a_conversation_is_deleted_once_it_is_said_twice(
+    address: str, tmp_path: Path, caller: As
+) -> None:
+    before = {item["id"] for item in await listed_of(caller("dave"))}
+    shown = await asyncio.to_thread(chatting, deleting, address, tmp_path, "dave")
+    assert "Traceback" not in shown
+    # The one that it began with went, and another was begun in its place.
+    after = {item["id"] for item in await listed_of(caller("dave"))}
+    assert len(after - before) == 1
+
+
+async def listed_of(client: AsyncClient) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = (await client.get("/v1/conversations?limit=200")).json()["items"]
+    return items
 
 
 async def test_a_file_goes_by_itself_where_none_is_asked_for(address: str, tmp_path: Path) -> None:

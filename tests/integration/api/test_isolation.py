@@ -42,6 +42,7 @@ RUN = "/v1/flow-runs/{run}"
 DOCUMENT = "/v1/configuration/{kind}/{document}"
 TABLE = {
     ("get", CONVERSATION): Row(),
+    ("delete", CONVERSATION): Row(),
     ("post", f"{CONVERSATION}/cancel"): Row(),
     ("post", f"{CONVERSATION}/messages"): Row(body={"text": "hello"}),
     ("get", f"{CONVERSATION}/messages"): Row(),

@@ -35,6 +35,7 @@ from router.store import tables
 from router.store.database import Database
 from router.store.retention import LegalHold, PersonErasure
 from router.store.store import Store
+from router.store.workspaces import WorkspaceQuota
 from router.telemetry.metrics import ORPHANED_APPROVALS
 from tests.integration.store import test_store
 
@@ -108,6 +109,8 @@ async def furnish(store: Store, person: str, at: datetime = NOW) -> None:
     await store.results.keep("default", person, "look", WORDS)
     speaker = Principal(id=person, name=person)
     await store.memories.keep("default", person, MemoryRecord.of(speaker, WORDS, "zh", at))
+    quota = WorkspaceQuota(files=9, together=999)
+    await store.workspaces.save(("default", person, "a.md"), WORDS.encode(), 3, quota)
     await store.keys.claim("default", person, "k1", "d")
     await store.spending.add("default", person, date(2026, 11, 18), Usage(llm_calls=2))
     called = test_store.audited(0, person, "look", "admitted")
@@ -450,3 +453,68 @@ async def test_approvals_of_who_left_are_counted_and_doctor_names_them(
     await count_orphaned(store.runs, people_of(settings))
     assert ORPHANED_APPROVALS._value.get() == 2
     assert (await store.runs.waiting()).expiring == 2
+
+
+async def attached(store: Store, talk: str, file: str, key: str) -> None:
+    """A file of alice's that came with a message of this conversation."""
+    data = {"role": "user", "text": "x", "files": [{"id": file, "name": "a.pdf"}]}
+    row = said("alice", "x", NOW, kind="message", recipient="alice")
+    row = row.model_copy(update={"key": key, "conversation": talk, "data": data})
+    await store.log.append("default", [row])
+
+
+async def talk_of(store: Store, person: str, name: str) -> None:
+    record = {"id": name, "tenant": "default", "owner": person, "locale": "zh", "created_at": NOW}
+    await store.conversations.create(ConversationRecord.model_validate(record))
+
+
+async def has_file(store: Store, name: str) -> bool:
+    return await store.files.find("default", name) is not None
+
+
+async def test_of_a_deleted_conversation_files_go_that_nothing_else_has(store: Store) -> None:
+    await talk_of(store, "alice", "c1")
+    await talk_of(store, "alice", "c2")
+    about = {"type": "application/pdf", "size": 3, "sha256": "0" * 64, "at": NOW}
+    for name in ("own", "elsewhere", "in-run"):
+        place = {"id": name, "tenant": "default", "owner": "alice", "name": f"{name}.pdf"}
+        await store.files.keep(FileRecord.model_validate({**place, **about}), b"pdf")
+        await attached(store, "c1", name, f"c1 {name}")
+    await attached(store, "c2", "elsewhere", "c2")
+    await store.runs.publish(
+        run("r1", "alice").model_copy(update={"files": {"in-run": "a.pdf"}}), []
+    )
+    await store.erasure.erase("default", "c1")
+    await store.erasure.erase("default", "c1")
+    names = ("own", "elsewhere", "in-run")
+    assert [await has_file(store, name) for name in names] == [False, True, True]
+    assert await store.log.since("default", "c1", 0, 9) == []
+    assert len(await store.log.since("default", "c2", 0, 9)) == 1
+    assert (await test_store.kept(store, "r1")).requester == "alice"
+
+
+async def test_a_deleted_conversation_is_there_for_nobody_until_it_begins_anew(
+    store: Store,
+) -> None:
+    await talk_of(store, "alice", "c1")
+    await store.erasure.erase("default", "c1")
+    found, _ = await store.conversations.owned_by("default", "alice", None, 9)
+    assert (await store.conversations.find("default", "c1"), found) == (None, [])
+    assert await store.conversations.forgotten_by("default", "c1") == "alice"
+    await attached(store, "c1", "late", "late")
+    assert await store.log.since("default", "c1", 0, 9) == []
+    await talk_of(store, "alice", "c1")
+    assert await store.conversations.forgotten_by("default", "c1") is None
+    await attached(store, "c1", "new", "new")
+    assert len(await store.log.since("default", "c1", 0, 9)) == 1
+
+
+async def test_what_a_hold_keeps_is_not_deleted(store: Store, database: Database) -> None:
+    await furnish(store, "alice")
+    hold = {"kind": "person", "subject": "alice", "reason": "court", "placed_by": "olga"}
+    placed = LegalHold.model_validate({**hold, "placed_at": NOW})
+    await store.legal_holds.place("default", placed)
+    before = await all_rows(database)
+    with pytest.raises(Conflict):
+        await store.erasure.erase("default", "of-alice")
+    assert await all_rows(database) == before

@@ -89,7 +89,10 @@ def test_a_persona_stands_behind_the_rules_of_what_people_read(tmp_path: Path) -
     prompts = Prompts.load()
     prompts.personas = Tenants.load(None, written(tmp_path, PERSONA))
     for job in JOBS:
-        bare, told = Prompts.load().of(job, "c", "en"), prompts.of(job, "c", "en")
+        bare, told = (
+            Prompts.load().of(job, "c", "en", "default"),
+            prompts.of(job, "c", "en", "default"),
+        )
         assert told.text.startswith(bare.text.rstrip())
         assert ("Bridge" in told.text) == (job in IN_PERSON)
         assert told.fingerprint.startswith(bare.fingerprint)

@@ -101,7 +101,7 @@ def test_a_larger_budget_keeps_all_of_a_smaller(memory: AgentMemory, one: int, o
 
 @given(memories(), st.integers(20_000, 60_000))
 def test_the_question_as_it_is_sent_is_within_the_budget(memory: AgentMemory, budget: int) -> None:
-    prompt, means = PROMPTS.of("skill", "c1", "en"), Means(TOOLS)
+    prompt, means = PROMPTS.of("skill", "c1", "en", "default"), Means(TOOLS)
     question = skill_step.request(prompt, TASK, means, memory)
     usage = TokenUsage(prompt_tokens=0, completion_tokens=0, estimated=True)
     wiser = memory.model_copy(update={"fixed": 0, "ratio": 1.0}).measured(

@@ -28,7 +28,7 @@ from tests.unit.routing.samples import ACTIVE, FLOWS, PROMPTS, called, offer
 
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 LISTED = [flow.capability for flow in FLOWS.values()]
-PROMPT = PROMPTS.of("router", "c1", "zh")
+PROMPT = PROMPTS.of("router", "c1", "zh", "default")
 SENSELESS = called(("nothing", {}))
 FINE = called(("get_balance", {"kind": "annual"}))
 

@@ -30,11 +30,13 @@ PLAN = Plan(steps=(PlanStep(id="a", task="Find A"), PlanStep(id="b", task="Find 
 
 
 def asked(memory: AgentMemory) -> ChatRequest:
-    return plan_request(PROMPTS.of("plan", "c1", "en"), TASK, Means(TOOLS), memory)
+    return plan_request(PROMPTS.of("plan", "c1", "en", "default"), TASK, Means(TOOLS), memory)
 
 
 def reflected(plan: Plan, **more: Any) -> ChatRequest:
-    return reflect_request(PROMPTS.of("reflect", "c1", "en"), TASK, AgentMemory(plan=plan), **more)
+    return reflect_request(
+        PROMPTS.of("reflect", "c1", "en", "default"), TASK, AgentMemory(plan=plan), **more
+    )
 
 
 def names(request: ChatRequest) -> list[str]:
@@ -177,7 +179,7 @@ def test_what_was_done_as_often_as_it_may_be_is_refused() -> None:
 def test_a_step_knows_its_task_and_results_and_can_only_end() -> None:
     part = StepBrief(id="b", task="Find B </step>", results={"a": "1"}, tries=("too thin",))
     task = TASK.model_copy(update={"part": part})
-    prompt = PROMPTS.of("step", "c1", "en")
+    prompt = PROMPTS.of("step", "c1", "en", "default")
     request = skill_step.request(prompt, task, Means(TOOLS), AgentMemory())
     told = request.messages[1]
     assert isinstance(told, UserMessage)

@@ -16,7 +16,7 @@ def write(folder: Path, **texts: str) -> Path:
 
 def test_a_prompt_is_in_the_conversations_language() -> None:
     prompts = Prompts.load()
-    zh, en = (prompts.of("router", "c1", locale) for locale in ("zh", "en"))
+    zh, en = (prompts.of("router", "c1", locale, "default") for locale in ("zh", "en"))
     assert zh.version == en.version
     assert "你是" in zh.text
     assert "You are" in en.text
@@ -25,29 +25,33 @@ def test_a_prompt_is_in_the_conversations_language() -> None:
 
 def test_a_fingerprint_changes_with_the_text(tmp_path: Path) -> None:
     one = Prompts.load(write(tmp_path, router_1_zh="甲", router_1_en="a"))
-    before = one.of("router", "c1", "zh").fingerprint
+    before = one.of("router", "c1", "zh", "default").fingerprint
     write(tmp_path, router_1_zh="乙")
-    after = Prompts.load(tmp_path).of("router", "c1", "zh").fingerprint
+    after = Prompts.load(tmp_path).of("router", "c1", "zh", "default").fingerprint
     assert before != after
     assert before.startswith("router-1@")
 
 
 def test_the_newest_version_is_used_unless_shares_say_otherwise(tmp_path: Path) -> None:
     write(tmp_path, router_10_zh="十", router_10_en="ten", router_2_zh="二", router_2_en="two")
-    assert Prompts.load(tmp_path).of("router", "c1", "en").text == "ten"
-    assert Prompts.load(tmp_path, {"router-2": 1}).of("router", "c1", "en").text == "two"
+    assert Prompts.load(tmp_path).of("router", "c1", "en", "default").text == "ten"
+    assert Prompts.load(tmp_path, {"router-2": 1}).of("router", "c1", "en", "default").text == "two"
 
 
 def test_traffic_is_shared_and_a_conversation_keeps_its_version(tmp_path: Path) -> None:
     write(tmp_path, router_2_zh="二", router_2_en="two")
     prompts = Prompts.load(tmp_path, {"router-1": 3, "router-2": 1})
     asked = [f"conversation-{n}" for n in range(2000)]
-    drawn = [prompts.of("router", name, "en").version for name in asked]
-    assert drawn == [prompts.of("router", name, "zh").version for name in asked]
+    drawn = [prompts.of("router", name, "en", "default").version for name in asked]
+    assert drawn == [prompts.of("router", name, "zh", "default").version for name in asked]
     assert Counter(drawn)["router-2"] == pytest.approx(500, abs=80)
-    assert prompts.of("phrase", "c1", "en").version == "phrase-1"  # shares are those of one job
+    assert (
+        prompts.of("phrase", "c1", "en", "default").version == "phrase-1"
+    )  # shares are those of one job
     prompts = Prompts.load(tmp_path, {"router-1": 0, "router-2": 5})
-    assert {prompts.of("router", str(n), "en").version for n in range(50)} == {"router-2"}
+    assert {prompts.of("router", str(n), "en", "default").version for n in range(50)} == {
+        "router-2"
+    }
 
 
 @pytest.mark.parametrize(
@@ -113,7 +117,7 @@ def test_a_conversation_keeps_its_version_whatever_order_shares_are_written_in(
     versions = []
     for shares in ({"router-1": 1, "router-2": 1}, {"router-2": 1, "router-1": 1}):
         prompts.replace(watched.texts, {("default", "router"): shares})
-        versions.append([prompts.of("router", str(n), "en").version for n in range(50)])
+        versions.append([prompts.of("router", str(n), "en", "default").version for n in range(50)])
     assert versions[0] == versions[1]
     assert set(versions[0]) == {"router-1", "router-2"}
 

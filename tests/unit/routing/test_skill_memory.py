@@ -9,7 +9,7 @@ from router.routing.skill_memory import LONGEST_EARLIER, LONGEST_NOTES, AgentMem
 from tests.unit.routing.dialogues import memories, step, worked
 from tests.unit.routing.samples import PROMPTS, last_words
 
-PROMPT = PROMPTS.of("condense", "c1", "en")
+PROMPT = PROMPTS.of("condense", "c1", "en", "default")
 
 
 def measured(*counted: int | None) -> float:
@@ -73,7 +73,7 @@ def test_notes_are_bounded_together_and_the_oldest_go_and_so_is_what_is_told_of_
 def test_a_model_is_shown_the_note_so_far_and_what_happened_since() -> None:
     memory = worked(AgentMemory(), "G1 to 上海").hearing("The employee says meanwhile: by train")
     asked = skill_memory.request(
-        PROMPTS.of("condense", "c1", "en"), "wants to travel", memory.dialogue
+        PROMPTS.of("condense", "c1", "en", "default"), "wants to travel", memory.dialogue
     )
     assert last_words(asked) == (
         "<earlier>\nwants to travel\n</earlier>\n<work>\n"

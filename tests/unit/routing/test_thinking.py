@@ -10,7 +10,7 @@ from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import Means
 from tests.unit.routing.samples import PROMPTS, TASK, TOOLS, WORDS, called, last_words
 
-PROMPT = PROMPTS.of("skill", "c1", "en")
+PROMPT = PROMPTS.of("skill", "c1", "en", "default")
 FORM = FlowDefinition.model_validate(
     {
         "flow": "ask_leave",

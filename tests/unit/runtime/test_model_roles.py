@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
+from router.directory.tenants import LiveTenants, Tenants
 from router.domain.errors import MisconfiguredError
 from router.llm import protocols
 from router.llm.fallback import FallbackChain
@@ -81,3 +83,53 @@ async def test_a_library_that_is_missing_is_found_out_at_the_start(
     with pytest.raises(MisconfiguredError, match="anthropic"):
         async with chains_of(settings):
             pass
+
+
+def priced(tmp_path: Path, **more: Any) -> Settings:
+    """A house that counts money, where two models have a price."""
+    prices = tmp_path / "prices.yaml"
+    models = "{small: {input: 1, output: 1}, cheap: {input: 0, output: 0}}"
+    prices.write_text(f"currency: USD\nproviders: {{here: {{models: {models}}}}}\n")
+    budgets = {"day": {"cost": "1.00"}}
+    where = {"llm_base_url": "http://127.0.0.1:9/v1", "llm_prices": prices}
+    return settings_of(tmp_path, llm_budgets=budgets, **where, **more)
+
+
+async def test_a_tenants_model_that_came_later_without_a_price_leads_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "tenants.yaml"
+    file.write_text("acme: {}\n")
+    tenants = LiveTenants(lambda: Tenants.load(file, None))
+    async with chains_of(priced(tmp_path), tenants) as chains:
+        assert chains.of("router", tenant="acme") is chains.usual
+        file.write_text("acme: {models: {router: {model: nobody-knows}}}\n")
+        assert tenants.refresh()
+        chains.forget()
+        assert chains.of("router", tenant="acme") is chains.usual
+    assert "nobody-knows" in caplog.text
+
+
+async def test_the_cheapest_model_is_asked_where_least_is_left(tmp_path: Path) -> None:
+    thrift = [{"below": 0.1, "model": "cheap"}, {"below": 0.5, "model": "small"}]
+    async with chains_of(priced(tmp_path, llm_thrift=thrift)) as chains:
+        named = [(chains.thrifty(left) or FallbackChain([])).name for left in (1, 0.4, 0.05)]
+        assert named == ["", "small", "cheap"]
+    with pytest.raises(MisconfiguredError, match="'dear' has no price"):
+        async with chains_of(priced(tmp_path, llm_thrift=[{"below": 0.1, "model": "dear"}])):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("thrift", "said"),
+    [
+        ([{"below": 0.3, "model": "a"}, {"below": 0.3, "model": "b"}], "same share"),
+        ([{"below": 1.5, "model": "a"}], "less than 1"),
+        ([{"below": 0.3}], "Field required"),
+    ],
+)
+def test_a_cheaper_model_needs_a_share_and_a_name(
+    tmp_path: Path, thrift: list[dict[str, Any]], said: str
+) -> None:
+    with pytest.raises(ValidationError, match=said):
+        settings_of(tmp_path, llm_thrift=thrift)

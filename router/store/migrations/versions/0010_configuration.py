@@ -4,8 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0010"
-down_revision = "0007"
-lowest = "0005"
+down_revision = "0009"
+lowest = "0008"
 
 _DOCUMENT = ("tenant", "kind", "name")
 _MOMENT = sa.DateTime(timezone=True)

@@ -1,0 +1,95 @@
+"""Pages of the public web, read as text."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import httpx2
+from pydantic import AfterValidator, BaseModel, Field
+
+from activities import provided
+from router.domain.errors import ArgumentsToolError, PermanentToolError
+from router.domain.locale import Localised
+from router.settings import Settings
+from router.tool.context import Depends, provider
+from router.tool.http.client import OutboundGuard, Sender
+from router.tool.http.endpoint import Origin, OutgoingRequest, origin_of
+from router.tool.http.response import Redaction, failure_of, value_of
+from router.tool.labels import ChineseLabel
+from router.tool.tool import tool
+
+_NOTHING_SECRET = Redaction(())
+LONGEST_ADDRESS = 2000
+SECONDS = 15.0
+
+
+class PageGuard(OutboundGuard):
+    """Lets a reader of pages go wherever the public web leads, over https alone.
+
+    What declared tools may call besides is nothing that a model may name.
+    """
+
+    def check_redirect(self, before: Origin, after: Origin) -> None:
+        """Raise `PermanentToolError` where the answer leads off the public web."""
+        if objection := self.objection(after):
+            zh = f"{before} 转到了不能去的地方（{objection}）"
+            raise PermanentToolError(Localised(zh=zh, en=f"{before} leads on: {objection}"))
+
+
+@provider(unset=lambda settings: "" if settings.fetch_pages else "ROUTER_FETCH_PAGES", outward=True)
+async def page_sender(
+    settings: Annotated[Settings, Depends(provided.settings)],
+) -> AsyncIterator[Sender]:
+    """What fetches pages. Where nobody may, the tool is offered to nobody."""
+    del settings
+    yield Sender(PageGuard())
+
+
+def _address(written: str) -> str:
+    address = written.strip().partition("#")[0]
+    if origin_of(address).scheme != "https":
+        raise ValueError("it isn't https; write a whole address that begins with https://")
+    return address
+
+
+class WebPage(BaseModel):
+    """What a page says, as text; whoever wrote it is a stranger."""
+
+    url: str
+    text: str
+
+
+@tool(
+    permission="read",
+    timeout="20s",
+    retries=1,
+    per_minute=20,
+    ephemeral=3,
+    title={"zh": "读网页", "en": "Read a web page"},
+    description_zh="打开一个公开的 https 网页，取其中的文字。",
+    examples=["看看这个网页说了什么", "read this web page for me"],
+)
+async def fetch_page(
+    url: Annotated[
+        str,
+        Field(description="It begins with https://", max_length=LONGEST_ADDRESS),
+        ChineseLabel("网址"),
+        AfterValidator(_address),
+    ],
+    sender: Annotated[Sender, Depends(page_sender)],
+) -> WebPage:
+    """Fetch a page of the public web, as text."""
+    origin = origin_of(url)
+    if objection := sender.guard.objection(origin):
+        zh = f"url：不能打开（{objection}）"
+        raise ArgumentsToolError(Localised(zh=zh, en=f"url: {objection}"))
+    received = await sender.send(OutgoingRequest("GET", origin, _target(url)), SECONDS)
+    if not received.fine:
+        raise failure_of(received, str(origin), _NOTHING_SECRET)
+    value = value_of(received)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return WebPage(url=url, text=text)
+
+
+def _target(url: str) -> str:
+    return httpx2.URL(url).raw_path.decode("ascii")

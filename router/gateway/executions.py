@@ -1,0 +1,99 @@
+"""Runs of workflows as Temporal has them: found, ended and forgotten for good."""
+
+import asyncio
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
+from temporalio.client import Client, WorkflowExecutionStatus
+
+from router.contracts.start_options import REQUESTER, TENANT
+from router.domain.errors import Unavailable
+from router.gateway.retries import RPC_TIMEOUT, WorkflowOver, own_errors
+
+_AT_ONCE = 20
+"""Workflow ids of one query."""
+_ROUNDS = 20
+_PAUSE = 0.5
+"""Seconds between looks: lists lag a little, and one that is ended may have begun another."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One run of a workflow; one that continued as new has had several."""
+
+    workflow_id: str
+    run_id: str
+    open: bool
+
+
+def begun_by(ids: Collection[str]) -> list[str]:
+    """Queries for the workflows of these ids and for all that those began."""
+    queries, ordered = [], sorted(ids)
+    for start in range(0, len(ordered), _AT_ONCE):
+        those = ", ".join(map(_quoted, ordered[start : start + _AT_ONCE]))
+        queries += [f"WorkflowId IN ({those})", f"RootWorkflowId IN ({those})"]
+    return queries
+
+
+def of_person(tenant: str, person: str, known: Collection[str]) -> list[str]:
+    """Queries for the `known` workflows, what those began, and all that are the person's."""
+    theirs = f"{REQUESTER.name} = {_quoted(person)} AND {TENANT.name} = {_quoted(tenant)}"
+    return [theirs, *begun_by(known)]
+
+
+async def workflows_of(client: Client, queries: Sequence[str]) -> list[Execution]:
+    """All runs that any of the queries finds, each once; `Unavailable` without the server."""
+    found: dict[tuple[str, str], Execution] = {}
+    with own_errors():
+        for query in queries:
+            async for each in client.list_workflows(query):
+                is_open = each.status is WorkflowExecutionStatus.RUNNING
+                found[each.id, each.run_id] = Execution(each.id, each.run_id, is_open)
+    return list(found.values())
+
+
+async def end(client: Client, queries: Sequence[str], word: str) -> list[Execution]:
+    """Terminate what goes on, as `word` says why; all there was. `Unavailable`: it never ends."""
+    for _ in range(_ROUNDS):
+        found = await workflows_of(client, queries)
+        still = [each for each in found if each.open]
+        if not still:
+            return found
+        for each in still:
+            await terminate(client, each.workflow_id, word, each.run_id)
+        await asyncio.sleep(_PAUSE)
+    raise Unavailable(
+        f"{still[0].workflow_id} and {len(still) - 1} more workflows don't end: nothing was "
+        "erased; see in Temporal's UI what keeps starting them, and try again"
+    )
+
+
+async def terminate(client: Client, workflow: str, word: str, run: str | None = None) -> bool:
+    """End this one at once, with all that it began; False where it was over already."""
+    handle = client.get_workflow_handle(workflow, run_id=run)
+    try:
+        with own_errors():
+            await handle.terminate(reason=word, rpc_timeout=RPC_TIMEOUT)
+    except WorkflowOver:
+        return False
+    return True
+
+
+async def delete_histories(client: Client, executions: Iterable[Execution]) -> None:
+    """Have the server forget them; it does so in its own time, usually within seconds."""
+    for each in executions:
+        execution = WorkflowExecution(workflow_id=each.workflow_id, run_id=each.run_id)
+        request = DeleteWorkflowExecutionRequest(
+            namespace=client.namespace, workflow_execution=execution
+        )
+        with suppress(WorkflowOver), own_errors():
+            await client.workflow_service.delete_workflow_execution(request, timeout=RPC_TIMEOUT)
+
+
+def _quoted(value: str) -> str:
+    """A string as Temporal's list filters want it."""
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

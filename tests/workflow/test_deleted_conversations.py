@@ -1,0 +1,112 @@
+"""A conversation that its owner has deleted, over HTTP with the worker and Temporal real."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from httpx import AsyncClient, Response
+from temporalio.client import Client
+
+from router.contracts.conversation import workflow_id
+from router.domain.principals import DEFAULT_TENANT
+from router.domain.records import LogEntry
+from router.gateway.executions import begun_by, workflows_of
+from router.runtime.composition import Parts
+from router.store.retention import LegalHold
+from router.tool.tool import tool
+from tests.fakes.model_server import calls
+from tests.integration.api.conftest import problem
+from tests.workflow.desk import Talk, person
+from tests.workflow.test_streaming import served
+from tests.workflow.tooled import Tooled
+
+ALICE = {"Authorization": "Bearer alice"}
+
+
+@pytest.fixture
+async def alice(parts: Parts, real_client: Client) -> Talk:
+    return await Talk(real_client, parts, await person(parts, "alice")).open()
+
+
+def path_of(talk: Talk) -> str:
+    return f"/v1/conversations/{talk.id}"
+
+
+async def delete(api: AsyncClient, talk: Talk, user: str = "alice") -> Response:
+    return await api.delete(path_of(talk), headers={"Authorization": f"Bearer {user}"})
+
+
+async def test_it_goes_and_its_run_goes_on(api: AsyncClient, alice: Talk, parts: Parts) -> None:
+    run = await alice.waiting_leave("我要请年假，12月21日到12月22日，家里有事")
+    assert (await delete(api, alice)).status_code == 204
+    for path in ("", "/messages", "/events"):
+        problem(await api.get(f"{path_of(alice)}{path}", headers=ALICE), 404)
+    said: dict[str, Any] = {"text": "在吗"}
+    problem(await api.post(f"{path_of(alice)}/messages", json=said, headers=ALICE), 404)
+    listed = (await api.get("/v1/conversations?limit=200", headers=ALICE)).json()["items"]
+    assert alice.id not in {item["id"] for item in listed}
+    await alice.approver("bob").decide(run, "approve")
+    stands = (await api.get(f"/v1/flow-runs/{run}", headers=ALICE)).json()
+    assert stands["status"] in {"running", "waiting", "completed"}
+    assert await parts.store.log.since(DEFAULT_TENANT, alice.id, 0, 10) == []
+    left = await workflows_of(alice.client, begun_by([workflow_id(DEFAULT_TENANT, alice.id)]))
+    assert not [each for each in left if each.open]
+    again, others = await delete(api, alice), await delete(api, alice, "frank")
+    assert (again.status_code, others.status_code) == (204, 404)
+
+
+async def test_a_turn_under_way_comes_to_nothing_and_who_follows_is_let_go(
+    tooled: Tooled, parts: Parts
+) -> None:
+    began, goes_on = asyncio.Event(), asyncio.Event()
+
+    @tool(permission="read", retries=1, timeout="30s", title={"zh": "等着", "en": "Linger"})
+    async def linger() -> str:
+        """Wait for something."""
+        began.set()
+        await goes_on.wait()
+        return "done"
+
+    async with (
+        tooled([linger], calls(("linger", {}))) as talk,
+        served(talk.parts, talk.client, talk.queue) as api,
+        api.stream("GET", f"{path_of(talk)}/events") as events,
+    ):
+        said = {"text": "wait for it"}
+        waiting = asyncio.create_task(api.post(f"{path_of(talk)}/messages", json=said))
+        async with asyncio.timeout(30):
+            await began.wait()
+            deleted = await delete(api, talk)
+            heard = [line async for line in events.aiter_lines()]
+        goes_on.set()
+        assert (deleted.status_code, (await waiting).status_code) == (204, 404)
+        assert not [line for line in heard if line in {"event: turn", "event: forgotten"}]
+        # The call ends in its own time, and has nowhere to tell of it.
+        assert await parts.store.log.since(DEFAULT_TENANT, talk.id, 0, 10) == []
+        snapshot = parts.store.conversations.load_snapshot(DEFAULT_TENANT, talk.id)
+        assert await snapshot is None
+
+
+async def test_what_comes_late_brings_nothing_back(
+    api: AsyncClient, alice: Talk, parts: Parts
+) -> None:
+    assert (await delete(api, alice)).status_code == 204
+    data = {"role": "assistant", "text": "late"}
+    row = {"kind": "message", "at": datetime.now(UTC), "data": data, "conversation": alice.id}
+    await parts.store.log.append(DEFAULT_TENANT, [LogEntry(key=uuid4().hex, **row)])
+    await parts.store.conversations.save_snapshot(DEFAULT_TENANT, alice.id, "{}")
+    assert await parts.store.log.since(DEFAULT_TENANT, alice.id, 0, 10) == []
+    assert await parts.store.conversations.load_snapshot(DEFAULT_TENANT, alice.id) is None
+
+
+async def test_a_legal_hold_keeps_it(api: AsyncClient, alice: Talk, parts: Parts) -> None:
+    run = await alice.waiting_leave("我要请年假，12月23日到12月24日，家里有事")
+    hold = {"kind": "run", "subject": run, "reason": "court", "placed_by": "olga"}
+    placed = LegalHold.model_validate(hold | {"placed_at": datetime.now(UTC)})
+    await parts.store.legal_holds.place(DEFAULT_TENANT, placed)
+    assert "court" not in problem(await delete(api, alice), 409)["detail"]
+    assert (await api.get(f"{path_of(alice)}/messages")).json()["items"]
+    await parts.store.legal_holds.release(DEFAULT_TENANT, "run", run)
+    assert (await delete(api, alice)).status_code == 204
