@@ -10,32 +10,32 @@ from typing import Any, Generic, Self, TypeVar
 import httpx2
 from pydantic import JsonValue
 
-from router.client import operations as ops
+from router.client import exchange as ops
+from router.client.answers import (
+    ApiEvent,
+    ApprovalAnswer,
+    CapabilityAnswer,
+    ConversationAnswer,
+    ConversationItem,
+    DecisionResult,
+    DocumentAnswer,
+    File,
+    FlowRunAnswer,
+    RouteExplanation,
+    RunState,
+    TranscriptLine,
+)
 from router.client.exchange import (
     AGAIN,
     EventLines,
     Exchange,
-    Lost,
+    NoAnswer,
     Pause,
     Request,
     Response,
     Retries,
     Subscription,
     refusal,
-)
-from router.client.models import (
-    Approval,
-    Capability,
-    Conversation,
-    ConversationState,
-    Decided,
-    Document,
-    Event,
-    Explanation,
-    File,
-    FlowRun,
-    RunState,
-    TranscriptItem,
 )
 from router.domain.errors import MisconfiguredError
 from router.domain.locale import Locale
@@ -50,7 +50,7 @@ CONNECTED_WITHIN = 5.0
 PATIENT = Retries()
 
 
-CLOSED = Lost("the connection ended before the answer did: ask again")
+CLOSED = NoAnswer("the connection ended before the answer did: ask again")
 
 
 class _Connection(Generic[Http]):
@@ -71,10 +71,10 @@ class _Connection(Generic[Http]):
             headers=dict(request.headers),
         )
 
-    def _lost(self, error: Exception) -> Lost:
+    def _lost(self, error: Exception) -> NoAnswer:
         if isinstance(error, httpx2.ReadTimeout):
-            return Lost(f"the API at {self._url} doesn't answer in time: ask again")
-        return Lost(f"no API answers at {self._url}: is it running, and the address right?")
+            return NoAnswer(f"the API at {self._url} doesn't answer in time: ask again")
+        return NoAnswer(f"no API answers at {self._url}: is it running, and the address right?")
 
 
 def _options(url: str, token: str) -> dict[str, Any]:
@@ -132,24 +132,24 @@ class Client(_Connection[httpx2.Client]):
 
     def begin(
         self, *, locale: Locale | None = None, metadata: Mapping[str, JsonValue] | None = None
-    ) -> Conversation:
+    ) -> ConversationItem:
         """Begin a new conversation."""
         return self._run(ops.begin(self._retries, locale, metadata))
 
-    def conversation(self, id_: str) -> ConversationState:
+    def conversation(self, id_: str) -> ConversationAnswer:
         """Get how a conversation of one's own stands."""
         return self._run(ops.conversation(self._retries, id_))
 
-    def conversations(self) -> Iterator[Conversation]:
+    def conversations(self) -> Iterator[ConversationItem]:
         """Go through one's own conversations, newest first."""
-        return self._listed(Conversation, ops.path_of("conversations"), {})
+        return self._listed(ConversationItem, ops.path_of("conversations"), {})
 
     def transcript(
         self, conversation: str, *, after: str | None = None
-    ) -> Iterator[TranscriptItem]:
+    ) -> Iterator[TranscriptLine]:
         """Go through what was said, oldest first, from behind the item `after`."""
         path = ops.path_of("conversations", conversation, "messages")
-        return self._listed(TranscriptItem, path, {}, after)
+        return self._listed(TranscriptLine, path, {}, after)
 
     def send(
         self,
@@ -177,7 +177,7 @@ class Client(_Connection[httpx2.Client]):
         files: Sequence[str | File] = (),
         message_id: str | None = None,
         **more: JsonValue,
-    ) -> Iterator[Event]:
+    ) -> Iterator[ApiEvent]:
         """Say or do something, and get what happens in its turn as it happens; last `turn`.
 
         Where the connection is lost it is taken up again, and nothing is done twice.
@@ -185,7 +185,7 @@ class Client(_Connection[httpx2.Client]):
         message = ops.message(conversation, said, files, message_id, **more)
         return self._events(Subscription(message, self._retries))
 
-    def follow(self, conversation: str | None = None, *, after: str = "") -> Iterator[Event]:
+    def follow(self, conversation: str | None = None, *, after: str = "") -> Iterator[ApiEvent]:
         """Follow a conversation, or all that happens to oneself, from now on or behind `after`.
 
         Nothing is missed and nothing comes twice where the connection is lost; it never ends. The
@@ -199,18 +199,18 @@ class Client(_Connection[httpx2.Client]):
         """Stop the turn that runs; `Refused` with status 409 where none does."""
         self._run(ops.cancel(self._retries, conversation))
 
-    def approvals(self, *, decided: bool = False) -> Iterator[Approval]:
+    def approvals(self, *, decided: bool = False) -> Iterator[ApprovalAnswer]:
         """Go through what waits for one's decision, or what was decided."""
-        return self._listed(Approval, ops.path_of("approvals"), {"decided": decided or None})
+        return self._listed(ApprovalAnswer, ops.path_of("approvals"), {"decided": decided or None})
 
     def decide(
         self,
-        approval: Approval,
+        approval: ApprovalAnswer,
         verdict: ops.Verdict,
         *,
         comment: str | None = None,
         to: str | None = None,
-    ) -> Decided:
+    ) -> DecisionResult:
         """Decide on exactly what the approval shows; `Refused` (409) where that has changed.
 
         `to` is whom to ask instead (`delegate`) or as well (`add`).
@@ -219,12 +219,12 @@ class Client(_Connection[httpx2.Client]):
 
     def flow_runs(
         self, *, status: FlowStatus | None = None, flow: str | None = None
-    ) -> Iterator[FlowRun]:
+    ) -> Iterator[FlowRunAnswer]:
         """Go through one's own requests, newest first."""
         query = {"status": status, "flow": flow}
-        return self._listed(FlowRun, ops.path_of("flow-runs"), query)
+        return self._listed(FlowRunAnswer, ops.path_of("flow-runs"), query)
 
-    def flow_run(self, id_: str) -> FlowRun:
+    def flow_run(self, id_: str) -> FlowRunAnswer:
         """Get a request, with everything that happened to it."""
         return self._run(ops.flow_run(self._retries, id_))
 
@@ -251,20 +251,20 @@ class Client(_Connection[httpx2.Client]):
             content = path.read_bytes()
         return self._run(ops.upload(self._retries, path.name, content))
 
-    def document(self, file: str) -> Document:
+    def document(self, file: str) -> DocumentAnswer:
         """Get what is read of a file, once that is done."""
         return self._run(ops.document(self._retries, file))
 
-    def capabilities(self) -> Iterator[Capability]:
+    def capabilities(self) -> Iterator[CapabilityAnswer]:
         """Go through the flows, skills and tools that one may use."""
-        return self._listed(Capability, ops.path_of("capabilities"), {"limit": None})
+        return self._listed(CapabilityAnswer, ops.path_of("capabilities"), {"limit": None})
 
-    def explain(self, text: str) -> Explanation:
+    def explain(self, text: str) -> RouteExplanation:
         """Get where a sentence would go and why, without anything being done."""
         return self._run(ops.explain(self._retries, text))
 
     def _run(self, exchange: Exchange[T]) -> T:
-        outcome: Response | Lost | None = None
+        outcome: Response | NoAnswer | None = None
         while True:
             try:
                 step = exchange.send(outcome)
@@ -273,7 +273,7 @@ class Client(_Connection[httpx2.Client]):
                 return came_to
             outcome = self._taken(step)
 
-    def _taken(self, step: Request | Pause) -> Response | Lost | None:
+    def _taken(self, step: Request | Pause) -> Response | NoAnswer | None:
         if isinstance(step, Pause):
             time.sleep(step.seconds)
             return None
@@ -291,7 +291,7 @@ class Client(_Connection[httpx2.Client]):
             yield from page.items
             after, more = page.next, page.next is not None
 
-    def _events(self, heard: Subscription) -> Iterator[Event]:
+    def _events(self, heard: Subscription) -> Iterator[ApiEvent]:
         while not heard.over:
             lost, wished = CLOSED, None
             try:
@@ -329,24 +329,24 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
 
     async def begin(
         self, *, locale: Locale | None = None, metadata: Mapping[str, JsonValue] | None = None
-    ) -> Conversation:
+    ) -> ConversationItem:
         """Do what `Client.begin` does."""
         return await self._run(ops.begin(self._retries, locale, metadata))
 
-    async def conversation(self, id_: str) -> ConversationState:
+    async def conversation(self, id_: str) -> ConversationAnswer:
         """Do what `Client.conversation` does."""
         return await self._run(ops.conversation(self._retries, id_))
 
-    def conversations(self) -> AsyncGenerator[Conversation]:
+    def conversations(self) -> AsyncGenerator[ConversationItem]:
         """Do what `Client.conversations` does."""
-        return self._listed(Conversation, ops.path_of("conversations"), {})
+        return self._listed(ConversationItem, ops.path_of("conversations"), {})
 
     def transcript(
         self, conversation: str, *, after: str | None = None
-    ) -> AsyncGenerator[TranscriptItem]:
+    ) -> AsyncGenerator[TranscriptLine]:
         """Do what `Client.transcript` does."""
         path = ops.path_of("conversations", conversation, "messages")
-        return self._listed(TranscriptItem, path, {}, after)
+        return self._listed(TranscriptLine, path, {}, after)
 
     async def send(
         self,
@@ -369,12 +369,14 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
         files: Sequence[str | File] = (),
         message_id: str | None = None,
         **more: JsonValue,
-    ) -> AsyncGenerator[Event]:
+    ) -> AsyncGenerator[ApiEvent]:
         """Do what `Client.stream` does."""
         message = ops.message(conversation, said, files, message_id, **more)
         return self._events(Subscription(message, self._retries))
 
-    def follow(self, conversation: str | None = None, *, after: str = "") -> AsyncGenerator[Event]:
+    def follow(
+        self, conversation: str | None = None, *, after: str = ""
+    ) -> AsyncGenerator[ApiEvent]:
         """Do what `Client.follow` does."""
         where = ("events",) if conversation is None else ("conversations", conversation, "events")
         followed = Request("GET", ops.path_of(*where))
@@ -384,29 +386,29 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
         """Do what `Client.cancel` does."""
         await self._run(ops.cancel(self._retries, conversation))
 
-    def approvals(self, *, decided: bool = False) -> AsyncGenerator[Approval]:
+    def approvals(self, *, decided: bool = False) -> AsyncGenerator[ApprovalAnswer]:
         """Do what `Client.approvals` does."""
-        return self._listed(Approval, ops.path_of("approvals"), {"decided": decided or None})
+        return self._listed(ApprovalAnswer, ops.path_of("approvals"), {"decided": decided or None})
 
     async def decide(
         self,
-        approval: Approval,
+        approval: ApprovalAnswer,
         verdict: ops.Verdict,
         *,
         comment: str | None = None,
         to: str | None = None,
-    ) -> Decided:
+    ) -> DecisionResult:
         """Do what `Client.decide` does."""
         return await self._run(ops.decide(self._retries, approval, verdict, comment, to))
 
     def flow_runs(
         self, *, status: FlowStatus | None = None, flow: str | None = None
-    ) -> AsyncGenerator[FlowRun]:
+    ) -> AsyncGenerator[FlowRunAnswer]:
         """Do what `Client.flow_runs` does."""
         query = {"status": status, "flow": flow}
-        return self._listed(FlowRun, ops.path_of("flow-runs"), query)
+        return self._listed(FlowRunAnswer, ops.path_of("flow-runs"), query)
 
-    async def flow_run(self, id_: str) -> FlowRun:
+    async def flow_run(self, id_: str) -> FlowRunAnswer:
         """Do what `Client.flow_run` does."""
         return await self._run(ops.flow_run(self._retries, id_))
 
@@ -433,20 +435,20 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
             content = await asyncio.to_thread(path.read_bytes)
         return await self._run(ops.upload(self._retries, path.name, content))
 
-    async def document(self, file: str) -> Document:
+    async def document(self, file: str) -> DocumentAnswer:
         """Do what `Client.document` does."""
         return await self._run(ops.document(self._retries, file))
 
-    def capabilities(self) -> AsyncGenerator[Capability]:
+    def capabilities(self) -> AsyncGenerator[CapabilityAnswer]:
         """Do what `Client.capabilities` does."""
-        return self._listed(Capability, ops.path_of("capabilities"), {"limit": None})
+        return self._listed(CapabilityAnswer, ops.path_of("capabilities"), {"limit": None})
 
-    async def explain(self, text: str) -> Explanation:
+    async def explain(self, text: str) -> RouteExplanation:
         """Do what `Client.explain` does."""
         return await self._run(ops.explain(self._retries, text))
 
     async def _run(self, exchange: Exchange[T]) -> T:
-        outcome: Response | Lost | None = None
+        outcome: Response | NoAnswer | None = None
         while True:
             try:
                 step = exchange.send(outcome)
@@ -455,7 +457,7 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
                 return came_to
             outcome = await self._taken(step)
 
-    async def _taken(self, step: Request | Pause) -> Response | Lost | None:
+    async def _taken(self, step: Request | Pause) -> Response | NoAnswer | None:
         if isinstance(step, Pause):
             await asyncio.sleep(step.seconds)
             return None
@@ -474,7 +476,7 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
                 yield item
             after, more = page.next, page.next is not None
 
-    async def _events(self, heard: Subscription) -> AsyncGenerator[Event]:
+    async def _events(self, heard: Subscription) -> AsyncGenerator[ApiEvent]:
         while not heard.over:
             lost, wished = CLOSED, None
             try:

@@ -1,19 +1,34 @@
-"""Requests, answers and what to do between them, as values: no connection is made here.
+"""What can be asked of the API, and what to do until it is answered; nothing connects here.
 
 An exchange is a generator. It yields a `Request` or a `Pause`, is sent the `Response` or that it
-was `Lost`, and returns what it came to; `Client` and `AsyncClient` drive the same ones.
+was `NoAnswer`, and returns what it came to; `Client` and `AsyncClient` drive the same ones.
 """
 
 import random
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
+from urllib.parse import quote
 from uuid import uuid4
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from router.client.models import Event
+from router.client.answers import (
+    ApiEvent,
+    ApprovalAnswer,
+    ConversationAnswer,
+    ConversationItem,
+    DecisionResult,
+    DocumentAnswer,
+    File,
+    FlowRunAnswer,
+    ListPage,
+    RouteExplanation,
+    RunState,
+)
 from router.domain.errors import FieldProblem, RouterError, Unavailable
+from router.domain.locale import Locale
+from router.domain.messages import Action, Turn
 
 T = TypeVar("T")
 
@@ -77,7 +92,7 @@ class Response:
         return float(said) if said.isascii() and said.isdigit() and len(said) < 6 else None  # noqa: PLR2004
 
 
-class Lost(NamedTuple):
+class NoAnswer(NamedTuple):
     """No answer came; `why` says what is known of that."""
 
     why: str
@@ -89,7 +104,7 @@ class Pause(NamedTuple):
     seconds: float
 
 
-Exchange = Generator[Request | Pause, Response | Lost | None, T]
+Exchange = Generator[Request | Pause, Response | NoAnswer | None, T]
 
 
 @dataclass(frozen=True)
@@ -124,7 +139,7 @@ def answered(request: Request, retries: Retries) -> Exchange[Response]:
     pauses = retries.pauses()
     while True:
         outcome = yield request
-        assert outcome is not None, "a request is answered by a Response or Lost"  # noqa: S101
+        assert outcome is not None, "a request is answered by a Response or NoAnswer"  # noqa: S101
         if isinstance(outcome, Response) and outcome.status not in AGAIN:
             break
         pause = next(pauses, None)
@@ -132,7 +147,7 @@ def answered(request: Request, retries: Retries) -> Exchange[Response]:
             break
         wished = outcome.retry_after if isinstance(outcome, Response) else None
         yield Pause(max(pause, wished or 0.0))
-    if isinstance(outcome, Lost):
+    if isinstance(outcome, NoAnswer):
         raise Unavailable(outcome.why)
     if outcome.status >= 400:  # noqa: PLR2004
         raise refusal(outcome)
@@ -191,7 +206,7 @@ class EventLines:
     def __init__(self) -> None:
         self._fields: dict[str, str] = {}
 
-    def take(self, line: str) -> Event | None:
+    def take(self, line: str) -> ApiEvent | None:
         """The event that the line ends, if it ends one."""
         if line:
             name, _, value = line.partition(":")
@@ -204,7 +219,7 @@ class EventLines:
             data = _OBJECT.validate_json(fields["data"])
         except ValidationError:
             raise Unavailable("what streams isn't this API: its data is no JSON object") from None
-        return Event(name=fields.get("event", "message"), data=data, id=fields.get("id"))
+        return ApiEvent(name=fields.get("event", "message"), data=data, id=fields.get("id"))
 
 
 class Subscription:
@@ -227,10 +242,10 @@ class Subscription:
         """What to ask for the events that are still to come."""
         headers = {"Accept": EVENTS}
         if self._after and self._asked.method == "GET":
-            headers["Last-Event-ID"] = self._after
+            headers["Last-ApiEvent-ID"] = self._after
         return replace(self._asked, headers={**self._asked.headers, **headers})
 
-    def taken(self, lines: Iterable[str], parser: EventLines) -> Iterator[Event]:
+    def taken(self, lines: Iterable[str], parser: EventLines) -> Iterator[ApiEvent]:
         """What these lines tell that wasn't told before; ends with the turn."""
         for line in lines:
             event = parser.take(line)
@@ -240,7 +255,7 @@ class Subscription:
             if self.over:
                 return
 
-    def heard(self, event: Event) -> Event | None:
+    def heard(self, event: ApiEvent) -> ApiEvent | None:
         """The event, where it wasn't heard before; raises `Refused` where the turn was."""
         self._failures = 0
         if event.name == "error":
@@ -258,9 +273,141 @@ class Subscription:
         self.over = event.name == "turn" and self._asked.method == "POST"
         return event
 
-    def pause(self, lost: Lost, wished: float | None = None) -> float:
+    def pause(self, lost: NoAnswer, wished: float | None = None) -> float:
         """Seconds before it is asked for again; `Unavailable` where that was often enough."""
         if self._failures >= self._retries.most:
             raise Unavailable(lost.why)
         self._failures += 1
         return max(self._retries.pause(self._failures - 1), wished or 0.0)
+
+
+Verdict = Literal["approve", "reject", "return", "delegate", "add"]
+PAGE = 100
+"""How many items a request for a list asks for."""
+WAIT = 30
+"""Seconds that one request waits for a turn, or for a file to be read, before it is made anew."""
+RUNNING = 202
+
+
+_READERS: dict[type[Any], TypeAdapter[Any]] = {}
+
+
+def _type(model: type[T]) -> TypeAdapter[T]:
+    if model not in _READERS:
+        _READERS[model] = TypeAdapter(model)
+    return _READERS[model]
+
+
+def path_of(*parts: str) -> str:
+    """The path that these parts make, whatever is in them.
+
+    >>> path_of("conversations", "a/b", "messages")
+    '/v1/conversations/a%2Fb/messages'
+    """
+    return "/v1/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def begin(
+    retries: Retries, locale: Locale | None, metadata: Mapping[str, JsonValue] | None
+) -> Exchange[ConversationItem]:
+    """A new conversation."""
+    given = {"locale": locale, "metadata": metadata}
+    body = {name: value for name, value in given.items() if value is not None}
+    request = Request("POST", path_of("conversations"), body=body)
+    return parsed(request.once(), _type(ConversationItem), retries)
+
+
+def conversation(retries: Retries, id_: str) -> Exchange[ConversationAnswer]:
+    """How it stands."""
+    request = Request("GET", path_of("conversations", id_))
+    return parsed(request, _type(ConversationAnswer), retries)
+
+
+def page(
+    retries: Retries, of: type[T], path: str, query: Mapping[str, Any]
+) -> Exchange[ListPage[T]]:
+    """A page of a list."""
+    request = Request("GET", path, {"limit": PAGE, **query})
+    return parsed(request, _type(ListPage[of]), retries)  # type: ignore[valid-type]
+
+
+def message(
+    conversation_id: str,
+    said: str | Action | None,
+    files: Sequence[str | File] = (),
+    message_id: str | None = None,
+    **more: JsonValue,
+) -> Request:
+    """Words, an action, files. Its id makes that a repeat does nothing twice."""
+    action = None if said is None or isinstance(said, str) else said
+    given = {
+        "message_id": message_id or uuid4().hex,
+        "text": said if isinstance(said, str) else None,
+        "action": action and action.model_dump(mode="json", exclude_none=True),
+        "files": [each.id if isinstance(each, File) else each for each in files] or None,
+        **more,
+    }
+    body = {name: value for name, value in given.items() if value is not None}
+    return Request("POST", path_of("conversations", conversation_id, "messages"), body=body)
+
+
+def send(retries: Retries, said: Request) -> Exchange[Turn]:
+    """The turn that answers a message, however long it takes."""
+    waiting = Request(said.method, said.path, {"wait": WAIT}, said.body)
+    response = yield from answered(waiting, retries)
+    while response.status == RUNNING:
+        response = yield from answered(waiting, retries)
+    return read(response, _type(Turn))
+
+
+def cancel(retries: Retries, conversation_id: str) -> Exchange[None]:
+    """Stop the running turn; 409 where none runs."""
+    request = Request("POST", path_of("conversations", conversation_id, "cancel"), body={})
+    yield from answered(request.once(), retries)
+
+
+def decide(
+    retries: Retries,
+    approval: ApprovalAnswer,
+    verdict: Verdict,
+    comment: str | None,
+    to: str | None,
+) -> Exchange[DecisionResult]:
+    """Decide on exactly what the approval shows; 409 where something else has come of it."""
+    given = {"decision": verdict, "digest": approval.digest, "comment": comment, "to": to}
+    body = {name: value for name, value in given.items() if value is not None}
+    request = Request("POST", path_of("approvals", approval.id, "decision"), body=body)
+    return parsed(request.once(), _type(DecisionResult), retries)
+
+
+def flow_run(retries: Retries, id_: str) -> Exchange[FlowRunAnswer]:
+    """A run, with what happened to it."""
+    return parsed(Request("GET", path_of("flow-runs", id_)), _type(FlowRunAnswer), retries)
+
+
+def told(retries: Retries, id_: str, what: str, body: Mapping[str, Any]) -> Exchange[RunState]:
+    """Say something to a run: `withdraw`, `nudge`, `amendments`, `events/{name}`."""
+    path = path_of("flow-runs", id_, *what.split("/"))
+    request = Request("POST", path, body={n: v for n, v in body.items() if v is not None})
+    return parsed(request.once(), _type(RunState), retries)
+
+
+def upload(retries: Retries, name: str, content: bytes) -> Exchange[File]:
+    """Hand in a file."""
+    request = Request("POST", path_of("files"), file=(name, content))
+    return parsed(request.once(), _type(File), retries)
+
+
+def document(retries: Retries, id_: str) -> Exchange[DocumentAnswer]:
+    """What is read of a file, once it is."""
+    request = Request("GET", path_of("files", id_, "document"), {"wait": WAIT})
+    found = yield from parsed(request, _type(DocumentAnswer), retries)
+    while found.status == "reading":
+        found = yield from parsed(request, _type(DocumentAnswer), retries)
+    return found
+
+
+def explain(retries: Retries, text: str) -> Exchange[RouteExplanation]:
+    """Where a sentence would go."""
+    request = Request("POST", path_of("route"), body={"text": text})
+    return parsed(request, _type(RouteExplanation), retries)

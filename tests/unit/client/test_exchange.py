@@ -8,11 +8,12 @@ import pytest
 from pydantic import TypeAdapter
 
 from router.client import Refused, Retries, Unavailable
-from router.client import operations as ops
+from router.client import exchange as ops
+from router.client.answers import ApiEvent, ApprovalAnswer
 from router.client.exchange import (
     EventLines,
     Exchange,
-    Lost,
+    NoAnswer,
     Pause,
     Request,
     Response,
@@ -20,14 +21,13 @@ from router.client.exchange import (
     answered,
     parsed,
 )
-from router.client.models import Approval, Event
 from router.domain.errors import RouterError
 from router.domain.messages import ConfirmAction
 
 T = TypeVar("T")
-Outcome = Response | Lost
+Outcome = Response | NoAnswer
 EVEN = Retries(3, first=1.0, longest=3.0, spread=0.0)
-GONE = Lost("no API answers")
+GONE = NoAnswer("no API answers")
 FINE = Response(200, b"{}")
 
 
@@ -117,7 +117,7 @@ def test_what_is_refused_says_which_fields_are_at_fault() -> None:
     ids=["a page", "nothing", "a list", "another shape", "no text"],
 )
 def test_what_is_no_answer_of_the_api_is_said_to_be_none(content: bytes) -> None:
-    wanted = TypeAdapter(Approval)
+    wanted = TypeAdapter(ApprovalAnswer)
 
     error = failed(parsed(Request("GET", "/"), wanted, EVEN), [Response(200, content)])
 
@@ -168,7 +168,9 @@ def test_a_message_has_what_was_given_and_nothing_else() -> None:
 
 def test_a_decision_is_on_what_the_approval_shows() -> None:
     shown = {"id": "a", "flow_run": "r", "flow": "f", "title": "t", "summary": {}, "requester": "x"}
-    approval = Approval.model_validate(shown | {"digest": "d1", "since": "2026-11-26T00:00:00Z"})
+    approval = ApprovalAnswer.model_validate(
+        shown | {"digest": "d1", "since": "2026-11-26T00:00:00Z"}
+    )
     state = {"id": "r", "status": "completed", "state": "done"}
     answer = {"id": "a", "decision": "approve", "flow_run": state}
 
@@ -188,7 +190,7 @@ def lines_of(*events: str) -> list[str]:
     return [line for event in events for line in [*event.split("\n"), ""]]
 
 
-def heard(subscription: Subscription, *events: str) -> list[Event]:
+def heard(subscription: Subscription, *events: str) -> list[ApiEvent]:
     return list(subscription.taken(lines_of(*events), EventLines()))
 
 
@@ -216,13 +218,13 @@ def test_a_stream_that_was_lost_tells_nothing_twice() -> None:
 
 def test_what_is_followed_goes_on_behind_the_last_event() -> None:
     following = Subscription(Request("GET", "/v1/events"), EVEN, after="0")
-    assert following.request.headers["Last-Event-ID"] == "0"
+    assert following.request.headers["Last-ApiEvent-ID"] == "0"
 
     told = heard(following, FIRST, "event: ping\ndata: {}", TURN)
 
     assert [event.name for event in told] == ["route", "turn"]
     assert not following.over
-    assert following.request.headers["Last-Event-ID"] == "1.1"
+    assert following.request.headers["Last-ApiEvent-ID"] == "1.1"
 
 
 def test_a_turn_that_failed_raises_what_it_failed_with() -> None:

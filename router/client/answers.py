@@ -10,24 +10,25 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from router.domain.locale import Locale
 from router.domain.messages import FlowStatus, FlowSummary, Reply, Route, Usage
+from router.domain.records import HistoryLine
 
 T = TypeVar("T")
 
 
-class Answered(BaseModel):
+class ApiAnswer(BaseModel):
     """An answer of the API; what a newer one adds is left out."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
 
-class Page(Answered, Generic[T]):
+class ListPage(ApiAnswer, Generic[T]):
     """A page of a list; `next` is where the next one begins."""
 
     items: list[T]
     next: str | None = None
 
 
-class Conversation(Answered):
+class ConversationItem(ApiAnswer):
     """A conversation; `title` and `latest` where it was listed."""
 
     id: str
@@ -37,7 +38,7 @@ class Conversation(Answered):
     latest: str | None = None
 
 
-class ConversationState(Answered):
+class ConversationAnswer(ApiAnswer):
     """How a conversation stands right now."""
 
     id: str
@@ -49,7 +50,7 @@ class ConversationState(Answered):
     usage: Usage = Usage()
 
 
-class TranscriptItem(Answered):
+class TranscriptLine(ApiAnswer):
     """One thing that was said, by the person or to them."""
 
     id: str
@@ -61,7 +62,7 @@ class TranscriptItem(Answered):
     message_id: str | None = None
 
 
-class Event(Answered):
+class ApiEvent(ApiAnswer):
     """Something that happened: its name, its data, and its place where it can be resumed at."""
 
     name: str
@@ -74,7 +75,7 @@ class Event(Answered):
         return (self.id or "").partition(".")[0]
 
 
-class Approval(Answered):
+class ApprovalAnswer(ApiAnswer):
     """A decision that somebody is asked for; `digest` stands for exactly what it shows."""
 
     id: str
@@ -90,7 +91,7 @@ class Approval(Answered):
     comment: str | None = None
 
 
-class RunState(Answered):
+class RunState(ApiAnswer):
     """How a run stands after something was done to it."""
 
     id: str
@@ -98,16 +99,7 @@ class RunState(Answered):
     state: str
 
 
-class HistoryLine(Answered):
-    """Something that happened to a run."""
-
-    at: datetime
-    state: str
-    event: str
-    by: str | None = None
-
-
-class FlowRun(RunState):
+class FlowRunAnswer(RunState):
     """A run of a flow, with everything that happened to it."""
 
     flow: str
@@ -123,7 +115,7 @@ class FlowRun(RunState):
     updated_at: datetime
 
 
-class Decided(Answered):
+class DecisionResult(ApiAnswer):
     """What a decision led to."""
 
     id: str
@@ -131,7 +123,7 @@ class Decided(Answered):
     flow_run: RunState
 
 
-class File(Answered):
+class File(ApiAnswer):
     """A file that was handed in; `id` is what a message or a slot takes."""
 
     id: str
@@ -140,7 +132,7 @@ class File(Answered):
     size: int
 
 
-class DocumentField(Answered):
+class DocumentField(ApiAnswer):
     """A field that was read of a file, and where it came from."""
 
     label: str
@@ -150,7 +142,7 @@ class DocumentField(Answered):
     confidence: float
 
 
-class Document(Answered):
+class DocumentAnswer(ApiAnswer):
     """What was read of a file; nothing while it is `reading`."""
 
     status: Literal["reading", "read", "unreadable"]
@@ -158,7 +150,7 @@ class Document(Answered):
     fields: dict[str, DocumentField] = {}
 
 
-class Capability(Answered):
+class CapabilityAnswer(ApiAnswer):
     """A flow, skill or tool that the caller may use."""
 
     kind: Literal["flow", "skill", "tool"]
@@ -169,7 +161,7 @@ class Capability(Answered):
     examples: list[str] = []
 
 
-class Explanation(Answered):
+class RouteExplanation(ApiAnswer):
     """Where a sentence would go, and why, without anything being done."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
