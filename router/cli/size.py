@@ -60,9 +60,9 @@ MEASURED = Measured(
         "request": Taken(cpu=3 * 33.2, actions=38.0, visibility=11.0, events=99.0, kib=92.1),
     },
     # `bench machines`, 2026-11-26.
-    api_share=0.3,
-    rows=4.0,
-    row_kib=4.0,
+    api_share=0.23,
+    rows=3.6,
+    row_kib=4.3,
     # `bench load`, 2026-11-23: the process just started, what 10,000 open take, Temporal's column.
     process_mib=280,
     open_kib=120,
@@ -202,7 +202,7 @@ LINES: Sequence[Line] = (
     Line(
         _said("全部进程的内存，GiB", "memory of all processes, GiB"),
         _said(
-            "进程数 × 280 MiB + 打开的 × 120 KiB（ROUTER_CACHED_WORKFLOWS 设上限）",
+            "进程数 × 每个启动时的内存 + 打开的 × 每个所占（ROUTER_CACHED_WORKFLOWS 设上限）",
             "processes × what one has at its start + open × what each takes; "
             "ROUTER_CACHED_WORKFLOWS bounds it",
         ),

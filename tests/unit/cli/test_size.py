@@ -88,7 +88,7 @@ def test_shards_are_a_power_of_two_and_never_few() -> None:
 
 
 def test_both_languages_have_the_same_values() -> None:
-    zh, en = (table([5000], Assumed(), locale) for locale in ("zh", "en"))  # type: ignore[arg-type]
+    zh, en = (table([5000], Assumed(), locale) for locale in ("zh", "en"))
     assert [row[1] for row in zh] == [row[1] for row in en]
     assert all(a[0] != b[0] for a, b in zip(zh, en, strict=True))
 
