@@ -87,7 +87,12 @@ class Past:
     def _conversations(self) -> Iterator[Row]:
         for n in range(self.conversations):
             at = self.at(n, self.conversations)
-            about = {"id": f"c{n}", "owner": self.person(n), "locale": "zh", "created_at": at}
+            about: dict[str, Any] = {
+                "id": f"c{n}",
+                "owner": self.person(n),
+                "locale": "zh",
+                "created_at": at,
+            }
             yield {"tenant": TENANT, **about, "metadata": {}}
 
     def _snapshots(self) -> Iterator[Row]:
@@ -99,7 +104,12 @@ class Past:
     def _log(self) -> Iterator[Row]:
         turn = _turn()
         for n in range(self.conversations):
-            about = {"tenant": TENANT, "conversation": f"c{n}", "recipient": None, "about": None}
+            about: dict[str, Any] = {
+                "tenant": TENANT,
+                "conversation": f"c{n}",
+                "recipient": None,
+                "about": None,
+            }
             about |= {"at": self.at(n, self.conversations)}
             for message in range(2):
                 id_ = f"m{message}"
@@ -115,7 +125,12 @@ class Past:
     def _news(self, n: int) -> Row:
         """That somebody's decision is awaited in a run that was begun in this conversation."""
         person, about = self.person(n), self.person(n + 1)
-        row = {"tenant": TENANT, "conversation": None, "recipient": about, "about": person}
+        row: dict[str, Any] = {
+            "tenant": TENANT,
+            "conversation": None,
+            "recipient": about,
+            "about": person,
+        }
         row["at"] = self.at(n, self.conversations)
         data = {"flow_run": f"r{n // PER_RUN}", "requester": person, "title": TITLE}
         return _entry(row, f"r{n // PER_RUN}:asked", "approval", None, data)
@@ -181,7 +196,12 @@ class Past:
 
     def _files(self) -> Iterator[Row]:
         for n in range(self.runs):
-            about = {"tenant": TENANT, "id": f"f{n}", "owner": self.person(n), "name": "a.pdf"}
+            about: dict[str, Any] = {
+                "tenant": TENANT,
+                "id": f"f{n}",
+                "owner": self.person(n),
+                "name": "a.pdf",
+            }
             about |= {"type": "application/pdf", "size": 1, "sha256": "0", "content": b"a"}
             yield {**about, "at": self.at(n, self.runs), "document": {}, "preview": None}
 
@@ -193,19 +213,24 @@ class Past:
 
     def _keys(self) -> Iterator[Row]:
         for n in range(self.conversations):
-            row = {"tenant": TENANT, "user": self.person(n), "key": f"k{n}", "digest": "d"}
+            row: dict[str, Any] = {
+                "tenant": TENANT,
+                "user": self.person(n),
+                "key": f"k{n}",
+                "digest": "d",
+            }
             yield {**row, "claimed_at": self.at(n, self.conversations)}
 
     def _effects(self) -> Iterator[Row]:
         for n in range(self.runs):
             at = self.at(n, self.runs)
             done = {"digest": "d", "status": "done", "result": None, "error": None}
-            about = {"key": f"one/{TENANT}/r{n}:book", "tool": "book"}
+            about: dict[str, Any] = {"key": f"one/{TENANT}/r{n}:book", "tool": "book"}
             yield {**about, **done, "begun_at": at, "ended_at": at}
 
     def _spending(self) -> Iterator[Row]:
         for n in range(self.conversations):
-            about = {"tenant": TENANT, "day": self.at(n, self.conversations).date()}
+            about: dict[str, Any] = {"tenant": TENANT, "day": self.at(n, self.conversations).date()}
             about |= {"user": self.person(n), "role": "router", "model": "small", "currency": ""}
             yield {**about, "prompt": f"router-{n}", **_amounts(1)}
 
@@ -216,42 +241,71 @@ class Past:
 
     def _audit(self) -> Iterator[Row]:
         for n in range(self.conversations):
-            row = {"tenant": TENANT, "at": self.at(n, self.conversations), "tool": "look_up"}
+            row: dict[str, Any] = {
+                "tenant": TENANT,
+                "at": self.at(n, self.conversations),
+                "tool": "look_up",
+            }
             row |= {"person": self.person(n), "digest": "d", "decision": "admitted"}
             row |= {"outcome": "done", "detail": "", "key": f"one/{TENANT}/r{n}:book"}
             yield {**row, "flow_run": None, "conversation": f"c{n}"}
 
     def _trail(self) -> Iterator[Row]:
         for n in range(self.people):
-            row = {"tenant": TENANT, "id": f"t{n}", "at": self.at(n, self.people)}
+            row: dict[str, Any] = {"tenant": TENANT, "id": f"t{n}", "at": self.at(n, self.people)}
             row |= {"who": "olga", "act": "run.read", "subject": f"r{n}", "whose": self.person(n)}
             yield {**row, "reason": "", "detail": "", "request_id": "", "trace_id": ""}
 
     def _results(self) -> Iterator[Row]:
         for n in range(self.people):
-            row = {"tenant": TENANT, "id": f"h{n}", "owner": self.person(n), "tool": "look_up"}
+            row: dict[str, Any] = {
+                "tenant": TENANT,
+                "id": f"h{n}",
+                "owner": self.person(n),
+                "tool": "look_up",
+            }
             yield {**row, "body": "{}", "kept_at": self.at(n, self.people)}
 
     def _mailboxes(self) -> Iterator[Row]:
         for n in range(0, self.conversations, 2):
-            row = {"tenant": TENANT, "platform": "chat", "kind": "conversation", "place": {}}
+            row: dict[str, Any] = {
+                "tenant": TENANT,
+                "platform": "chat",
+                "kind": "conversation",
+                "place": {},
+            }
             row |= {"subject": f"c{n}", "position": 10**9, "due": self.now - timedelta(days=1)}
             yield {**row, "news": 10**9}
 
     def _memories(self) -> Iterator[Row]:
         for n in range(self.people):
-            row = {"tenant": TENANT, "owner": self.person(n), "id": f"y{n}", "text": "tea"}
+            row: dict[str, Any] = {
+                "tenant": TENANT,
+                "owner": self.person(n),
+                "id": f"y{n}",
+                "text": "tea",
+            }
             yield {**row, "locale": "en", "created_at": self.at(n, self.people)}
 
     def _answers(self) -> Iterator[Row]:
         for n in range(self.people):
-            row = {"tenant": TENANT, "id": f"w{n}", "scope": f"s{n % 20}", "question": "q"}
+            row: dict[str, Any] = {
+                "tenant": TENANT,
+                "id": f"w{n}",
+                "scope": f"s{n % 20}",
+                "question": "q",
+            }
             row |= {"text": "t", "tools": [], "kept_at": self.at(n, self.people)}
             yield {**row, "until": self.now + timedelta(days=1)}
 
     def _shares(self) -> Iterator[Row]:
         for n in range(20):
-            row = {"tenant": TENANT, "job": "router", "shares": {"router-2": 1}, "set_by": "olga"}
+            row: dict[str, Any] = {
+                "tenant": TENANT,
+                "job": "router",
+                "shares": {"router-2": 1},
+                "set_by": "olga",
+            }
             yield {**row, "set_at": self.at(n, 20), "rolled_back_by": None, "rolled_back_at": None}
 
 

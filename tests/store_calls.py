@@ -386,7 +386,7 @@ class Calls:
     async def mailboxes_open(self) -> None:
         for kind, subject in (("conversation", "c1"), ("person", self.person)):
             about: dict[str, Any] = {"tenant": TENANT, "platform": "chat", "place": {}}
-            box = Mailbox(kind=kind, subject=subject, due=self.now, **about)  # type: ignore[arg-type]
+            box = Mailbox(kind=kind, subject=subject, due=self.now, **about)
             await self.store.mailboxes.open(box)
 
     async def mailboxes_claim(self) -> None:
@@ -396,7 +396,7 @@ class Calls:
     async def mailboxes_unread(self) -> None:
         for kind, subject in (("conversation", "c1"), ("person", self.person)):
             about: dict[str, Any] = {"tenant": TENANT, "platform": "chat", "place": {}}
-            box = Mailbox(kind=kind, subject=subject, due=self.now, **about)  # type: ignore[arg-type]
+            box = Mailbox(kind=kind, subject=subject, due=self.now, **about)
             await self.store.mailboxes.unread(box, 50)
             await self.store.mailboxes.advance(box, 1, self.now)
 
@@ -449,6 +449,11 @@ class _Everybody:
     async def find(self, tenant: str, user_id: str) -> Principal | None:
         """Them."""
         return Principal(id=user_id, name=user_id, tenant=tenant)
+
+    async def holding(self, tenant: str, role: str) -> list[Principal]:
+        """Nobody: no role is asked for here."""
+        del tenant, role
+        return []
 
 
 async def _first(found: AsyncIterator[Any]) -> None:

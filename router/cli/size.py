@@ -60,9 +60,9 @@ MEASURED = Measured(
         "request": Taken(cpu=3 * 33.2, actions=38.0, visibility=11.0, events=99.0, kib=92.1),
     },
     # `bench machines`, 2026-11-26.
-    api_share=0.3,
-    rows=4.0,
-    row_kib=4.0,
+    api_share=0.23,
+    rows=3.6,
+    row_kib=4.3,
     # `bench load`, 2026-11-23: the process just started, what 10,000 open take, Temporal's column.
     process_mib=280,
     open_kib=120,
@@ -79,7 +79,7 @@ DAYS = {"month": 21, "year": 250}
 
 
 @dataclass(frozen=True)
-class Assumed:
+class Habits:
     """How much one employee uses it; each can be said otherwise on the command line."""
 
     turns: float = 2.0
@@ -94,7 +94,7 @@ class Assumed:
     """Turns of a conversation."""
 
 
-class Line(NamedTuple):
+class SizeRow(NamedTuple):
     """One row of the table: what it is called, how it comes about, and its value."""
 
     name: Localised
@@ -106,7 +106,7 @@ class Line(NamedTuple):
 class Sizes:
     """What a number of employees takes."""
 
-    def __init__(self, employees: int, assumed: Assumed, measured: Measured) -> None:
+    def __init__(self, employees: int, assumed: Habits, measured: Measured) -> None:
         self.employees, self.assumed, self.measured = employees, assumed, measured
         others = 1 - assumed.model
         self.shares: dict[Kind, float] = {
@@ -163,8 +163,8 @@ def _said(zh: str, en: str) -> Localised:
     return Localised(zh=zh, en=en)
 
 
-LINES: Sequence[Line] = (
-    Line(
+LINES: Sequence[SizeRow] = (
+    SizeRow(
         _said("高峰每秒轮数", "turns a second, at peak"),
         _said(
             "员工 ×（每日轮数 + 3 × 每月申请 / 21）× 高峰占比 / 3600",
@@ -173,7 +173,7 @@ LINES: Sequence[Line] = (
         lambda s: s.at_peak(s.turns),
         1,
     ),
-    Line(
+    SizeRow(
         _said("API 与 worker 的核数，高峰", "cores of API and worker, at peak"),
         _said(
             "每轮 CPU 毫秒 × 高峰每秒轮数 / 1000", "CPU ms of each kind × its turns a second / 1000"
@@ -181,17 +181,17 @@ LINES: Sequence[Line] = (
         lambda s: s.cores,
         1,
     ),
-    Line(
+    SizeRow(
         _said("API 进程", "API processes"),
         _said("核数 × API 占比 / 0.7，再加 1", "cores × the APIs' share / 0.7, and one more"),
         lambda s: s.apis,
     ),
-    Line(
+    SizeRow(
         _said("worker 进程", "worker processes"),
         _said("其余核数 / 0.7，再加 1", "the other cores / 0.7, and one more"),
         lambda s: s.workers,
     ),
-    Line(
+    SizeRow(
         _said("打开的会话与申请", "open conversations and requests"),
         _said(
             "员工 ×（每日轮数 / 会话轮数 + 每月申请 / 21）",
@@ -199,10 +199,10 @@ LINES: Sequence[Line] = (
         ),
         lambda s: s.open,
     ),
-    Line(
+    SizeRow(
         _said("全部进程的内存，GiB", "memory of all processes, GiB"),
         _said(
-            "进程数 × 280 MiB + 打开的 × 120 KiB（ROUTER_CACHED_WORKFLOWS 设上限）",
+            "进程数 × 每个启动时的内存 + 打开的 × 每个所占（ROUTER_CACHED_WORKFLOWS 设上限）",
             "processes × what one has at its start + open × what each takes; "
             "ROUTER_CACHED_WORKFLOWS bounds it",
         ),
@@ -212,18 +212,18 @@ LINES: Sequence[Line] = (
         ),
         1,
     ),
-    Line(
+    SizeRow(
         _said("PostgreSQL 每年行数，百万", "PostgreSQL rows a year, millions"),
         _said("轮数 × 250 天 × 每轮行数", "turns × 250 days × rows of a turn"),
         lambda s: s.turns * DAYS["year"] * s.measured.rows / 1e6,
         1,
     ),
-    Line(
+    SizeRow(
         _said("PostgreSQL 每年 GiB，含索引", "PostgreSQL a year, GiB with indexes"),
         _said("轮数 × 250 天 × 每轮 KiB", "turns × 250 days × KiB of a turn"),
         lambda s: s.turns * DAYS["year"] * s.measured.row_kib / 2**20,
     ),
-    Line(
+    SizeRow(
         _said("Temporal 的核数，高峰", "cores of Temporal, at peak"),
         _said(
             "每轮毫秒 × 高峰每秒轮数 / 1000 / 0.7；它的数据库另算一份",
@@ -232,25 +232,25 @@ LINES: Sequence[Line] = (
         lambda s: s.at_peak(s.turns) * s.measured.temporal_cpu / 1000 / BUSY,
         1,
     ),
-    Line(
+    SizeRow(
         _said("Temporal 每秒 action，高峰", "Temporal actions a second, at peak"),
         _said("各类轮与申请的 action × 其数量", "actions of each kind × how many there are"),
         lambda s: s.at_peak(s.a_day(lambda taken: taken.actions)),
         1,
     ),
-    Line(
+    SizeRow(
         _said("每秒可见性写入，高峰", "visibility writes a second, at peak"),
         _said("同上", "the same"),
         lambda s: s.at_peak(s.a_day(lambda taken: taken.visibility)),
         1,
     ),
-    Line(
+    SizeRow(
         _said("每秒历史事件，高峰", "history events a second, at peak"),
         _said("同上", "the same"),
         lambda s: s.at_peak(s.a_day(lambda taken: taken.events)),
         1,
     ),
-    Line(
+    SizeRow(
         _said("历史分片", "history shards"),
         _said(
             "每秒事件 / 20（假设），向上取 2 的幂，至少 512",
@@ -258,13 +258,13 @@ LINES: Sequence[Line] = (
         ),
         lambda s: s.shards,
     ),
-    Line(
+    SizeRow(
         _said("保留 30 天的历史，GiB", "history of 30 days, GiB"),
         _said("每日 KiB × 21", "KiB a day × 21"),
         lambda s: s.a_day(lambda taken: taken.kib) * DAYS["month"] / 2**20,
         1,
     ),
-    Line(
+    SizeRow(
         _said("Temporal Cloud 每月 action，百万", "Temporal Cloud actions a month, millions"),
         _said("每日 action × 21", "actions a day × 21"),
         lambda s: s.a_day(lambda taken: taken.actions) * DAYS["month"] / 1e6,
@@ -283,7 +283,7 @@ GIVEN = _said(
 
 
 def table(
-    employees: Sequence[int], assumed: Assumed, locale: Locale, measured: Measured = MEASURED
+    employees: Sequence[int], assumed: Habits, locale: Locale, measured: Measured = MEASURED
 ) -> list[tuple[str, ...]]:
     """The rows: what it is, a value for each number of employees, and how it comes about."""
     sizes = [Sizes(number, assumed, measured) for number in employees]
@@ -300,22 +300,22 @@ def size(
     ],
     turns: Annotated[
         float, typer.Option(min=0, max=1000, help="A working day, of each.")
-    ] = Assumed.turns,
+    ] = Habits.turns,
     requests: Annotated[
         float, typer.Option(min=0, max=1000, help="A month, of each, filled in and approved.")
-    ] = Assumed.requests,
+    ] = Habits.requests,
     peak: Annotated[
         float, typer.Option(min=0, max=1, help="The busiest hour's share of a day.")
-    ] = Assumed.peak,
+    ] = Habits.peak,
     model: Annotated[
         float, typer.Option(min=0, max=1, help="Share of the turns that a model decides.")
-    ] = Assumed.model,
+    ] = Habits.model,
     length: Annotated[
         float, typer.Option(min=1, max=1000, help="Turns of a conversation.")
-    ] = Assumed.length,
+    ] = Habits.length,
     locale: Annotated[Literal["zh", "en"], typer.Option(help="The language.")] = "en",
 ) -> None:
     """Compute the processes, memory, rows and Temporal actions that so many employees take."""
-    assumed = Assumed(turns, requests, peak, model, length)
+    assumed = Habits(turns, requests, peak, model, length)
     typer.echo(GIVEN.within(locale).format(**vars(assumed)))
     echo_aligned(table(employees, assumed, locale))

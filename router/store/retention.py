@@ -43,7 +43,7 @@ from router.store import tables
 from router.store.database import Aggregate, Database
 from router.store.event_log import lock_of
 from router.store.flow_runs import GOING_ON
-from router.store.spending import fold, oldest_named
+from router.store.spending import NamedDay, fold, next_named
 from router.store.tables import MomentType, begins_with, moment_there, records, to_row, upsert
 
 _conversations = tables.conversations
@@ -219,13 +219,13 @@ class Retention(Aggregate):
                 return gone
             after = batch.last
 
-    def _nobodys(self, connection: Connection, before: date, after: date | None) -> _Batch:
-        """Have what one more day has cost be nobody's."""
-        day = oldest_named(connection, after, before)
-        if day is not None:
+    def _nobodys(self, connection: Connection, before: date, after: NamedDay | None) -> _Batch:
+        """Have what some persons' day has cost be nobody's."""
+        some = next_named(connection, after, before, _AT_ONCE)
+        if some is not None:
             spent = tables.spending.c
-            fold(self._database, connection, day, _of_held_person(spent.tenant, spent.user))
-        return _Batch(int(day is not None), day)
+            fold(self._database, connection, some, _of_held_person(spent.tenant, spent.user))
+        return _Batch(int(some is not None), some)
 
 
 def _check_share(connection: Connection, days: int) -> None:
@@ -544,12 +544,12 @@ class PersonErasure:
 
     def _clean_runs(self, connection: Connection, pseudonym: str) -> None:
         runs = tables.runs
-        known = connection.scalars(self._known_to()).all()
-        query = select(runs).where(runs.c.tenant == self._tenant, runs.c.id.in_(known))
-        for row in connection.execute(query).mappings().all():
-            clean = _cleaned(row, self._person, pseudonym)
-            here = (runs.c.tenant == self._tenant, runs.c.id == row["id"])
-            connection.execute(update(runs).where(*here).values(**clean))
+        for known in _few(connection.scalars(self._known_to()).all()):
+            query = select(runs).where(runs.c.tenant == self._tenant, runs.c.id.in_(known))
+            for row in connection.execute(query).mappings().all():
+                clean = _cleaned(row, self._person, pseudonym)
+                here = (runs.c.tenant == self._tenant, runs.c.id == row["id"])
+                connection.execute(update(runs).where(*here).values(**clean))
         named = tables.run_people
         self._delete(connection, named, named.c.person == self._person)
 
@@ -559,11 +559,11 @@ class PersonErasure:
         # Requests are found by their requester, and approvals by what they are asked for.
         requested = select(tables.runs.c.id).where(*self._theirs(tables.runs, "requester"))
         own = connection.scalars(requested).all()
-        of_theirs = (asked.c.tenant == self._tenant, asked.c.run.in_(own))
-        for_them = update(asked).where(*of_theirs)
         connection.execute(by_them.values(person=pseudonym, comment=None))
         wordless: dict[str, Any] = {"summary": {}, "comment": None, "active": False}
-        connection.execute(for_them.values(requester=pseudonym, **wordless))
+        for few in _few(own):
+            for_them = update(asked).where(asked.c.tenant == self._tenant, asked.c.run.in_(few))
+            connection.execute(for_them.values(requester=pseudonym, **wordless))
 
     def _delete_words(self, connection: Connection) -> None:
         here, log = self._conversations().scalar_subquery(), tables.log
@@ -616,6 +616,11 @@ class PersonErasure:
         connection.execute(activated.values(activated_by=pseudonym))
         mentions = update(trail).where(trail.c.tenant == self._tenant, named)
         connection.execute(mentions.values(detail=""))
+
+
+def _few(ids: Sequence[str]) -> Iterable[Sequence[str]]:
+    """As many as one statement may name."""
+    return (ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE))
 
 
 def _cleaned(row: RowMapping, person: str, pseudonym: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ in rows without a currency.
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -21,6 +21,7 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    tuple_,
 )
 
 from router.domain.budgets import Spent
@@ -147,28 +148,42 @@ def added(insert: Insert, table: Table) -> Insert:
     return insert.on_conflict_do_update(index_elements=key, set_=more)
 
 
-def fold(database: Database, connection: Connection, day: date, kept: ColumnElement[bool]) -> None:
-    """Have what a day has cost be nobody's any more, but for persons for whom `kept` holds.
+class NamedDay(NamedTuple):
+    """Some persons' rows of a day: those of users from the `first` to the `last`, by name."""
 
-    Its rows are added up by all that they tell apart besides the person.
+    day: date
+    first: str
+    last: str
+
+
+def next_named(
+    connection: Connection, after: NamedDay | None, before: date, most: int
+) -> NamedDay | None:
+    """The next so many rows that are somebody's, all of one day; None where there are no more."""
+    place = (_spending.c.day, _spending.c.user)
+    named = select(*place).where(_IS_NAMED, _spending.c.day < before).order_by(*place)
+    if after is not None:
+        named = named.where(tuple_(*place) > tuple_(literal(after.day), literal(after.last)))
+    rows = connection.execute(named.limit(most)).all()
+    users = [row.user for row in rows if row.day == rows[0].day]
+    return NamedDay(rows[0].day, users[0], users[-1]) if rows else None
+
+
+def fold(
+    database: Database, connection: Connection, some: NamedDay, kept: ColumnElement[bool]
+) -> None:
+    """Have what these have cost be nobody's any more, but for persons for whom `kept` holds.
+
+    The rows are added up by all that they tell apart besides the person.
     """
-    named = and_(_spending.c.day == day, _IS_NAMED, ~kept)
+    theirs = _spending.c.user.between(some.first, some.last)
+    named = and_(_spending.c.day == some.day, theirs, _IS_NAMED, ~kept)
     by = [_spending.c[name] for name in ("tenant", "day", "role", "model", "prompt", "currency")]
     sums = [func.sum(_spending.c[name]).label(name) for name in _AMOUNTS]
     summed = select(*by, literal("").label("user"), *sums).where(named).group_by(*by)
-    insert = database.insert(_spending).from_select(
-        [c.name for c in summed.selected_columns], summed
-    )
-    connection.execute(added(insert, _spending))
+    names = [column.name for column in summed.selected_columns]
+    connection.execute(added(database.insert(_spending).from_select(names, summed), _spending))
     connection.execute(delete(_spending).where(named))
-
-
-def oldest_named(connection: Connection, after: date | None, before: date) -> date | None:
-    """The first day behind `after` and before `before` of which anything is somebody's."""
-    behind = [_spending.c.day > after] if after else []
-    named = select(func.min(_spending.c.day)).where(_IS_NAMED, _spending.c.day < before, *behind)
-    found: date | None = connection.scalar(named)
-    return found
 
 
 _IS_NAMED = _spending.c.user != literal_column("''")

@@ -316,7 +316,7 @@ spending = Table(
     PrimaryKeyConstraint("tenant", "day", "user", "role", "model", "prompt", "currency"),
 )
 _index("spending_of_person", spending, "tenant", "user")
-_index("spending_named", spending, "day", where="\"user\" <> ''")
+_index("spending_named", spending, "day", "user", where="\"user\" <> ''")
 
 # The sums of `spending`, kept beside it: budgets ask for them at every call of a model.
 spending_days = Table(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from router.cli import main
-from router.cli.size import MEASURED, Assumed, Sizes, table
+from router.cli.size import MEASURED, Habits, Sizes, table
 
 ROOT = Path(__file__).parents[3]
 IN_DOCS = ("10000", "100000", "1000000")
@@ -30,7 +30,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def sizes(employees: int = 10_000, **assumed: Any) -> Sizes:
-    return Sizes(employees, Assumed(**assumed), MEASURED)
+    return Sizes(employees, Habits(**assumed), MEASURED)
 
 
 def test_the_table_of_the_docs_is_what_the_command_prints(
@@ -83,12 +83,12 @@ def test_what_is_twice_as_many_takes_twice_as_much_and_one_process_more_each_is_
 def test_shards_are_a_power_of_two_and_never_few() -> None:
     assert sizes(1).shards == 512
     busy = replace(MEASURED, kinds={k: v._replace(events=1e5) for k, v in MEASURED.kinds.items()})
-    assert Sizes(100_000, Assumed(), busy).shards.bit_count() == 1
-    assert Sizes(100_000, Assumed(), busy).shards > 512
+    assert Sizes(100_000, Habits(), busy).shards.bit_count() == 1
+    assert Sizes(100_000, Habits(), busy).shards > 512
 
 
 def test_both_languages_have_the_same_values() -> None:
-    zh, en = (table([5000], Assumed(), locale) for locale in ("zh", "en"))  # type: ignore[arg-type]
+    zh, en = (table([5000], Habits(), locale) for locale in ("zh", "en"))
     assert [row[1] for row in zh] == [row[1] for row in en]
     assert all(a[0] != b[0] for a, b in zip(zh, en, strict=True))
 

@@ -31,7 +31,7 @@ _INDEXES: tuple[tuple[str, str, list[str], str], ...] = (
     ("approvals_of_person", "approvals", ["tenant", "person"], ""),
     ("idempotency_keys_by_age", "idempotency_keys", ["claimed_at"], ""),
     ("spending_of_person", "spending", ["tenant", "user"], ""),
-    ("spending_named", "spending", ["day"], "\"user\" <> ''"),
+    ("spending_named", "spending", ["day", "user"], "\"user\" <> ''"),
     ("results_of_owner", "results", ["tenant", "owner"], ""),
     ("results_by_age", "results", ["kept_at"], ""),
     ("files_by_age", "files", ["at"], ""),
