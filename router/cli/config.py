@@ -263,7 +263,9 @@ async def _held(rest: Rest, document: DocumentId) -> dict[str, Any]:
     return await rest.get(document.api)
 
 
-app = typer.Typer(no_args_is_help=True, help="Move documents between a folder and a server.")
+app = typer.Typer(
+    no_args_is_help=True, help="Move documents of configuration between a folder and a server."
+)
 
 Folder = Annotated[Path, typer.Argument(help="With flows/, skills/, tools/ and personas/ in it.")]
 Documents = Annotated[
