@@ -53,7 +53,7 @@ Changes = Mapping[str, tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Card:
+class ShownCard:
     """What waits for somebody, as it is shown to them: values, and what they were before."""
 
     person: str
@@ -74,7 +74,7 @@ class Seen:
     standings: list[Standing] = field(default_factory=list)
     """Of every run, the newest first."""
     calls: list[ObservedCall] = field(default_factory=list)
-    cards: list[Card] = field(default_factory=list)
+    cards: list[ShownCard] = field(default_factory=list)
     """Of every decision that is awaited, the longest awaited first."""
     told: list[tuple[str, str]] = field(default_factory=list)
 
@@ -169,7 +169,7 @@ def _called(step: ToolStep, calls: Sequence[ObservedCall]) -> Mismatch | None:
     )
 
 
-def _shows(step: CardStep, cards: Sequence[Card]) -> Mismatch | None:
+def _shows(step: CardStep, cards: Sequence[ShownCard]) -> Mismatch | None:
     card = next((each for each in cards if each.person == step.card), None)
     if card is None:
         others = dict.fromkeys(each.person for each in cards)

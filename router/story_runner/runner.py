@@ -56,10 +56,10 @@ from router.story.entries import (
     WithdrawStep,
 )
 from router.story.expectations import (
-    Card,
     Divergence,
     Mismatch,
     Seen,
+    ShownCard,
     Standing,
     StoryOutcome,
     judge,
@@ -338,7 +338,7 @@ class _Player:
             heard = (row.sequence or 0 for row in rows)
             self._heard[person.id] = max([self._heard.get(person.id, 0), *heard])
 
-    async def _cards(self, waiting: Sequence[ApprovalRecord]) -> list[Card]:
+    async def _cards(self, waiting: Sequence[ApprovalRecord]) -> list[ShownCard]:
         """What waits, as those read it who decide."""
         parts, tenant = self.house.parts, self.actor.user.tenant
         before = await parts.store.runs.shown_before(tenant, [each.run for each in waiting])
@@ -348,7 +348,7 @@ class _Player:
             locale = person.locale if person else self.actor.locale
             changes = each.changes_since(before.get(each.run, each), locale)
             changed = {change.label: (change.before, change.now) for change in changes}
-            found.append(Card(each.person, each.summary_in(locale), changed))
+            found.append(ShownCard(each.person, each.summary_in(locale), changed))
         return found
 
     async def _standing(self, run: RunRecord, waiting: list[ApprovalRecord]) -> Standing:

@@ -118,8 +118,12 @@ def of_approval(
         lines += [CHANGED_SINCE.within(locale)]
         lines += [f"- {labelled(each.label, each.worded)}" for each in changes]
     about = {"id": record.id, "flow_run": record.run, "flow": record.flow}
-    about |= {"requester": record.requester}
-    shown: dict[str, Any] = {"type": "approval", **about, "summary": summary}
+    shown: dict[str, Any] = {
+        "type": "approval",
+        **about,
+        "requester": record.requester,
+        "summary": summary,
+    }
     if changes:
         shown["changes"] = [change.model_dump() for change in changes]
     return core.Interrupt(

@@ -36,11 +36,11 @@ from router.story.entries import (
     ToolStep,
 )
 from router.story.expectations import (
-    Card,
     Divergence,
     Mismatch,
     ObservedCall,
     Seen,
+    ShownCard,
     Standing,
     StoryOutcome,
     judge,
@@ -450,8 +450,8 @@ def test_a_run_that_only_looks_something_up_is_no_request() -> None:
 
 
 CARDS = [
-    Card("bob", {"Until": "23 Dec 2026", "Days": "3"}, {"Until": ("22 Dec 2026", "23 Dec 2026")}),
-    Card("carol", {"Until": "1 Jan 2027"}, {}),
+    ShownCard("bob", {"Until": "23 Dec", "Days": "3"}, {"Until": ("22 Dec", "23 Dec")}),
+    ShownCard("carol", {"Until": "1 Jan 2027"}, {}),
 ]
 
 
@@ -463,9 +463,8 @@ def card(person: str, **wanted: Any) -> CardStep:
 @pytest.mark.parametrize(
     "step",
     [
-        card("bob"),
-        card("bob", shows={"Until": "23 Dec", "Days": 3}),
-        card("bob", shows={"Until": "/2[0-9]{3}$/"}),
+        card("bob", shows={"Until": "23", "Days": 3}),
+        card("bob", shows={"Until": "/Dec$/"}),
         card("bob", changes={"Until": ["22 Dec", "/^23 /"]}),
         card("carol", changes={}),
     ],
@@ -484,7 +483,7 @@ def test_a_card_that_shows_this_is_as_expected_whatever_else_it_shows(step: Card
         ),
         (
             card("bob", changes={}),
-            Mismatch(["no change"], ["Until: 22 Dec 2026 → 23 Dec 2026"]),
+            Mismatch(["no change"], ["Until: 22 Dec → 23 Dec"]),
         ),
         (
             card("carol", changes={"Until": [31, 1]}),
