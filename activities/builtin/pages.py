@@ -66,7 +66,7 @@ class WebPage(BaseModel):
     per_minute=20,
     ephemeral=3,
     title={"zh": "读网页", "en": "Read a web page"},
-    description_zh="打开一个公开的 https 网页，取其中的文字。",
+    description_zh="打开一个公开的网页，取其中的文字。",
     examples=["看看这个网页说了什么", "read this web page for me"],
 )
 async def fetch_page(

@@ -13,16 +13,17 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import datetime
 from itertools import accumulate
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, Field
 from temporalio.api.common.v1 import Payload
 
 from activities import provided
-from activities.sandbox import Sandbox, Script, sandbox
+from activities.sandbox import Sandbox, Script, program_of, sandbox
 from router.domain.errors import ArgumentsToolError, Conflict, NotFound
 from router.domain.locale import Localised
 from router.domain.principals import Principal
+from router.flow.prompts.field_names import name_in_chinese
 from router.formats.regex import compiled, refused
 from router.secrecy.codec import EncryptingCodec
 from router.settings import Settings
@@ -36,6 +37,19 @@ from router.store.workspaces import (
 from router.tool.context import Depends, ToolContext, provider
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
+
+name_in_chinese(
+    {
+        "version": "版本",
+        "deleted": "已删除",
+        "replaced": "替换处数",
+        "changed_at": "更改时间",
+        "first": "首行",
+        "last": "末行",
+        "lines": "总行数",
+        "line": "行号",
+    }
+)
 
 LONGEST_GIVEN = 60_000
 """Characters that one call may bring."""
@@ -391,7 +405,7 @@ async def list_files(ctx: ToolContext, mine: Mine, folder: Folder = "") -> FileL
     permission="read",
     timeout="20s",
     title={"zh": "搜索我的文件", "en": "Search my files"},
-    description_zh="在个人空间的文件里按表达式（RE2）找，给出所在的行。",
+    description_zh="在个人空间的文件里按表达式找，给出所在的行。",
     examples=["在我的文件里搜一下", "search my files for a word"],
 )
 async def search_files(
@@ -438,7 +452,7 @@ async def delete_file(path: Path, ctx: ToolContext, mine: Mine) -> Gone:
     return Gone(deleted=file.path, version=file.version)
 
 
-_COMMAND = ".command"
+_COMMAND = ".command.sh"
 """Where a command lies beside the files: none of them is hidden, so none is of this name."""
 
 
@@ -460,16 +474,14 @@ async def run_command(
     ctx: ToolContext,
     mine: Mine,
     box: Annotated[Sandbox, Depends(command_box)],
-    program: Annotated[
-        Literal["sh", "python"], Field(description="What reads it"), ChineseLabel("解释器")
-    ] = "sh",
 ) -> CommandOutput:
     """Run a script over the files of the caller's own workspace, and get what it writes.
 
-    They are in its working folder, and stay as they are; it may write to /tmp alone, and reaches
-    no network.
+    It is for sh, or for Python where its first line is `#!/usr/bin/env python3`. The files are in
+    its working folder, and stay as they are; it may write to /tmp alone, and reaches no network.
     """
+    content = command.encode()
     files = {path: text.encode() async for path, text in mine.texts(ctx.caller)}
-    script = Script(_COMMAND, program)
-    ran = await box.run(script, {**files, _COMMAND: command.encode()})
+    script = Script(_COMMAND, program_of(_COMMAND, content))
+    ran = await box.run(script, {**files, _COMMAND: content})
     return CommandOutput(output=ran.output, errors=ran.errors)

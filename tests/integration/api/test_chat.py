@@ -87,25 +87,25 @@ async def test_a_list_says_that_it_has_more_than_it_shows(
     assert "Traceback" not in await asyncio.to_thread(chatting, listing, address, tmp_path, "erin")
 
 
-def deleting(dave: Terminal, _: str) -> None:
-    dave.types("/delete 1")
-    dave.sees("没有第 1 项")
-    dave.types("/list")
-    dave.sees(" *")
-    dave.types("/delete 1")
-    dave.sees("/delete 1 yes")
-    dave.types("/delete 1 yes")
-    dave.sees("已删除")
+def deleting(gina: Terminal, _: str) -> None:
+    gina.types("/delete 1")
+    gina.sees("没有第 1 项")
+    gina.types("/list")
+    gina.sees(" *")
+    gina.types("/delete 1")
+    gina.sees("/delete 1 yes")
+    gina.types("/delete 1 yes")
+    gina.sees("已删除")
 
 
 async def test_a_conversation_is_deleted_once_it_is_said_twice(
     address: str, tmp_path: Path, caller: As
 ) -> None:
-    before = {item["id"] for item in await listed_of(caller("dave"))}
-    shown = await asyncio.to_thread(chatting, deleting, address, tmp_path, "dave")
+    before = {item["id"] for item in await listed_of(caller("gina"))}
+    shown = await asyncio.to_thread(chatting, deleting, address, tmp_path, "gina")
     assert "Traceback" not in shown
     # The one that it began with went, and another was begun in its place.
-    after = {item["id"] for item in await listed_of(caller("dave"))}
+    after = {item["id"] for item in await listed_of(caller("gina"))}
     assert len(after - before) == 1
 
 

@@ -214,7 +214,11 @@ async def test_what_is_in_a_file_is_encrypted(mine: Desk, database: Database) ->
 async def test_a_command_sees_the_files_and_is_none(mine: Desk) -> None:
     await save(mine)
     ran = await mine.ask("run_command", command="wc -l notes/a.md")
-    assert ran == {"output": "sh wc -l notes/a.md", "errors": "['.command', 'notes/a.md']"}
+    assert ran == {"output": "sh wc -l notes/a.md", "errors": "['.command.sh', 'notes/a.md']"}
+    ran = await mine.ask("run_command", command="#!/usr/bin/env python3\nprint(1)")
+    assert ran["output"].startswith("python #!")
+    with pytest.raises(ArgumentsToolError, match="neither Python nor sh"):
+        await mine.ask("run_command", command="#!/usr/bin/perl\n1")
 
 
 def test_they_are_for_nobody_unless_an_operator_says_so(desk: Desk) -> None:
