@@ -44,6 +44,7 @@ from temporalio.client import (
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
+from temporalio.runtime import Runtime, TelemetryConfig
 from temporalio.service import RPCError
 from temporalio.worker import Worker, WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
@@ -256,6 +257,8 @@ def _options() -> argparse.Namespace:
 
 def main() -> None:
     given = _options()
+    # The core writes its warnings, of slow replays above all, in between the table's lines.
+    Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=None)))
     print(f"Cold turns after so many others, {given.samples} of each, milliseconds")
     heads = "".join(f"{number:>9} p50{'p95':>8}{'CPU':>7}" for number in given.after)
     print(f"{'':19}{heads}")
