@@ -11,8 +11,9 @@ counted, not believed. Turns are measured after so many others:
   bare ones are always plain, and Temporal's own state is in a file.)
 
 Between two that are measured others are taken warm, a fifth of the history in all: where a history
-is cut off after so many turns, short and long ones come into the figures alike. `inf` is a turn
-that failed: a replay that takes longer than a workflow's task may, say.
+is cut off after so many turns, short and long ones come into the figures alike. A turn of a
+workflow whose task fails (a replay that takes longer than a task may, say) is sent again for a
+minute, as the API does; `inf` is one that got no answer.
 
     python bench/cold.py [--after 5 50 500] [--samples 20] [--houses sqlite:plain …] [--quick]
 """
@@ -43,11 +44,13 @@ from temporalio.client import (
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
+from temporalio.runtime import Runtime, TelemetryConfig
 from temporalio.service import RPCError
 from temporalio.worker import Worker, WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from turns import START, TOO_EARLY, conversation_of, temporal
 
+from router.gateway.retries import once_ready
 from router.runtime.composition import Parts, assembled
 from router.runtime.worker import build_worker, sandbox
 from router.secrecy.codec import data_converter
@@ -102,7 +105,7 @@ class Kind:
         made, began, used = self.runner.made, time.perf_counter(), time.process_time()
         taken = self.took.setdefault(after, Taken())
         try:
-            await self.turn()
+            await once_ready(self.turn)
         except (RPCError, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError):
             taken.latencies.append(math.inf)
         else:
@@ -117,7 +120,7 @@ async def taken_after(kinds: Sequence[Kind], after: Sequence[int], samples: int)
 
     async def warm(kind: Kind, turns: int) -> None:
         for _ in range(turns):
-            await kind.turn()
+            await once_ready(kind.turn)
 
     taken = 0
     for number in after:
@@ -254,6 +257,8 @@ def _options() -> argparse.Namespace:
 
 def main() -> None:
     given = _options()
+    # The core writes its warnings, of slow replays above all, in between the table's lines.
+    Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=None)))
     print(f"Cold turns after so many others, {given.samples} of each, milliseconds")
     heads = "".join(f"{number:>9} p50{'p95':>8}{'CPU':>7}" for number in given.after)
     print(f"{'':19}{heads}")
