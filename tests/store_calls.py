@@ -28,9 +28,10 @@ from router.domain.records import (
 )
 from router.domain.traffic import Period
 from router.store.database import Database
+from router.store.erasure import PersonErasure
 from router.store.identity import Generation
+from router.store.legal_holds import LegalHold
 from router.store.prompt_shares import SetShares
-from router.store.retention import LegalHold, PersonErasure
 from router.store.store import Store
 from tests.past import DAYS, TENANT, Past
 

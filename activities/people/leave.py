@@ -19,7 +19,7 @@ from activities.people.records import (
 from activities.people.tables import Book, fields_of
 from router.domain.errors import ArgumentsToolError, PermanentToolError
 from router.domain.locale import Localised
-from router.store.tables import upsert
+from router.store.rows import upsert
 
 _leave = tables.leave
 _entitlements = tables.entitlements

@@ -14,7 +14,7 @@ from router.runtime.temporal import connect
 from router.settings import Settings
 from router.store.audit import AuditTrail
 from router.store.database import Database
-from router.store.retention import Holdings, PersonErasure
+from router.store.erasure import Holdings, PersonErasure
 from router.store.tables import ROUTER
 
 WORD = "erased: an operator had everything of this person deleted"

@@ -15,7 +15,7 @@ from router.cli.options import (
     with_store,
 )
 from router.domain.errors import MisconfiguredError, NotFound
-from router.store.retention import LegalHold
+from router.store.legal_holds import LegalHold
 from router.store.store import Store
 
 legal_hold = typer.Typer(help="Keep what is a person's, or a run's, from expiring and erasing.")

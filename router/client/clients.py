@@ -11,7 +11,19 @@ import httpx2
 from pydantic import JsonValue
 
 from router.client import exchange as ops
-from router.client.answers import (
+from router.client.exchange import (
+    AGAIN,
+    EventLines,
+    Exchange,
+    NoAnswer,
+    Pause,
+    Request,
+    Response,
+    Retries,
+    Subscription,
+    refusal,
+)
+from router.client.responses import (
     ApiEvent,
     ApprovalAnswer,
     CapabilityAnswer,
@@ -24,18 +36,6 @@ from router.client.answers import (
     RouteExplanation,
     RunState,
     TranscriptLine,
-)
-from router.client.exchange import (
-    AGAIN,
-    EventLines,
-    Exchange,
-    NoAnswer,
-    Pause,
-    Request,
-    Response,
-    Retries,
-    Subscription,
-    refusal,
 )
 from router.domain.errors import MisconfiguredError
 from router.domain.locale import Locale

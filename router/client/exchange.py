@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from router.client.answers import (
+from router.client.responses import (
     ApiEvent,
     ApprovalAnswer,
     ConversationAnswer,

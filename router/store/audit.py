@@ -7,7 +7,7 @@ from sqlalchemy import func, insert, select
 from router.domain.records import AuditEntry, AuditFilter, AuditRecord
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.tables import page, records, to_row
+from router.store.rows import page, records, to_row
 
 _audit = tables.audit
 

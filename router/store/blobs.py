@@ -12,7 +12,8 @@ from router.domain.locale import Localised
 from router.domain.records import FileRecord
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.tables import from_row, moment_there, record, to_row
+from router.store.rows import from_row, record, to_row
+from router.store.tables import moment_there
 
 A_DAY = timedelta(days=1)
 _files = tables.files

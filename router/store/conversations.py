@@ -9,7 +9,7 @@ from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.store import tables
 from router.store.database import Aggregate
 from router.store.event_log import FOR_PERSON, IN_CONVERSATION, announce, forgotten_among, lock_of
-from router.store.tables import page, record, records, to_row, upsert
+from router.store.rows import page, record, records, to_row, upsert
 
 _conversations = tables.conversations
 _snapshots = tables.snapshots

@@ -20,7 +20,7 @@ from router.domain.configuration_documents import (
 from router.domain.errors import Conflict, NotFound, Outdated
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.tables import record, records, to_row
+from router.store.rows import record, records, to_row
 
 _versions = tables.configuration_versions
 _activations = tables.configuration_activations

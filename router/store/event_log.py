@@ -34,7 +34,7 @@ from router.domain.records import (
 from router.store import tables
 from router.store.database import Aggregate, Database
 from router.store.live import Live
-from router.store.tables import from_row, records, to_row
+from router.store.rows import from_row, records, to_row
 
 _log = tables.log
 _boxes = tables.mailboxes

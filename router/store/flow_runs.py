@@ -40,7 +40,7 @@ from router.store import tables
 from router.store.database import Aggregate, Database
 from router.store.event_log import LogAppender
 from router.store.live import Live
-from router.store.tables import from_row, page, record, records, to_row, upsert
+from router.store.rows import from_row, page, record, records, to_row, upsert
 
 _runs = tables.runs
 _approvals = tables.approvals

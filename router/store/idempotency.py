@@ -9,7 +9,7 @@ from router.domain.errors import DuplicateKey
 from router.domain.records import EffectRecord
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.tables import begins_with, from_row, record, records
+from router.store.rows import begins_with, from_row, record, records
 
 _keys = tables.keys
 

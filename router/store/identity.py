@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select, update
 
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.tables import upsert
+from router.store.rows import upsert
 
 _seals = tables.key_seals
 _checks = tables.health_checks

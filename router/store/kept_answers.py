@@ -7,7 +7,7 @@ from sqlalchemy import Connection, delete, func, select
 from router.domain.records import KeptAnswer
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.tables import records, to_row, upsert
+from router.store.rows import records, to_row, upsert
 
 _answers = tables.kept_answers
 MOST_ANSWERS = 500

@@ -7,7 +7,7 @@ from router.domain.locale import Localised
 from router.domain.records import MOST_MEMORIES, MemoryRecord
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.tables import records, to_row
+from router.store.rows import records, to_row
 
 _memories = tables.memories
 

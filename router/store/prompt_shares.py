@@ -11,7 +11,8 @@ from router.domain.records import Record
 from router.domain.traffic import Period
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.tables import MomentType, records, to_row
+from router.store.rows import records, to_row
+from router.store.tables import MomentType
 
 _shares = tables.prompt_shares
 _log = tables.log

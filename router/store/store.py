@@ -9,15 +9,17 @@ from router.store.conversations import Conversations, Mailboxes
 from router.store.database import Database
 from router.store.document_versions import ConfigurationStore
 from router.store.documents import Documents
+from router.store.erasure import ConversationErasure
 from router.store.event_log import EventLog, RoutedTurns
 from router.store.flow_runs import FlowVersions, Runs
 from router.store.idempotency import EffectsLedger, IdempotencyKeys
 from router.store.identity import HealthChecks, Houses, KeySeals
 from router.store.kept_answers import KeptAnswers
+from router.store.legal_holds import LegalHolds
 from router.store.live import InProcessLive, Live, PostgresLive
 from router.store.memories import Memories
 from router.store.prompt_shares import PromptOutcomes, PromptShares
-from router.store.retention import ConversationErasure, LegalHolds, Retention
+from router.store.retention import Retention
 from router.store.spending import Spending
 from router.store.traffic import TrafficCounts
 from router.store.workspaces import Workspaces

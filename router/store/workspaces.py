@@ -12,7 +12,7 @@ from router.domain.locale import Localised
 from router.domain.records import Record
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.tables import record, records, to_row, upsert
+from router.store.rows import record, records, to_row, upsert
 
 _files = tables.workspace_files
 

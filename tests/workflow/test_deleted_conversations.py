@@ -14,7 +14,7 @@ from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import LogEntry
 from router.gateway.executions import begun_by, workflows_of
 from router.runtime.composition import Parts
-from router.store.retention import LegalHold
+from router.store.legal_holds import LegalHold
 from router.tool.tool import tool
 from tests.fakes.model_server import calls
 from tests.integration.api.conftest import problem

@@ -34,7 +34,7 @@ from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
 from router.store import tables
-from router.store.retention import PersonErasure
+from router.store.erasure import PersonErasure
 from tests.workflow.desk import Talk, becomes, person, run_of
 from tests.workflow.test_streaming import served
 

@@ -8,7 +8,7 @@ import pytest
 from router.domain.configuration_documents import Activation, DocumentVersion, digest_of
 from router.domain.errors import Conflict, NotFound, Outdated
 from router.store.database import Database
-from router.store.retention import PersonErasure
+from router.store.erasure import PersonErasure
 from router.store.store import Store
 
 NOW = datetime(2026, 11, 23, 9, tzinfo=UTC)

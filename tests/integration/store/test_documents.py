@@ -13,7 +13,7 @@ from router.domain.principals import Principal
 from router.domain.records import FileRecord
 from router.store import tables
 from router.store.database import Database
-from router.store.retention import PersonErasure
+from router.store.erasure import PersonErasure
 from router.store.store import Store
 from tests.integration.store.test_store import NOW, approval, run
 

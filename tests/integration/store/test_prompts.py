@@ -9,8 +9,8 @@ from router.domain.messages import FlowSummary, Route, Turn
 from router.domain.records import LogEntry
 from router.domain.traffic import Period
 from router.store.database import Database
+from router.store.erasure import PersonErasure
 from router.store.prompt_shares import SetShares, VersionCounts
-from router.store.retention import PersonErasure
 from router.store.store import Store
 from tests.integration.store.test_store import run
 

@@ -15,7 +15,8 @@ from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.domain.traffic import Period
 from router.store import retention, tables
 from router.store.database import Database
-from router.store.retention import LegalHold, PersonErasure
+from router.store.erasure import PersonErasure
+from router.store.legal_holds import LegalHold
 from router.store.store import Store
 from router.store.tables import ROUTER
 

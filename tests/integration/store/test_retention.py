@@ -33,7 +33,8 @@ from router.runtime.server import count_orphaned
 from router.settings import Settings
 from router.store import tables
 from router.store.database import Database
-from router.store.retention import LegalHold, PersonErasure
+from router.store.erasure import PersonErasure
+from router.store.legal_holds import LegalHold
 from router.store.store import Store
 from router.store.workspaces import WorkspaceQuota
 from router.telemetry.metrics import ORPHANED_APPROVALS

@@ -9,7 +9,6 @@ from pydantic import TypeAdapter
 
 from router.client import Refused, Retries, Unavailable
 from router.client import exchange as ops
-from router.client.answers import ApiEvent, ApprovalAnswer
 from router.client.exchange import (
     EventLines,
     Exchange,
@@ -21,6 +20,7 @@ from router.client.exchange import (
     answered,
     parsed,
 )
+from router.client.responses import ApiEvent, ApprovalAnswer
 from router.domain.errors import RouterError
 from router.domain.messages import ConfirmAction
 
