@@ -132,7 +132,7 @@ def test_nobody_but_a_skill_is_offered_what_works_on_its_folder() -> None:
 
 def test_a_hidden_skill_is_listed_to_people_and_offered_to_no_model() -> None:
     def made(name: str, **more: bool) -> Skill:
-        return Skill(name=name, title=NAME, description=NAME, instructions="x", **more)  # type: ignore[arg-type]
+        return Skill(name=name, title=NAME, description=NAME, instructions="x", **more)
 
     skills = [made("both"), made("named", by_model=False), made("untold", by_name=False)]
     offered = Capabilities(Catalog([]), SkillCatalog(skills), Registry())
