@@ -31,7 +31,7 @@ AgentFactory = Callable[[SkillStart, datetime, Callable[[], Others]], SkillAgent
 
 
 @dataclass(frozen=True)
-class Part:
+class AgentPart:
     """What is to be found out, the `number`th of so many, with what was `said` besides."""
 
     brief: StepBrief
@@ -87,7 +87,7 @@ class PartExecutor:
         """What they may spend all together."""
         return sum((run.share for run in self._runs.values()), loop.Share())
 
-    def begin(self, part: Part, share: loop.Share) -> PartExecution:
+    def begin(self, part: AgentPart, share: loop.Share) -> PartExecution:
         """Have the part worked on, with its share of what the whole run has left."""
         brief, progress = part.brief, self._whole.progress
         start = self._start_of(part, share)
@@ -129,7 +129,7 @@ class PartExecutor:
         spent = sum((agent.progress.usage for agent in others), self._whole.progress.usage)
         return Others(len(under_way) - 1, under_way.index(part), spent)
 
-    def _start_of(self, part: Part, share: loop.Share) -> SkillStart:
+    def _start_of(self, part: AgentPart, share: loop.Share) -> SkillStart:
         """What the part's sub-agent begins with; steps count on: no two tries have the same."""
         task, progress = self._start.task, self._whole.progress
         turns = progress.steps + share.turns
@@ -148,7 +148,7 @@ class PartExecutor:
             heard=[],
         )
 
-    async def _told(self, agent: SkillAgent, part: Part) -> plans.StepResult:
+    async def _told(self, agent: SkillAgent, part: AgentPart) -> plans.StepResult:
         """What the part comes to, told to whoever watches when it begins and when it has ended."""
         brief = part.brief
         begins = activities.NoteStep(

@@ -18,7 +18,7 @@ from router.routing.skill_step import FOUND_BEFORE
 from router.skill import loop
 from router.skill import plan as plans
 from workflows.agent import AgentEnded, Question, SkillAgent
-from workflows.parts import Part, PartExecution, PartExecutor
+from workflows.parts import AgentPart, PartExecution, PartExecutor
 from workflows.sub_agent import SubAgent
 
 AT_ONCE = 3
@@ -140,7 +140,7 @@ class PlanAgent(SkillAgent):
             if mine is None:
                 break
             number = plan.steps.index(step) + 1
-            self._runs.begin(Part(plan.part(step), number, len(plan.steps)), mine)
+            self._runs.begin(AgentPart(plan.part(step), number, len(plan.steps)), mine)
         return len(self._runs) > 0
 
     def _taken_in(self, plan: plans.Plan, runs: Sequence[PartExecution]) -> plans.Plan:

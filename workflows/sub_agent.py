@@ -46,7 +46,7 @@ from workflows.activity import ends_turn, fresh_id, perform
 from workflows.agent import AgentEnded, Others, SkillAgent, after_failure
 from workflows.delegation import BROKE_OFF, NO_ROOM, part_of, steered
 from workflows.delegation import told as told_of
-from workflows.parts import Part, PartExecutor
+from workflows.parts import AgentPart, PartExecutor
 from workflows.tool_calls import Caller, bounded, call_tool, completed, shown, told, waiting
 
 
@@ -341,7 +341,7 @@ class SubAgent(SkillAgent):
             for id_, call in calls.items()
         ]
 
-    def _to_create(self, calls: Iterable[FunctionCall]) -> dict[str, tuple[Part, Share]]:
+    def _to_create(self, calls: Iterable[FunctionCall]) -> dict[str, tuple[AgentPart, Share]]:
         """The sub-agents that are to be created, by the calls that do so: those there is room for.
 
         What each may take is settled before the first begins, so that none takes another's.
@@ -351,7 +351,7 @@ class SubAgent(SkillAgent):
         before, said = self.progress.created, self._said_before
         self.progress = self.progress.creating(len(given))
         return {
-            call.id: (Part(_brief(call, before + number), number, len(given), said), share)
+            call.id: (AgentPart(_brief(call, before + number), number, len(given), said), share)
             for number, (call, share) in enumerate(zip(asked, given, strict=False), start=1)
         }
 
@@ -359,7 +359,7 @@ class SubAgent(SkillAgent):
         self,
         call: FunctionCall,
         slots: asyncio.Semaphore,
-        parts: Mapping[str, tuple[Part, Share]],
+        parts: Mapping[str, tuple[AgentPart, Share]],
         begun: set[str],
     ) -> ToolFinding | None:
         async with slots:
@@ -373,7 +373,7 @@ class SubAgent(SkillAgent):
             caller = Caller(*whose, start.tools, by.spent, start.locale, files, by.seconds)
             return await call_tool(caller, self._id_of(call), call.name, call.arguments)
 
-    async def _created(self, part: tuple[Part, Share] | None) -> ToolFinding:
+    async def _created(self, part: tuple[AgentPart, Share] | None) -> ToolFinding:
         """What the sub-agent came to; that it broke off, or found no end, is a finding too."""
         if part is None:
             return ToolFinding(tool=CREATE_SUBAGENT, error=NO_SUBAGENT)

@@ -17,7 +17,7 @@ from sqlalchemy.engine import make_url
 
 from router.api.params import fresh_id
 from router.directory.sources import people_of
-from router.domain.errors import NotFound
+from router.domain.errors import InvalidInput, NotFound
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import SHELL, Act, AuditEntry
 from router.domain.visible_text import inline, isolated
@@ -163,3 +163,14 @@ async def with_store(settings: Settings, work: Callable[[Store], Awaitable[Found
     finally:
         await store.aclose()
         await database.dispose()
+
+
+def write_out(file: Path, text: str) -> None:
+    """Write what `--out` names; raises `InvalidInput` where it can't be."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(
+            f"--out {file} can't be written ({error.strerror}): choose another"
+        ) from None

@@ -27,7 +27,7 @@ from router.llm.types import AccessRefused, ModelUnavailable, NoModelAnswered
 from router.retrieval.index import CapabilityIndex
 from router.routing import judgement
 from router.routing.decider import DecisionPolicy, cost
-from router.routing.prompts import JOBS, Prompts
+from router.routing.prompts import JOBS, Prompt, Prompts
 from router.runtime.composition import chains_of, index_of
 from router.runtime.definitions import load_capabilities
 from router.settings import Settings
@@ -178,12 +178,9 @@ class PromptEvaluator:
         seconds, heard = time.perf_counter() - began, bench.chains.heard
         checks: dict[str, str | None] = {}
         if observed is not None:
-            judge = self._judge(bench)
-            for kind, wanted in case.expect.items():
-                try:
-                    checks[kind] = await ASSERTIONS[kind].check(wanted, observed, judge)
-                except JudgeSilent as silent:
-                    error = str(silent)
+            prompt = self.prompts.of("judge", "", bench.locale, DEFAULT_TENANT)
+            judge = judge_of(self.judging, prompt)
+            checks, error = await held_against(case, observed, judge)
         models = tuple(sorted({answer.model for answer in heard}))
         usage = sum((cost(answer) for answer in heard), Usage())
         return Trial(case, version, run, observed, checks, error, models, usage, seconds)
@@ -202,30 +199,45 @@ class PromptEvaluator:
             folder=case.folder,
         )
 
-    def _judge(self, bench: Bench) -> Judge:
-        prompt = self.prompts.of("judge", "", bench.locale, DEFAULT_TENANT)
-
-        async def judge(question: str, observed: Observed) -> tuple[bool, str]:
-            asked = judgement.request(prompt, question, observed.words)
-            try:
-                answer = (await self.judging.answer(asked, SECONDS)).answer
-            except ModelUnavailable as error:
-                _raise_hopeless(error)
-                raise JudgeSilent(f"no judge answered: {error}") from error
-            verdict = judgement.read(answer)
-            if verdict is None:
-                said = answer.text or answer.refusal or "nothing of use"
-                raise JudgeSilent(f"the judge {answer.model} said neither yes nor no: {said:.200}")
-            return verdict
-
-        return judge
-
     def _figures(self, job: str, versions: Sequence[str], trials: Sequence[Trial]) -> JobFigures:
         marks = {
             version: {each: self.prompts.written(version, each).fingerprint for each in LOCALES}
             for version in versions
         }
         return figures_of(job, [trial for trial in trials if trial.case.job == job], marks)
+
+
+def judge_of(judging: FallbackChain, prompt: Prompt) -> Judge:
+    """Who answers what cases want judged, asked by this prompt."""
+
+    async def judge(question: str, observed: Observed) -> tuple[bool, str]:
+        asked = judgement.request(prompt, question, observed.words)
+        try:
+            answer = (await judging.answer(asked, SECONDS)).answer
+        except ModelUnavailable as error:
+            _raise_hopeless(error)
+            raise JudgeSilent(f"no judge answered: {error}") from error
+        verdict = judgement.read(answer)
+        if verdict is None:
+            said = answer.text or answer.refusal or "nothing of use"
+            raise JudgeSilent(f"the judge {answer.model} said neither yes nor no: {said:.200}")
+        return verdict
+
+    return judge
+
+
+async def held_against(
+    case: PromptCase, observed: Observed, judge: Judge
+) -> tuple[dict[str, str | None], str]:
+    """What is wrong by kind of assertion, None where it holds; and why one couldn't be told."""
+    checks: dict[str, str | None] = {}
+    error = ""
+    for kind, wanted in case.expect.items():
+        try:
+            checks[kind] = await ASSERTIONS[kind].check(wanted, observed, judge)
+        except JudgeSilent as silent:
+            error = str(silent)
+    return checks, error
 
 
 async def _tried(case: PromptCase, given: Given, bench: Bench) -> tuple[Observed | None, str]:

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
+from router.cli.options import OPERATOR, Token, Url, User, echo_aligned, write_out
 from router.cli.rest import asked
-from router.domain.errors import InvalidInput, RouterError
+from router.domain.errors import RouterError
 
 app = typer.Typer(no_args_is_help=True, help="Compare versions of prompts, and share traffic.")
 
@@ -167,24 +167,14 @@ def evaluate(  # noqa: PLR0913 - each is an option of the command, none an argum
         *(tuple(jobs or ()), prompt, against, runs, cases, tuple(case or ()), judge, at_once)
     )
     if out is not None:  # before anything is asked: answers may be paid for
-        _write(out, "")
+        write_out(out, "")
     report = asyncio.run(evaluated(Settings.load(), options))
     if as_json:
         _echo_json(report_of(report))
     else:
         typer.echo(printed(report))
     if out is not None:
-        _write(out, page_of(report))
+        write_out(out, page_of(report))
         typer.echo(f"report  {out}", err=as_json)
     if (why := unfit(report, at_least)) is not None:
         raise RouterError(why)
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(
-            f"--out {file} can't be written ({error.strerror}): choose another"
-        ) from None

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 from activities.think import Condenser, Planner, Thinker
 from router.cli.prompt_bench import SAID, UNUSABLE, Bench, Given, SaidLine, spoken
 from router.contracts import activities
-from router.evaluation.assertions import Observed
+from router.evaluation.assertions import Observed, ObservedTool
 from router.formats.validation import Entry
 from router.llm.types import (
     AssistantMessage,
@@ -82,7 +82,8 @@ async def _thought(bench: Bench, asked: dict[str, Any]) -> Observed:
     if thought.calls:
         route = " + ".join(call.name for call in thought.calls)
         only: Any = thought.calls[0].arguments if len(calls) == 1 else {"calls": calls}
-        return Observed(route, thought.text or "", only)
+        made = tuple(ObservedTool(call.name, call.arguments) for call in thought.calls)
+        return Observed(route, thought.text or "", only, made)
     if thought.flow is not None:
         return Observed(thought.flow.flow, "", thought.flow.slots)
     if thought.hands_over is not None:

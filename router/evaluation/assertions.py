@@ -7,13 +7,16 @@ a check. A further kind is a class here with `@assertion`. Only `judge` asks any
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Protocol
 
 import jsonschema
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
+from router.domain.errors import InvalidInput
 from router.formats.regex import compiled, refused
 from router.formats.validation import said
+from router.formats.yaml_document import Unreadable, read_text
 
 SHOWN = 80
 """Characters of a value that a complaint quotes."""
@@ -26,16 +29,28 @@ Several = Annotated[
 
 
 @dataclass(frozen=True)
+class ObservedTool:
+    """A tool that was called, and what with."""
+
+    name: str
+    arguments: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Observed:
     """What an answer came to.
 
     `route` is where it leads, in a word of the job's: a capability, a tool, a verdict; `text` what
-    a person would read; `value` what is structured in it: arguments, steps, fields.
+    a person would read; `value` what is structured in it: arguments, steps, fields. `calls` are
+    the tools that were called and came to something, in their order; `folder` is where files are
+    that a case names.
     """
 
     route: str
     text: str = ""
     value: JsonValue = field(default_factory=dict)
+    calls: Sequence["ObservedTool"] = ()
+    folder: Path = Path()
 
     @property
     def words(self) -> str:
@@ -186,6 +201,79 @@ class _Schema:
             return None
         where = "".join(f"[{part!r}]" for part in error.path)
         return f"{where}{': ' if where else ''}{error.message:.160}"
+
+
+Called = Annotated[
+    list[Words | Annotated[dict[Words, dict[str, JsonValue]], Field(min_length=1, max_length=1)]],
+    Field(min_length=1, max_length=20),
+    said("write a list of tools, each a name, or a name with arguments: {get_weather: {city: …}}"),
+]
+
+
+@assertion
+class _Calls:
+    name = "calls"
+    expects = Called
+
+    async def check(
+        self, wanted: Sequence[str | Mapping[str, Any]], observed: Observed, _: Judge
+    ) -> str | None:
+        lacking = [each for each in wanted if not _is_called(each, observed.calls)]
+        made = ", ".join(dict.fromkeys(call.name for call in observed.calls)) or "nothing"
+        lacked = ", ".join(map(_quoted, lacking))
+        return f"it never called {lacked}; it called {made}" if lacking else None
+
+
+def _is_called(wanted: str | Mapping[str, Any], made: Sequence[ObservedTool]) -> bool:
+    """Whether one of the calls is of this tool, with at least these arguments."""
+    name, given = (wanted, {}) if isinstance(wanted, str) else next(iter(wanted.items()))
+    alike = (call for call in made if call.name == name)
+    return any(all(call.arguments.get(n) == v for n, v in given.items()) for call in alike)
+
+
+@assertion
+class _NotCalls:
+    name = "not_calls"
+    expects = Several
+
+    async def check(self, wanted: str | list[str], observed: Observed, _: Judge) -> str | None:
+        made = {call.name for call in observed.calls}
+        there = [name for name in _each(wanted) if name in made]
+        return f"it called {', '.join(there)}" if there else None
+
+
+LARGEST_FILE = 64 * 1024
+
+
+def _file_name(name: str) -> str:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError("{key} leads out of the folder of the cases; name a file in it")
+    return name
+
+
+@assertion
+class _File:
+    name = "file"
+    expects = Annotated[Words, AfterValidator(_file_name)]
+
+    async def check(self, wanted: str, observed: Observed, _: Judge) -> str | None:
+        lines = [line.strip() for line in lines_of(observed.folder / wanted) if line.strip()]
+        said = [line.strip() for line in observed.words.splitlines()]
+        at = 0
+        for line in lines:
+            if line not in said[at:]:
+                return f"it lacks the line {_quoted(line)}, there or so late"
+            at += said[at:].index(line) + 1
+        return None
+
+
+def lines_of(file: Path) -> list[str]:
+    """The lines of a text that an answer is held against; raises `InvalidInput` for none."""
+    try:
+        return read_text(file, LARGEST_FILE, "hold answers against less").splitlines()
+    except Unreadable as bad:
+        raise InvalidInput(f"{file}: {bad.fault.what}; {bad.fault.remedy}") from None
 
 
 @assertion

@@ -8,6 +8,7 @@
         expect: {contains: "7", language: en}
 
 What `given` holds is the job's own. All that is wrong with a file is said at once, at its line.
+Files of tasks for skills are the same, with `skill: policy-advisor` in place of the job.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,16 +63,22 @@ class PromptCase:
     """Where files are that it names."""
 
 
-def read_cases(path: Path, jobs: Mapping[str, type[Entry]]) -> list[PromptCase]:
-    """The cases of a file; `jobs` says what each job is given.
+Subject = Literal["job", "skill"]
+"""What a file of cases is of, and its key."""
+
+
+def read_cases(
+    path: Path, jobs: Mapping[str, type[Entry]], of: Subject = "job"
+) -> list[PromptCase]:
+    """The cases of a file; `jobs` says what each job is given, or each skill where it is `of` one.
 
     Raises `DefinitionError` with every problem of the file.
     """
     document = yaml_file(path, LARGEST, "split it into several")
-    job, complaints = _job(document, jobs)
+    job, complaints = _job(document, jobs, of)
     cases: list[PromptCase] = []
     if job is not None:
-        reading = validated(_file_of(jobs[job]), document.data, wording=_WORDING)
+        reading = validated(_file_of(jobs[job], of), document.data, wording=_WORDING)
         complaints = [*reading.complaints, *_repeated(document.data)]
         found = cast("Any", reading.value)
         cases = [_case(job, each, path.parent) for each in found.cases] if found else []
@@ -83,7 +90,9 @@ def read_cases(path: Path, jobs: Mapping[str, type[Entry]]) -> list[PromptCase]:
     return cases
 
 
-def cases_in(folder: Path, jobs: Mapping[str, type[Entry]]) -> dict[str, list[PromptCase]]:
+def cases_in(
+    folder: Path, jobs: Mapping[str, type[Entry]], of: Subject = "job"
+) -> dict[str, list[PromptCase]]:
     """Every case of a folder's files, by job; `DefinitionError` with the problems of them all."""
     found: dict[str, list[PromptCase]] = {}
     problems: list[Problem] = []
@@ -95,7 +104,7 @@ def cases_in(folder: Path, jobs: Mapping[str, type[Entry]]) -> dict[str, list[Pr
         )
     for path in files:
         try:
-            for case in read_cases(path, jobs):
+            for case in read_cases(path, jobs, of):
                 found.setdefault(case.job, []).append(case)
         except DefinitionError as error:
             problems += error.problems
@@ -105,26 +114,27 @@ def cases_in(folder: Path, jobs: Mapping[str, type[Entry]]) -> dict[str, list[Pr
 
 
 def _job(
-    document: YamlDocument, jobs: Mapping[str, type[Entry]]
+    document: YamlDocument, jobs: Mapping[str, type[Entry]], of: Subject
 ) -> tuple[str | None, Sequence[Complaint]]:
     data = document.data
-    named = data.get("job") if isinstance(data, dict) else None
+    named = data.get(of) if isinstance(data, dict) else None
     if isinstance(named, str) and named in jobs:
         return named, ()
     if not isinstance(data, dict):
-        return None, [Complaint((), Fault("the file is no mapping", "write job: … and cases: …"))]
+        remedy = f"write {of}: … and cases: …"
+        return None, [Complaint((), Fault("the file is no mapping", remedy))]
     remedy = (
         nearest(named, jobs) if isinstance(named, str) else ""
     ) or f"it is one of {_list(jobs)}"
-    what = "there is no job" if named is None else f"job is {named!r:.60}"
-    return None, [Complaint(("job",), Fault(what, remedy))]
+    what = f"there is no {of}" if named is None else f"{of} is {named!r:.60}"
+    return None, [Complaint((of,), Fault(what, remedy))]
 
 
 def _list(names: Mapping[str, object]) -> str:
     return ", ".join(sorted(names))
 
 
-def _file_of(given: type[Entry]) -> type[BaseModel]:
+def _file_of(given: type[Entry], of: Subject) -> type[BaseModel]:
     """The shape of a job's file. Assertions are those of the registry."""
     kinds: dict[str, Any] = {
         _field(name): (each.expects | None, Field(None, alias=name))
@@ -140,9 +150,8 @@ def _file_of(given: type[Entry]) -> type[BaseModel]:
         given=(given, ...),
         expect=(cast("Any", Annotated[expect, AfterValidator(_asserting)]), ...),
     )
-    return create_model(
-        "CaseFile", __base__=Entry, job=(str, ...), cases=(cast("Any", list[case]), ...)
-    )
+    subject: dict[str, Any] = {of: (str, ...)}
+    return create_model("CaseFile", __base__=Entry, cases=(cast("Any", list[case]), ...), **subject)
 
 
 def _field(assertion: str) -> str:

@@ -15,7 +15,7 @@ from router.domain.messages import Usage
 from router.domain.rates import Difference, Rate
 from router.evaluation.assertions import ASSERTIONS, Observed
 from router.evaluation.figures import rendered
-from router.evaluation.prompt_cases import PromptCase
+from router.evaluation.prompt_cases import PromptCase, Subject
 
 LONGEST = 400
 """Characters of an answer that the report shows."""
@@ -43,6 +43,12 @@ class Trial:
         """True where there was an answer and every assertion holds."""
         return not self.error and not any(self.checks.values())
 
+    @property
+    def score(self) -> float:
+        """The share of its assertions that hold; 0 where that can't be told."""
+        held = sum(wrong is None for wrong in self.checks.values())
+        return 0.0 if self.error or not self.checks else held / len(self.checks)
+
 
 @dataclass(frozen=True)
 class CaseFigures:
@@ -52,6 +58,11 @@ class CaseFigures:
     runs: Rate
     """Of its runs, those that passed."""
     trials: Sequence[Trial]
+
+    @property
+    def score(self) -> float:
+        """That of its runs, on average."""
+        return sum(trial.score for trial in self.trials) / len(self.trials)
 
     @property
     def shown(self) -> Trial:
@@ -75,6 +86,11 @@ class VersionFigures:
     models: Sequence[str]
     usage: Usage
     seconds: float
+
+    @property
+    def score(self) -> float:
+        """That of its cases, on average: how much of what was asserted holds."""
+        return sum(each.score for each in self.cases) / len(self.cases)
 
 
 @dataclass(frozen=True)
@@ -101,6 +117,8 @@ class PromptReport:
     judge: str | None
     """The model that judged; None where no case wants that."""
     jobs: Sequence[JobFigures]
+    of: Subject = "job"
+    """What was run: prompts' jobs, or skills."""
 
     @property
     def errors(self) -> int:
@@ -216,6 +234,7 @@ def _told(version: VersionFigures) -> dict[str, Any]:
         "version": version.version,
         "fingerprints": dict(version.fingerprints),
         "passed": version.passed.model_dump(),
+        "score": round(version.score, 4),
         "locales": {name: rate.model_dump() for name, rate in version.locales.items()},
         "assertions": {name: rate.model_dump() for name, rate in version.assertions.items()},
         "errors": version.errors,
@@ -231,6 +250,7 @@ def _case(figures: CaseFigures) -> dict[str, Any]:
         "case": figures.case.name,
         "locale": figures.case.locale,
         "passed": figures.runs.model_dump(),
+        "score": round(figures.score, 4),
         "runs": [
             {
                 "passed": trial.passed,
@@ -255,7 +275,8 @@ def printed(report: PromptReport) -> str:
 def _lines(job: JobFigures) -> Iterable[str]:
     for one in job.versions:
         cost = f"{one.usage.llm_calls} calls, {one.usage.tokens:,} tokens, {one.seconds:.1f} s"
-        yield f"{one.version:<14} {interval(one.passed)} of {one.passed.of} cases pass; {cost}"
+        share = f"{interval(one.passed)} of {one.passed.of} cases pass"
+        yield f"{one.version:<14} {share}, score {one.score:.2f}; {cost}"
         for name, rate in [*one.locales.items(), *one.assertions.items()]:
             yield f"    {name:<14} {interval(rate)} of {rate.of}"
         for each in one.cases:

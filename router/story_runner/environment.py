@@ -139,8 +139,13 @@ class ShiftingRunner(WorkflowRunner):
 
 
 def tenant_of(workflow_id: str) -> str:
-    """Whose workflow it is: of `leave_request/story-3/7h2k` it is story-3."""
-    _, _, rest = workflow_id.partition("/")
+    """Whose workflow it is: of `leave_request/story-3/7h2k` it is story-3.
+
+    Of a skill's, `skill/policy-advisor/story-3/7h2k`, its name stands between.
+    """
+    kind, _, rest = workflow_id.partition("/")
+    if kind == OF_SKILLS:
+        rest = rest.partition("/")[2]
     return rest.partition("/")[0]
 
 
@@ -243,6 +248,8 @@ async def skipping() -> WorkflowEnvironment:
         raise Unavailable(f"{program} doesn't start ({error}): try again") from error
 
 
+OF_SKILLS = "skill"
+"""What ids of skills' runs begin with."""
 QUEUE = "stories"
 MODELLED = "stories-with-a-model"
 """Where stories run whose steps script a model."""
@@ -283,9 +290,10 @@ class Environment:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Environment]:
+async def opened(settings: Settings, *, asking_models: bool = False) -> AsyncIterator[Environment]:
     """The house, with its worker at work until the block is left.
 
+    Nobody is asked, and nothing encoded, unless it is `asking_models` that the settings name.
     Raises `MisconfiguredError` where the test server isn't installed or a setting can't be used,
     and `DefinitionError` where a file can't.
     """
@@ -294,7 +302,7 @@ async def opened(settings: Settings) -> AsyncIterator[Environment]:
     shifts: dict[str, timedelta] = {}
     with TemporaryDirectory(prefix="stories-") as folder:
         async with (
-            assembled(without_model(settings, Path(folder))) as whole,
+            assembled((apart if asking_models else without_model)(settings, Path(folder))) as whole,
             await skipping() as environment,
         ):
             client, directory = environment.client, EveryTenant.of(whole.directory)
@@ -305,7 +313,7 @@ async def opened(settings: Settings) -> AsyncIterator[Environment]:
             whole.dependencies.provide(provided.directory, directory)
             whole.dependencies.provide(provided.temporal, connect)
             watch(whole.offered.registry, books)
-            index = CapabilityIndex(None)
+            index = whole.index if asking_models else CapabilityIndex(None)
             await index.update(whole.offered.everything())
             parts = replace(whole, directory=directory, index=index)
             await add(client)
@@ -318,16 +326,25 @@ async def opened(settings: Settings) -> AsyncIterator[Environment]:
                 yield house
 
 
-def without_model(settings: Settings, folder: Path) -> Settings:
-    """The settings, with a database of its own in the folder, and nobody to ask."""
+def apart(settings: Settings, folder: Path) -> Settings:
+    """The settings, with a database of its own in the folder, and one queue for all work."""
     alone: dict[str, Any] = {
         "data": folder,
         "database_url": f"sqlite:///{folder}/router.db",
+        "model_queue": None,
+        "tool_queue": None,
+        "worker_version": None,  # nobody would make it current, and then nothing runs
+    }
+    return settings.model_copy(update=alone)
+
+
+def without_model(settings: Settings, folder: Path) -> Settings:
+    """The same, with nobody to ask."""
+    alone: dict[str, Any] = {
         "embedder": "embedded",
         **dict.fromkeys(("llm_base_url", "llm_api_key", "llm_model", "llm_skill_model")),
         "llm_fallbacks": [],
         "llm_roles": {},
         "llm_escalate": None,
-        "worker_version": None,  # nobody would make it current, and then nothing runs
     }
-    return settings.model_copy(update=alone)
+    return apart(settings, folder).model_copy(update=alone)

@@ -19,7 +19,7 @@ async def test_they_are_the_callers_in_their_language(caller: As) -> None:
     assert skill["title"] == "policy-advisor English"
     assert not {"permission", "parameters", "examples", "hint", "named_only"} & set(skill)
     assert skill["command"] == "/policy-advisor"
-    how = ("command", "hint", "named_only")
-    assert [named[key] for key in how] == ["/named-alone", "[week]", True]
+    who = (named["command"], named["hint"], named["named_only"])
+    assert who == ("/named-alone", "[week]", True)
     tools = (await caller("dave").get("/v1/capabilities?kind=tool")).json()["items"]
     assert [each["name"] for each in tools if each.get("client")] == ["locate"]

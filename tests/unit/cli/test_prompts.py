@@ -55,7 +55,7 @@ def test_a_prompt_s_cases_are_asked_and_what_holds_is_counted(
 ) -> None:
     model.then(says("电梯坏了。"), says("By Friday."))
     printed = run.printed(*OF, "--out", "deep/report.html")
-    assert "translate-1    50.0 % [9.5, 90.5] of 2 cases pass; 2 calls" in printed
+    assert "translate-1    50.0 % [9.5, 90.5] of 2 cases pass, score 0.50; 2 calls" in printed
     assert "0/1  friday  language: it is in en" in printed
     page = Path("deep/report.html").read_text("utf-8")
     assert "电梯坏了。" in page
@@ -141,7 +141,7 @@ def test_where_no_model_answers_it_is_asked_once_more_and_then_an_error(
     model._script = rate_limits("0")
     outcome = run(*OF, "--case", "lift")
     assert outcome.status == 1
-    assert "0.0 % [0.0, 79.3] of 1 cases pass; 0 calls" in outcome.out
+    assert "0.0 % [0.0, 79.3] of 1 cases pass, score 0.00; 0 calls" in outcome.out
     assert len(model.chats) == 2
 
 

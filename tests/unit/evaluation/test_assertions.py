@@ -1,13 +1,19 @@
 """What holds of an answer, and what is said where it doesn't."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from router.evaluation.assertions import ASSERTIONS, JudgeSilent, Observed
+from router.domain.errors import InvalidInput
+from router.evaluation.assertions import ASSERTIONS, JudgeSilent, Observed, ObservedTool
 
+CALLS = (ObservedTool("get_weather", {"city": "上海"}), ObservedTool("calculate"))
 SAID = Observed(
-    "leave_request", "你还有 7 天年假 (annual leave)", {"start": "2026-11-23", "days": 3}
+    "leave_request",
+    "你还有 7 天年假 (annual leave)",
+    {"start": "2026-11-23", "days": 3},
+    CALLS,
 )
 
 
@@ -25,6 +31,9 @@ HOLDS: dict[str, tuple[str, Any]] = {
     "words-that-aren-t-there": ("not_contains", ["已提交", "10 天"]),
     "a-pattern": ("matches", r"\d+ 天"),
     "chinese-with-english-in-it": ("language", "zh"),
+    "tools": ("calls", ["calculate", "get_weather"]),
+    "a-tool-with-arguments": ("calls", [{"get_weather": {"city": "上海"}}]),
+    "tools-that-were-not-called": ("not_calls", ["web_search", "translate"]),
     "a-schema": ("schema", {"required": ["start"], "properties": {"days": {"maximum": 5}}}),
 }
 
@@ -43,6 +52,9 @@ FAILS: dict[str, tuple[str, Any, str]] = {
     "words-that-are-there": ("not_contains", "年假", "it has 年假"),
     "a-pattern": ("matches", r"\d{3}", "nothing in it matches"),
     "language": ("language", "en", "it is in zh"),
+    "tools": ("calls", ["translate"], "it never called translate; it called get_weather, calc"),
+    "arguments-of-tools": ("calls", [{"get_weather": {"city": "北京"}}], "it never called"),
+    "a-tool-too-many": ("not_calls", "calculate", "it called calculate"),
     "a-schema": ("schema", {"properties": {"days": {"type": "string"}}}, "['days']: 3 is not"),
 }
 
@@ -68,3 +80,25 @@ async def test_a_judge_s_word_is_what_counts(yes: bool, said: str | None) -> Non
 async def test_a_judge_who_says_nothing_is_no_pass() -> None:
     with pytest.raises(JudgeSilent):
         await ASSERTIONS["judge"].check("Is it kind?", SAID, nobody)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("# A\n\nx\n  ## B \ny", None),
+        ("## B\n# A", "it lacks the line ## B, there or so late"),
+        ("# A and more\n## B", "it lacks the line # A, there or so late"),
+        ("", "it lacks the line # A, there or so late"),
+    ],
+)
+async def test_the_lines_of_a_file_stand_in_the_answer_in_their_order(
+    tmp_path: Path, text: str, wrong: str | None
+) -> None:
+    (tmp_path / "frame.md").write_text("# A\n\n## B\n", encoding="utf-8")
+    seen = Observed("answer", text, "", folder=tmp_path)
+    assert await ASSERTIONS["file"].check("frame.md", seen, nobody) == wrong
+
+
+async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"none\.md"):
+        await ASSERTIONS["file"].check("none.md", Observed("x", folder=tmp_path), nobody)

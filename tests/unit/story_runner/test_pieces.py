@@ -97,7 +97,13 @@ def test_a_test_server_on_the_path_will_do_and_one_line_says_what_to_install_for
 
 @pytest.mark.parametrize(
     ("id_", "tenant"),
-    [("conversation/t1/c", "t1"), ("leave/t2/a/b", "t2"), ("plain", ""), ("", "")],
+    [
+        ("conversation/t1/c", "t1"),
+        ("leave/t2/a/b", "t2"),
+        ("skill/trip-planner/t3/a", "t3"),
+        ("plain", ""),
+        ("", ""),
+    ],
 )
 def test_a_workflows_tenant_is_in_its_id(id_: str, tenant: str) -> None:
     assert tenant_of(id_) == tenant
