@@ -20,7 +20,8 @@ from router.runtime import process
 from router.runtime.composition import Parts
 from router.runtime.data_folder import ADMISSION
 from router.runtime.dev import run
-from router.runtime.process import ProcessTelemetry, observed, settle, until_told_to_stop
+from router.runtime.process import ProcessTelemetry, observed, steady, until_told_to_stop
+from router.runtime.sandbox import cached
 from router.runtime.server import Ports, api_server, listening
 from router.runtime.temporal import check_namespace, connect, register, temporal_says
 from router.runtime.upkeep import at_work
@@ -50,8 +51,7 @@ async def serve_api(settings: Settings, host: str, port: int) -> None:
             server = api_server(parts, client, settings.shutdown_seconds)
             grace = settings.shutdown_seconds + CLOSING
             serving = process.running("the API", server.serve([opened]), grace, stop=server.stop)
-            async with serving as task:
-                settle()
+            async with serving as task, steady():
                 log.info("the API listens on http://%s:%d", host, port)
                 if settings.auth == "dev":
                     file = settings.data / ADMISSION
@@ -77,8 +77,7 @@ async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
         workers = build_workers(client, parts, kinds, grace, under_way)
         where = (", ".join(workers), settings.temporal_namespace, settings.temporal_address)
         log.info("the worker polls task queue %s of namespace %s at %s", *where)
-        settle()
-        async with supervised(parts, kinds):
+        async with supervised(parts, kinds), steady(cached):
             await asyncio.gather(*(worker.run() for worker in workers.values()))
 
 
