@@ -91,7 +91,7 @@ class ProcessGroup:
         self._command = command
         self._number = number
         self._grace = grace
-        self._running: dict[int, Process] = {}
+        self._running: dict[int, tuple[Process, socket.socket]] = {}
 
     async def run(self) -> None:
         """Keep them running; cancelled, end once all have ended.
@@ -114,13 +114,13 @@ class ProcessGroup:
         name, ever, pause = f"{self._command.name} {number + 1}", False, FIRST_PAUSE
         while True:
             process, line = await self._command.started(number)
-            self._running[number] = process
-            with line:
-                worked = await self._at_work(process, line)
-                ever = ever or worked
-                if worked:
-                    _log.info("%s (pid %d) is at work", name, process.pid)
-                status = await process.wait()
+            self._running[number] = process, line
+            worked = await self._at_work(process, line)
+            ever = ever or worked
+            if worked:
+                _log.info("%s (pid %d) is at work", name, process.pid)
+            status = await process.wait()
+            line.close()
             if not ever:
                 raise Unavailable(f"{name} ended with {_worded(status)} as it started")
             pause = FIRST_PAUSE if worked else min(2 * pause, LONGEST_PAUSE)
@@ -141,7 +141,7 @@ class ProcessGroup:
             said.cancel()
 
     async def _stop(self) -> None:
-        running = [each for each in self._running.values() if each.returncode is None]
+        running = [each for each, _ in self._running.values() if each.returncode is None]
         for process in running:
             with suppress(ProcessLookupError):
                 process.terminate()
@@ -153,6 +153,9 @@ class ProcessGroup:
                 _log.error("pid %d didn't end in %.0f s and is killed", process.pid, self._grace)
                 process.kill()
                 await process.wait()
+        # Not before: whose line ends would take that for another signal, and not finish.
+        for _, line in self._running.values():
+            line.close()
 
 
 def _worded(status: int) -> str:

@@ -76,8 +76,7 @@ async def test_several_apis_share_a_port_and_one_that_dies_is_replaced(tmp_path:
             await ready(f"http://127.0.0.1:{first}")
             apis = psutil.Process(api.pid).children()
             assert len(apis) == 2
-            async with asyncio.timeout(2 * STOPPED_WITHIN):
-                status, log = await last_words(api)
+            status, log = await last_words(api)
     assert (status, [one for one in apis if one.is_running()]) == (0, [])
     assert "ended with SIGKILL: another starts in 0 s" in log
 
@@ -128,7 +127,7 @@ def test_a_number_of_processes_that_makes_no_sense_is_refused(
     run: Run, command: str, number: str
 ) -> None:
     outcome = run(command, "--processes", number)
-    assert (outcome.status, number in outcome.err) == (2, True)
+    assert (outcome.status, "'--processes'" in outcome.err) == (2, True)
 
 
 async def test_say_where_temporal_should_be(tmp_path: Path) -> None:

@@ -31,6 +31,15 @@ asyncio.run(until_told_to_stop(work()))
 STUBBORN = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + AT_WORK.replace(
     "asyncio.run(until_told_to_stop(work()))", "asyncio.run(work())"
 )
+DRAINING = AT_WORK.replace(
+    "    await asyncio.Event().wait()",
+    """    try:
+        await asyncio.Event().wait()
+    finally:
+        await asyncio.sleep(0.5)
+        print("drained", flush=True)
+""",
+)
 BROKEN = "raise SystemExit(1)"
 ANSWERING = AT_WORK.replace(
     "    await asyncio.Event().wait()",
@@ -121,6 +130,14 @@ async def test_one_that_never_comes_to_work_ends_them_all(said: Said) -> None:
     with pytest.raises(Unavailable, match=r"it [12] ended with status 1 as it started"):
         await ProcessGroup(command(BROKEN), 2, PATIENCE).run()
     assert said.pids() == []
+
+
+async def test_each_ends_what_it_has_under_way_when_they_are_stopped(
+    said: Said, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with kept(ProcessGroup(command(DRAINING), 2, PATIENCE)):
+        await said.until(lambda _: len(said.pids()) == 2)
+    assert capfd.readouterr().out.split() == ["drained", "drained"]
 
 
 async def test_one_that_does_not_end_when_told_is_killed(said: Said) -> None:
