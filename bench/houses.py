@@ -37,6 +37,8 @@ class House:
     port: int
     processes: list[psutil.Process]
     temporal: psutil.Process
+    metrics: int
+    """The port where the process that runs workflows says how its event loop stood still."""
 
     def used(self) -> tuple[float, float]:
         """Seconds of processor time of our processes, and of the Temporal server."""
@@ -51,9 +53,8 @@ class House:
 @asynccontextmanager
 async def on_sqlite(folder: Path, cached: int) -> AsyncIterator[tuple[House, House]]:
     """The product and the floor, over a file each."""
-    ports = _free_ports(4)
-    api, temporal, ui, floor = ports
-    mine = {"ROUTER_CACHED_WORKFLOWS": str(cached)}
+    api, temporal, ui, floor, metrics = _free_ports(5)
+    mine = {"ROUTER_CACHED_WORKFLOWS": str(cached), "ROUTER_METRICS_PORT": str(metrics)}
     args = ("--port", api, "--temporal-port", temporal, "--ui-port", ui, "--data", folder)
     async with AsyncExitStack() as stack:
         ours = await stack.enter_async_context(_running("-m", "router", "dev", *args, **mine))
@@ -63,12 +64,12 @@ async def on_sqlite(folder: Path, cached: int) -> AsyncIterator[tuple[House, Hou
             _floor("both", floor, temporal, f"{folder}/bare.db", cached)
         )
         await _ready(floor)
-        yield House(api, [ours], server), House(floor, [bare], server)
+        yield House(api, [ours], server, metrics), House(floor, [bare], server, floor)
 
 
 @asynccontextmanager
 async def on_postgres(
-    folder: Path, cached: int, workers: int
+    folder: Path, cached: int, workers: int, apis: int = 1
 ) -> AsyncIterator[tuple[House, House]]:
     """The product and the floor, over a database each of one PostgreSQL server."""
     from turns import temporal as dev_server
@@ -76,7 +77,7 @@ async def on_postgres(
     sys.path.insert(0, str(ROOT))
     from tests.postgres import make_database, postgres_server
 
-    api, floor = _free_ports(2)
+    api, floor, metrics = _free_ports(3)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(dev_server(str(folder)))
         address = client.service_client.config.target_host
@@ -87,10 +88,11 @@ async def on_postgres(
         bare = await make_database(urls, f"bare_{name}")
         given = {"ROUTER_TEMPORAL_ADDRESS": address, "ROUTER_DATABASE_URL": ours}
         given["ROUTER_CACHED_WORKFLOWS"] = str(cached)
-        commands = [("serve", "--port", api), *[("worker",)] * workers]
+        commands = [("serve", "--port", api, "--processes", apis), *[("worker",)] * workers]
+        measured = [{}, {"ROUTER_METRICS_PORT": str(metrics)}, *[{}] * (workers - 1)]
         mine = [
-            await stack.enter_async_context(_running("-m", "router", *command, **given))
-            for command in commands
+            await stack.enter_async_context(_running("-m", "router", *command, **given, **more))
+            for command, more in zip(commands, measured, strict=True)
         ]
         theirs = [
             await stack.enter_async_context(
@@ -100,7 +102,8 @@ async def on_postgres(
         ]
         await _ready(api)
         await _ready(floor)
-        yield House(api, mine, server), House(floor, theirs, server)
+        mine += mine[0].children()
+        yield House(api, mine, server, metrics), House(floor, theirs, server)
 
 
 def _floor(part: str, port: int, temporal: object, database: str, cached: int):
