@@ -21,7 +21,8 @@ from router.runtime import process
 from router.runtime.composition import Parts
 from router.runtime.data_folder import ADMISSION
 from router.runtime.dev import run
-from router.runtime.process import ProcessTelemetry, observed, steady, until_told_to_stop
+from router.runtime.garbage_collection import steady
+from router.runtime.process import ProcessTelemetry, observed, until_told_to_stop
 from router.runtime.process_group import PROGRAM, Command, Parent, ProcessGroup
 from router.runtime.sandbox import cached
 from router.runtime.server import Ports, api_server, listening

@@ -30,7 +30,8 @@ from router.runtime.data_folder import (
     page_token,
 )
 from router.runtime.definitions import sample_persona
-from router.runtime.process import ProcessTelemetry, steady, until_told_to_stop
+from router.runtime.garbage_collection import steady
+from router.runtime.process import ProcessTelemetry, until_told_to_stop
 from router.runtime.sandbox import cached
 from router.runtime.server import Ports, api_server, opened
 from router.runtime.temporal import connect, temporal_says

@@ -18,11 +18,14 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import REGISTRY, Collector
+
+from router.telemetry.loop_stalls import measure_stalls
 
 _log = logging.getLogger(__name__)
 
@@ -68,11 +71,13 @@ class CollectionPolicy(Collector):
         REGISTRY.register(self)
 
     def end(self) -> None:
-        """Leave the collector as Python has it."""
+        """Leave the collector as Python has it.
+
+        What is frozen stays so: a process that ends would look through all of it once more.
+        """
         REGISTRY.unregister(self)
         gc.callbacks.remove(self._noted)
         gc.set_threshold(*self._before)
-        gc.unfreeze()
 
     def collect(self) -> Iterable[CounterMetricFamily]:
         """How long collections of each generation have taken; nothing else ran meanwhile."""
@@ -125,3 +130,20 @@ class CollectionPolicy(Collector):
         self._seconds[generation] += time.perf_counter() - self._began
         if generation == len(self._seconds) - 1 and len(gc.get_objects(generation)) >= GROWN:
             gc.freeze()
+
+
+@asynccontextmanager
+async def steady(kept: Callable[[], int] = lambda: 0) -> AsyncIterator[None]:
+    """Have nothing stop the event loop for long while within, and measure what does.
+
+    Enter it when all is loaded; `kept` counts the workflows that this process keeps in memory.
+    """
+    policy = CollectionPolicy(kept)
+    policy.begin()
+    tasks = [asyncio.create_task(policy.follow()), asyncio.create_task(measure_stalls())]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        policy.end()

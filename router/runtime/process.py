@@ -23,29 +23,9 @@ from temporalio.runtime import (
 from activities.tool_caller import ToolCircuits
 from router.domain.errors import Unavailable
 from router.llm.fallback import FallbackChains
-from router.runtime.garbage_collection import CollectionPolicy
 from router.settings import Settings
-from router.telemetry.loop_stalls import measure_stalls
 from router.telemetry.metrics import Circuits, exposed
 from router.telemetry.tracing import traced
-
-
-@asynccontextmanager
-async def steady(kept: Callable[[], int] = lambda: 0) -> AsyncIterator[None]:
-    """Have nothing stop the event loop for long while within, and measure what does.
-
-    Enter it when all is loaded; `kept` counts the workflows that this process keeps in memory.
-    """
-    policy = CollectionPolicy(kept)
-    policy.begin()
-    tasks = [asyncio.create_task(policy.follow()), asyncio.create_task(measure_stalls())]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        policy.end()
-
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 IMPATIENT = 130
