@@ -15,15 +15,18 @@ from uuid import uuid4
 import asyncpg
 import uvicorn
 from bare import BareKept, BareSecond, BareTeller, BareToldAndKept, bare_do, bare_read
+from prometheus_client import generate_latest
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from temporalio import activity
 from temporalio.client import Client, WithStartWorkflowOperation
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RPCError
 from temporalio.worker import Worker
+
+from router.telemetry.loop_stalls import measure_stalls
 
 QUEUE = "bare"
 TABLE = "CREATE TABLE IF NOT EXISTS kept (id TEXT PRIMARY KEY, said TEXT NOT NULL)"
@@ -35,7 +38,7 @@ Keep = Callable[[str], Awaitable[None]]
 async def run(part: str, port: int, temporal: str, database: str, cached: int) -> None:
     """Be the `api`, a `worker`, or `both` in one process, until killed."""
     client = await Client.connect(temporal)
-    parts = []
+    parts: list[Awaitable[object]] = [measure_stalls()]
     if part != "api":
         parts.append(_worker(client, await _keeping(database), cached).run())
     if part != "worker":
@@ -122,9 +125,13 @@ def _app(client: Client) -> Starlette:
     async def ready(_: Request) -> PlainTextResponse:
         return PlainTextResponse("ready")
 
+    async def metrics(_: Request) -> Response:
+        return Response(generate_latest())
+
     return Starlette(
         routes=[
             Route("/readyz", ready),
+            Route("/metrics", metrics),
             Route("/BareSecond/{id}", second, methods=["POST"]),
             Route("/{workflow}/{update}/{id}", turn, methods=["POST"]),
         ]

@@ -39,6 +39,8 @@ class House:
     temporal: psutil.Process
     address: str
     """Of the Temporal server."""
+    metrics: int
+    """The port where the process that runs workflows says how its event loop stood still."""
     database: str = ""
     """The URL of its PostgreSQL database, where it has one."""
 
@@ -55,9 +57,9 @@ class House:
 @asynccontextmanager
 async def on_sqlite(folder: Path, cached: int, **given: str) -> AsyncIterator[tuple[House, House]]:
     """The product, which is also given these variables, and the floor, over a file each."""
-    ports = _free_ports(4)
-    api, temporal, ui, floor = ports
-    mine = {"ROUTER_CACHED_WORKFLOWS": str(cached), **given}
+    ports = _free_ports(5)
+    api, temporal, ui, floor, metrics = ports
+    mine = {"ROUTER_CACHED_WORKFLOWS": str(cached), "ROUTER_METRICS_PORT": str(metrics), **given}
     address = f"127.0.0.1:{temporal}"
     args = ("--port", api, "--temporal-port", temporal, "--ui-port", ui, "--data", folder)
     async with AsyncExitStack() as stack:
@@ -68,12 +70,13 @@ async def on_sqlite(folder: Path, cached: int, **given: str) -> AsyncIterator[tu
             _floor("both", floor, temporal, f"{folder}/bare.db", cached)
         )
         await _ready(floor)
-        yield House(api, [ours], server, address), House(floor, [bare], server, address)
+        ours_house = House(api, [ours], server, address, metrics)
+        yield ours_house, House(floor, [bare], server, address, floor)
 
 
 @asynccontextmanager
 async def on_postgres(
-    folder: Path, cached: int, workers: int
+    folder: Path, cached: int, workers: int, apis: int = 1
 ) -> AsyncIterator[tuple[House, House]]:
     """The product and the floor, over a database each of one PostgreSQL server."""
     from turns import temporal as dev_server
@@ -81,7 +84,7 @@ async def on_postgres(
     sys.path.insert(0, str(ROOT))
     from tests.postgres import make_database, postgres_server
 
-    api, floor = _free_ports(2)
+    api, floor, metrics = _free_ports(3)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(dev_server(str(folder)))
         address = client.service_client.config.target_host
@@ -92,10 +95,11 @@ async def on_postgres(
         bare = await make_database(urls, f"bare_{name}")
         given = {"ROUTER_TEMPORAL_ADDRESS": address, "ROUTER_DATABASE_URL": ours}
         given["ROUTER_CACHED_WORKFLOWS"] = str(cached)
-        commands = [("serve", "--port", api), *[("worker",)] * workers]
+        commands = [("serve", "--port", api, "--processes", apis), *[("worker",)] * workers]
+        measured = [{}, {"ROUTER_METRICS_PORT": str(metrics)}, *[{}] * (workers - 1)]
         mine = [
-            await stack.enter_async_context(_running("-m", "router", *command, **given))
-            for command in commands
+            await stack.enter_async_context(_running("-m", "router", *command, **given, **more))
+            for command, more in zip(commands, measured, strict=True)
         ]
         theirs = [
             await stack.enter_async_context(
@@ -105,7 +109,9 @@ async def on_postgres(
         ]
         await _ready(api)
         await _ready(floor)
-        yield House(api, mine, server, address), House(floor, theirs, server, address)
+        mine += mine[0].children()
+        ours_house = House(api, mine, server, address, metrics)
+        yield ours_house, House(floor, theirs, server, address, floor)
 
 
 @asynccontextmanager
@@ -135,7 +141,7 @@ async def products_on_postgres(
         for port in ports:
             await _ready(port)
         database = given["ROUTER_DATABASE_URL"]
-        yield [House(port, processes, server, address, database) for port in ports]
+        yield [House(port, processes, server, address, 0, database) for port in ports]
 
 
 def _floor(part: str, port: int, temporal: object, database: str, cached: int):

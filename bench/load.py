@@ -16,8 +16,14 @@ machine drifts for all.
 * processor time a turn by its kind, beside a bare turn of the same shape, of our processes and of
   the Temporal server: what a busy machine leaves comparable.
 
-    python bench/load.py [--conversations 1 100 1000 10000] [--seconds 6] [--rate 5]
-        [--turns 1000] [--database sqlite|postgresql] [--workers 1 2]
+* `stop` and `>100`: the longest that the event loop of the process stood still meanwhile, at the
+  fixed rate, in milliseconds, and how often it did for over a hundred (`stalls.py`).
+
+    python bench/load.py [--quick] [--conversations 1 100 1000 10000] [--seconds 6] [--rate 5]
+        [--turns 1000] [--database sqlite|postgresql] [--workers 1 2] [--apis 1]
+
+`--quick` is a thousand and ten thousand open in eight minutes: no history, and rates at the first
+number alone.
 """
 
 import argparse
@@ -41,8 +47,10 @@ import bare_house
 from calling import Caller
 from houses import House, on_postgres, on_sqlite
 from open_loop import Taken, Turn, capacity, sustained, under_load
+from stalls import StallMeter, Stalls
 
 CONVERSATIONS = (1, 100, 1000, 10_000)
+QUICK = (1000, 10_000)
 PEOPLE = ("alice", "bob", "carol", "dave", "erin", "frank", "gina", "olga")
 WITH_A_FLOW = 16
 """Conversations in which a flow asks, beside the open ones: each takes a second workflow."""
@@ -56,6 +64,10 @@ SHARES = (0.4, 0.6, 0.75, 0.9)
 """Rates that are tried, of what people who wait for their answers get."""
 SETTLED = 12.0
 """Seconds after which the product has learnt what there is: it does so once, beside its work."""
+OPENED_AT_ONCE = 12
+"""Conversations that are begun side by side, before anything is measured."""
+TRIES = 5
+"""Of their first words, for a machine that has other things to do."""
 AT_ONCE = 6
 """People, where one conversation has them all: so many of its turns may be open."""
 ALTERNATIONS = 3
@@ -87,7 +99,7 @@ class Desk:
             while (at := next(first)) < number:
                 self._plain.append(await self._begin(at, SMALL_TALK))
 
-        await asyncio.gather(*(opener() for _ in range(AT_ONCE)))
+        await asyncio.gather(*(opener() for _ in range(OPENED_AT_ONCE)))
 
     async def _with_a_flow(self, person: int) -> str:
         id_ = await self._begin(person, OPENING)
@@ -97,9 +109,10 @@ class Desk:
     async def _begin(self, person: int, text: str) -> str:
         _, made = await self._caller(person).told("/v1/conversations", {})
         id_ = f"{person % len(PEOPLE)}:{made['id']}"
-        if not await self._said(person, id_, text):
-            raise SystemExit(f"{text!r} wasn't answered")
-        return id_
+        for _ in range(TRIES):
+            if await self._said(person, id_, text):
+                return id_
+        raise SystemExit(f"{text!r} wasn't answered")
 
     async def _said(self, person: int, id_: str, text: str) -> bool:
         path = f"/v1/conversations/{id_.partition(':')[2]}/messages"
@@ -152,7 +165,7 @@ class Floor:
                 await self._said(f"BareKept/turn/{id_}", SMALL_TALK)
                 self._ids.append(id_)
 
-        await asyncio.gather(*(opener() for _ in range(AT_ONCE)))
+        await asyncio.gather(*(opener() for _ in range(OPENED_AT_ONCE)))
 
     async def kept(self, _: int) -> bool:
         return await self._said(f"BareKept/turn/{self._any()}", SMALL_TALK)
@@ -192,25 +205,40 @@ async def by_conversations(desk: Desk, floor: Floor, given: argparse.Namespace) 
     )
     print(
         f"{'open':>7}{'':16}{'p50':>8}{'p90':>8}{'p99':>8}{'p99.9':>8}{'turns':>7}"
-        f"{'closed':>9}{'sustained':>11}{'MiB':>7}"
+        f"{'stop':>8}{'>100':>6}{'closed':>9}{'sustained':>11}{'MiB':>7}"
     )
     for number in given.conversations:
-        await desk.open_up_to(number)
-        await floor.open_up_to(number)
+        await asyncio.gather(desk.open_up_to(number), floor.open_up_to(number))
         await _warm(desk, floor)
-        taken = [Taken() for _ in every]
+        taken = [(Taken(), Stalls()) for _ in every]
         for half in range(2):
-            for each, (_, turn, _) in zip(taken, every, strict=True):
-                got = await under_load(turn, given.rate, given.seconds, SEED + half)
-                each.latencies += got.latencies
-                each.refused += got.refused
-        closed, open_ = await _rates([turn for _, turn, _ in every], given.seconds)
-        for each, at_most, rate, (name, _, house) in zip(taken, closed, open_, every, strict=True):
-            rates = f"{at_most:>7.1f}/s{rate:>9.1f}/s"
-            print(f"{number:>7} {name:15}{_latencies(each)}{rates}{house.memory:>7.0f}")
+            for (latencies, stalls), (_, turn, house) in zip(taken, every, strict=True):
+                got = await _at_fixed_rate(turn, house, stalls, given, SEED + half)
+                latencies.latencies += got.latencies
+                latencies.refused += got.refused
+        rated = number in given.rated
+        rates = await _rates([turn for _, turn, _ in every], given.seconds) if rated else None
+        for at, (each, stalls) in enumerate(taken):
+            name, _, house = every[at]
+            stood = f"{stalls.worst:>8}{stalls.long:>6}"
+            told = f"{rates[0][at]:>7.1f}/s{rates[1][at]:>9.1f}/s" if rates else f"{'':20}"
+            print(f"{number:>7} {name:15}{_latencies(each)}{stood}{told}{house.memory:>7.0f}")
         for at, name in enumerate(("ratio to the same", "ratio to one row"), start=1):
-            ratios = f"{_ratio(closed[0], closed[at]):>9}{_ratio(open_[0], open_[at]):>11}"
-            print(f"{'':8}{name:54}{ratios}", flush=True)
+            if rates:
+                closed, open_ = rates
+                ratios = f"{_ratio(closed[0], closed[at]):>9}{_ratio(open_[0], open_[at]):>11}"
+                print(f"{'':8}{name:68}{ratios}", flush=True)
+
+
+async def _at_fixed_rate(
+    turn: Turn, house: House, stalls: Stalls, given: argparse.Namespace, seed: int
+) -> Taken:
+    """One window; how the event loop stood still in it is added to `stalls`, where it is known."""
+    meter = StallMeter(house.metrics)
+    await meter.since_last()
+    taken = await under_load(turn, given.rate, given.seconds, seed)
+    stalls.add(await meter.since_last())
+    return taken
 
 
 async def _warm(desk: Desk, floor: Floor) -> None:
@@ -302,7 +330,7 @@ async def measured(given: argparse.Namespace, workers: int) -> None:
         house = (
             on_sqlite(Path(folder), cached)
             if given.database == "sqlite"
-            else on_postgres(Path(folder), cached, workers)
+            else on_postgres(Path(folder), cached, workers, given.apis)
         )
         async with house as (ours, bare):
             desk, floor = Desk(ours), Floor(bare)
@@ -326,7 +354,14 @@ def _options() -> argparse.Namespace:
     options.add_argument("--samples", type=int, default=50)
     options.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
     options.add_argument("--workers", type=int, nargs="+", default=[1])
-    return options.parse_args()
+    options.add_argument("--apis", type=int, default=1, help="processes of serve; PostgreSQL alone")
+    options.add_argument("--quick", action="store_true", help="eight minutes")
+    given = options.parse_args()
+    if given.quick:
+        given.conversations = QUICK if given.conversations is CONVERSATIONS else given.conversations
+        given.turns, given.samples = 0, 20
+    given.rated = given.conversations[: 1 if given.quick else None]
+    return given
 
 
 def _header(given: argparse.Namespace) -> str:

@@ -34,7 +34,7 @@ def commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
 def _section(name: str, command: Any) -> str:
     arguments = [p for p in command.params if not p.opts[0].startswith("-")]
     usage = " ".join([f"intent-router {name}", "[OPTIONS]", *map(_placeholder, arguments)])
-    rows = [_row(p) for p in command.params if p.opts != ["--help"]]
+    rows = [_row(p) for p in command.params if p.opts != ["--help"] and not _hidden(p)]
     options = table(("", "", "otherwise"), rows)
     return f"## `{name}`\n\n{cleandoc(command.help or '')}\n\n    {usage}\n\n{options}".rstrip()
 
@@ -42,6 +42,11 @@ def _section(name: str, command: Any) -> str:
 def _placeholder(argument: Any) -> str:
     name = (argument.metavar or argument.name).upper() + ("…" if argument.nargs == -1 else "")
     return name if argument.required else f"[{name}]"
+
+
+def _hidden(parameter: Any) -> bool:
+    """Whether it is what processes tell each other."""
+    return bool(getattr(parameter, "hidden", False))
 
 
 def _row(parameter: Any) -> tuple[str, str, str]:

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection
+import socket
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +21,10 @@ from router.runtime import process
 from router.runtime.composition import Parts
 from router.runtime.data_folder import ADMISSION
 from router.runtime.dev import run
-from router.runtime.process import ProcessTelemetry, observed, settle, until_told_to_stop
+from router.runtime.garbage_collection import steady
+from router.runtime.process import ProcessTelemetry, observed, until_told_to_stop
+from router.runtime.process_group import PROGRAM, Command, Parent, ProcessGroup
+from router.runtime.sandbox import cached
 from router.runtime.server import Ports, api_server, listening
 from router.runtime.temporal import check_namespace, connect, register, temporal_says
 from router.runtime.upkeep import at_work
@@ -33,33 +37,45 @@ from router.telemetry.crashes import registered
 CLOSING = 3.0
 """Seconds for the API to close what is open after the last request has ended."""
 
+ENDING = 2.0
+"""And for its process to end then, where it is one of several."""
+
 log = logging.getLogger(__name__)
 
 
-async def serve_api(settings: Settings, host: str, port: int) -> None:
-    """Serve the API until cancelled."""
+def open_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens there, or a refusal that says what to do."""
     try:
-        opened = listening(host, port)
+        return listening(host, port)
     except OSError as error:
         raise MisconfiguredError(
             f"--host {host} --port {port} can't be opened ({error.strerror}): choose others"
         ) from None
+
+
+async def serve_api(
+    settings: Settings, opened: socket.socket, parent: Parent | None = None
+) -> None:
+    """Serve the API on this socket until cancelled; it is closed then."""
     with opened:
         async with _seen(settings, "intent-router-api") as seen, at_work(settings) as parts:
             client = await _connected(settings, seen, parts)
             server = api_server(parts, client, settings.shutdown_seconds)
             grace = settings.shutdown_seconds + CLOSING
             serving = process.running("the API", server.serve([opened]), grace, stop=server.stop)
-            async with serving as task:
-                settle()
-                log.info("the API listens on http://%s:%d", host, port)
+            async with serving as task, steady():
+                log.info("the API listens on http://%s:%d", *opened.getsockname()[:2])
+                if parent:
+                    parent.tell_ready()
                 if settings.auth == "dev":
                     file = settings.data / ADMISSION
                     log.info("a browser opens /?token=… first, with what stands in %s", file)
                 await process.forever([task])
 
 
-async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
+async def work(
+    settings: Settings, kinds: Collection[Kind] = KINDS, parent: Parent | None = None
+) -> None:
     """Run work of these `kinds` until cancelled; what isn't done in time the next worker does."""
     async with _seen(settings, "intent-router-worker") as seen, at_work(settings) as parts:
         under_way = seen.closing.enter_context(registered(settings.data))
@@ -77,8 +93,9 @@ async def work(settings: Settings, kinds: Collection[Kind] = KINDS) -> None:
         workers = build_workers(client, parts, kinds, grace, under_way)
         where = (", ".join(workers), settings.temporal_namespace, settings.temporal_address)
         log.info("the worker polls task queue %s of namespace %s at %s", *where)
-        settle()
-        async with supervised(parts, kinds):
+        async with supervised(parts, kinds), steady(cached):
+            if parent:
+                parent.tell_ready()
             await asyncio.gather(*(worker.run() for worker in workers.values()))
 
 
@@ -114,6 +131,10 @@ def _port_option(whose: str) -> Any:
 ApiPort = Annotated[int, _port_option("the REST API")]
 TemporalPort = Annotated[int, _port_option("Temporal")]
 UiPort = Annotated[int, _port_option("the Temporal UI")]
+Processes = Annotated[
+    int, typer.Option(min=1, max=64, help="So many of them, which share the machine's cores.")
+]
+ParentLine = Annotated[int | None, typer.Option(hidden=True)]
 Data = Annotated[Path | None, typer.Option(help="The folder of all state.", show_default=".data")]
 
 
@@ -137,6 +158,9 @@ def dev(
 def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: ApiPort = 8000,
+    processes: Processes = 1,
+    parent: ParentLine = None,
+    inherited: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Run the REST API alone.
 
@@ -147,13 +171,25 @@ def serve(
     settings.check_shareable()
     configured(settings)
     _log(settings, "info")
-    asyncio.run(until_told_to_stop(serve_api(settings, host, port)))
+    if inherited is not None:
+        opened = socket.socket(fileno=inherited)
+        opened.set_inheritable(False)
+    else:
+        opened = open_socket(host, port)
+    if processes == 1:
+        asyncio.run(until_told_to_stop(serve_api(settings, opened, _parent(parent))))
+        return
+    with opened:
+        words = ("serve", "--host", host, "--port", str(port), "--inherited", str(opened.fileno()))
+        _run_several("API process", words, processes, settings, opened)
 
 
 def worker(
     queues: Annotated[
         str, typer.Option(help="The kinds of work that it does, where they have queues.")
     ] = ",".join(KINDS),
+    processes: Processes = 1,
+    parent: ParentLine = None,
 ) -> None:
     """Run a worker alone. Needs PostgreSQL and a Temporal server."""
     kinds = {kind.strip() for kind in queues.split(",") if kind.strip()}
@@ -164,7 +200,49 @@ def worker(
     settings = Settings.load()
     settings.check_shareable()
     _log(settings, "info")
-    asyncio.run(until_told_to_stop(work(settings, [kind for kind in KINDS if kind in kinds])))
+    if processes > 1:
+        _run_several("worker", ("worker", "--queues", queues), processes, settings)
+        return
+    chosen = [kind for kind in KINDS if kind in kinds]
+    asyncio.run(until_told_to_stop(work(settings, chosen, _parent(parent))))
+
+
+def _parent(line: int | None) -> Parent | None:
+    return None if line is None else Parent(line)
+
+
+def _run_several(
+    name: str,
+    words: Sequence[str],
+    number: int,
+    settings: Settings,
+    shared: socket.socket | None = None,
+) -> None:
+    ports = numbered_ports(settings, number)
+    command = Command(name, (*PROGRAM, *words), ports.__getitem__, shared)
+    group = ProcessGroup(command, number, settings.shutdown_seconds + CLOSING + ENDING)
+    asyncio.run(until_told_to_stop(group.run()))
+
+
+def numbered_ports(settings: Settings, number: int) -> list[dict[str, str]]:
+    """What each of so many processes is told of ports for metrics: the next one, one after another.
+
+    Raises:
+        MisconfiguredError: there aren't so many ports beyond the first.
+    """
+    told: list[dict[str, str]] = [{} for _ in range(number)]
+    for variable, first in (
+        ("ROUTER_METRICS_PORT", settings.metrics_port),
+        ("ROUTER_TEMPORAL_METRICS_PORT", settings.temporal_metrics_port),
+    ):
+        if first and first + number - 1 > MAX_PORT:
+            raise MisconfiguredError(
+                f"{variable}={first} leaves no port for each of {number} processes: choose one "
+                f"up to {MAX_PORT - number + 1}"
+            )
+        for at in range(number if first else 0):
+            told[at][variable] = str((first or 0) + at)
+    return told
 
 
 def _log(settings: Settings, level: str) -> None:

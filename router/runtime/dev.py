@@ -30,7 +30,9 @@ from router.runtime.data_folder import (
     page_token,
 )
 from router.runtime.definitions import sample_persona
-from router.runtime.process import ProcessTelemetry, settle, until_told_to_stop
+from router.runtime.garbage_collection import steady
+from router.runtime.process import ProcessTelemetry, until_told_to_stop
+from router.runtime.sandbox import cached
 from router.runtime.server import Ports, api_server, opened
 from router.runtime.temporal import connect, temporal_says
 from router.runtime.upkeep import at_work
@@ -109,7 +111,6 @@ async def _serve(
                     success(f"{ports.api_url}/readyz"), success(ports.ui_url)
                 )
                 await process.unless_one_ends(running, answering)
-                settle()
                 addresses = {
                     "chat page": ports.page_url(page_token(folder.path)),
                     "REST API": f"{ports.api_url}/v1",
@@ -120,9 +121,10 @@ async def _serve(
                     "state": folder.path,
                 }
                 lines = [f"{name:<12} {where}" for name, where in addresses.items()]
-                with announced(folder, _served(ports, seen.metrics)):
-                    print(*lines, "ready", sep="\n", flush=True)
-                    await process.forever(running)
+                async with steady(cached):
+                    with announced(folder, _served(ports, seen.metrics)):
+                        print(*lines, "ready", sep="\n", flush=True)
+                        await process.forever(running)
 
 
 def _served(ports: Ports, metrics: str | None) -> ServedPorts:

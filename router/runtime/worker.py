@@ -12,13 +12,9 @@ from datetime import timedelta
 from typing import Any, Literal, get_args
 
 from temporalio import worker as temporal
-from temporalio.bridge.proto.workflow_activation import WorkflowActivation
-from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
-from temporalio.converter import StorageDriverStoreContext, WorkflowSerializationContext
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
-from temporalio.workflow import ActivityHandle, Info
+from temporalio.workflow import ActivityHandle
 
 from activities.answer_cache import SharedAnswers
 from activities.attachments import Attachments
@@ -44,68 +40,13 @@ from router.llm.supervisor import ModelSupervisor
 from router.routing.decider import DecisionPolicy
 from router.runtime.composition import Parts
 from router.runtime.process import running
+from router.runtime.sandbox import sandbox
 from router.settings import Settings
 from router.telemetry.crashes import ActivityRegister
 from workflows.conversation import AutoUpgradeConversation, ConversationWorkflow
 from workflows.document import DocumentWorkflow
 from workflows.flow import FlowWorkflow
 from workflows.skill import SkillWorkflow
-
-_NOWHERE = StorageDriverStoreContext()
-"""For payloads that are stored outside Temporal, which none of ours is."""
-
-
-class OneContextRunner(temporal.WorkflowRunner):
-    """Runs workflows as another runner does, and answers for them what each payload's context is.
-
-    It is the workflow itself, whatever is done with the payload: that tells whose it is. Temporal's
-    worker asks before each payload; answered in the sandbox it is a tenth of its Python.
-    """
-
-    def __init__(self, runner: temporal.WorkflowRunner) -> None:
-        self._runner = runner
-
-    def prepare_workflow(self, defn: Any) -> None:
-        """As the other does."""
-        self._runner.prepare_workflow(defn)
-
-    def create_instance(self, det: temporal.WorkflowInstanceDetails) -> temporal.WorkflowInstance:
-        """The other's, all of whose payloads have one context."""
-        context = WorkflowSerializationContext(det.info.namespace, det.info.workflow_id)
-        return _OneContext(self._runner.create_instance(det), context)
-
-    def set_worker_level_failure_exception_types(
-        self, types: Sequence[type[BaseException]]
-    ) -> None:
-        """As the other does."""
-        self._runner.set_worker_level_failure_exception_types(types)
-
-
-class _OneContext(temporal.WorkflowInstance):
-    def __init__(
-        self, instance: temporal.WorkflowInstance, context: WorkflowSerializationContext
-    ) -> None:
-        self._instance = instance
-        self._context = context
-
-    def activate(self, act: WorkflowActivation) -> WorkflowActivationCompletion:
-        return self._instance.activate(act)
-
-    def get_serialization_context(
-        self,
-        command_info: Any,  # noqa: ARG002
-    ) -> WorkflowSerializationContext:
-        return self._context
-
-    def get_external_store_context(self, command_info: Any) -> StorageDriverStoreContext:  # noqa: ARG002
-        return _NOWHERE
-
-    def get_info(self) -> Info:
-        return self._instance.get_info()
-
-    def get_thread_id(self) -> int | None:
-        return self._instance.get_thread_id()
-
 
 OF_MODELS = frozenset(
     stub.name
@@ -185,18 +126,6 @@ GRACE = timedelta(seconds=5)
 
 SUPERVISOR_GRACE = 2.0
 """Seconds to hang up on servers that are reading."""
-
-PASSED_THROUGH = (
-    *("router", "workflows", "pydantic", "annotated_types", "cel", "jinja2", "markupsafe"),
-)
-"""Loaded once, not once per workflow run: 10 ms of CPU instead of 120. They do no I/O, which
-import-linter holds them to."""
-
-
-def sandbox() -> temporal.WorkflowRunner:
-    """What workflows run in: Temporal's sandbox, less what need not be loaded for each run."""
-    restrictions = SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
-    return OneContextRunner(SandboxedWorkflowRunner(restrictions=restrictions))
 
 
 def deployment(settings: Settings) -> temporal.WorkerDeploymentConfig | None:

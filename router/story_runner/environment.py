@@ -49,8 +49,9 @@ from router.flow.catalog import Catalog
 from router.llm.fallback import FallbackChains
 from router.retrieval.index import CapabilityIndex
 from router.runtime.composition import Parts, assembled
+from router.runtime.sandbox import sandbox
 from router.runtime.temporal import add
-from router.runtime.worker import build_worker, sandbox
+from router.runtime.worker import build_worker
 from router.settings import Settings
 from router.story.entries import Failing
 from router.story.expectations import ObservedCall

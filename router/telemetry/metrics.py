@@ -87,6 +87,14 @@ FLOW_STEPS = Counter(
     "Steps of flow runs, by where they led; an end is a status.",
     ("flow", "state", "status"),
 )
+LOOP_STALLS = Histogram(
+    "router_loop_stall_seconds",
+    "Times at which nothing ran on the event loop for 50 ms or longer: somebody waited.",
+    buckets=(0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 1.5, 2, 3, 5),
+)
+CACHED_WORKFLOWS = Gauge(
+    "router_cached_workflows", "Conversations, flows and skills that a worker keeps in memory."
+)
 ACTIVITIES = Histogram(
     "router_activity_duration_seconds",
     "Tries of activities; all tools are call_tool.",

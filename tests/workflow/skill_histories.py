@@ -7,7 +7,7 @@ from temporalio.client import WorkflowHandle, WorkflowHistoryEventFilterType
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
-from router.runtime.worker import sandbox
+from router.runtime.sandbox import sandbox
 from tests.workflow.desk import Talk
 from workflows.skill import SkillWorkflow
 

@@ -8,7 +8,7 @@ from temporalio.worker import Replayer
 
 import flows
 from router.flow.loader import load_flow
-from router.runtime.worker import sandbox
+from router.runtime.sandbox import sandbox
 from tests.replays.histories import HISTORIES, flows_begun, history_in
 from workflows.conversation import ConversationWorkflow
 from workflows.flow import FlowWorkflow

@@ -3,16 +3,21 @@
 import asyncio
 import json
 import re
+import socket
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from router.cli import tools
 from router.cli.checks import services
 from router.cli.doctor import CHECKS, examine
+from router.cli.processes import numbered_ports
 from router.domain.errors import MisconfiguredError
 from router.domain.records import FileRecord
 from router.settings import Settings
@@ -45,6 +50,84 @@ async def test_answer_and_stop_when_told(tmp_path: Path, monkeypatch: pytest.Mon
                 async with asyncio.timeout(STOPPED_WITHIN):
                     status, _ = await last_words(process)
                 assert status == 0
+
+
+async def test_several_apis_share_a_port_and_one_that_dies_is_replaced(tmp_path: Path) -> None:
+    ports = free_ports()
+    first = ports_in_a_row(2)
+    async with deployment(tmp_path, ports) as environment:
+        await ready(ports.ui_url)
+        environment |= {"ROUTER_METRICS_PORT": str(first), "ROUTER_LOG_FORMAT": "json"}
+        words = ("serve", "--port", str(ports.api), "--processes", "2")
+        async with (
+            running({**environment, "ROUTER_METRICS_PORT": "0"}, "worker"),
+            running(environment, *words) as api,
+        ):
+            await asyncio.gather(*(ready(f"http://127.0.0.1:{first + at}") for at in range(2)))
+            await ready(f"{ports.api_url}/readyz")
+            apis = psutil.Process(api.pid).children()
+            bearer = await token(environment)
+            for other in apis:
+                with stopped(other):
+                    await ready(f"{ports.api_url}/healthz")
+            apis[0].kill()
+            assert await said_to(ports.api_url, bearer, "我要请年假") == "flow"
+            assert apis[1].is_running()
+            await ready(f"http://127.0.0.1:{first}")
+            apis = psutil.Process(api.pid).children()
+            assert len(apis) == 2
+            status, log = await last_words(api)
+    assert (status, [one for one in apis if one.is_running()]) == (0, [])
+    assert "ended with SIGKILL: another starts in 0 s" in log
+
+
+def ports_in_a_row(number: int) -> int:
+    """The first of so many that are free now."""
+    while True:
+        with ExitStack() as opened, suppress(OSError):
+            first: int = opened.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[
+                1
+            ]
+            for port in range(first + 1, first + number):
+                opened.enter_context(socket.create_server(("127.0.0.1", port)))
+            return first
+
+
+@contextmanager
+def stopped(process: psutil.Process) -> Iterator[None]:
+    """It does nothing while within."""
+    process.suspend()
+    try:
+        yield
+    finally:
+        process.resume()
+
+
+def test_each_process_has_a_port_of_its_own_for_metrics() -> None:
+    settings = Settings(_env_file=None, metrics_port=9100, temporal_metrics_port=9200)
+    assert numbered_ports(settings, 2) == [
+        {"ROUTER_METRICS_PORT": "9100", "ROUTER_TEMPORAL_METRICS_PORT": "9200"},
+        {"ROUTER_METRICS_PORT": "9101", "ROUTER_TEMPORAL_METRICS_PORT": "9201"},
+    ]
+
+
+@pytest.mark.parametrize("port", [None, 0])
+def test_where_any_port_will_do_none_is_named(port: int | None) -> None:
+    assert numbered_ports(Settings(_env_file=None, metrics_port=port), 2) == [{}, {}]
+
+
+def test_a_port_that_leaves_none_for_the_others_is_refused() -> None:
+    with pytest.raises(MisconfiguredError, match="ROUTER_METRICS_PORT=65535 leaves no port for"):
+        numbered_ports(Settings(_env_file=None, metrics_port=65535), 2)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "65", "two"])
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_a_number_of_processes_that_makes_no_sense_is_refused(
+    run: Run, command: str, number: str
+) -> None:
+    outcome = run(command, "--processes", number)
+    assert (outcome.status, "'--processes'" in outcome.err) == (2, True)
 
 
 async def test_say_where_temporal_should_be(tmp_path: Path) -> None:

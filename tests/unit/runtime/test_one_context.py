@@ -2,7 +2,7 @@
 
 from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 
-from router.runtime.worker import OneContextRunner
+from router.runtime.sandbox import OneContextRunner
 from router.secrecy.codec import SharedConverter, data_converter
 from router.settings.values import PayloadKeys
 

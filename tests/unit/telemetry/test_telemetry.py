@@ -23,7 +23,7 @@ from activities.execution import Observing
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.llm.types import ModelUnavailable
 from router.runtime.process import observed
-from router.runtime.worker import sandbox
+from router.runtime.sandbox import sandbox
 from router.settings import Settings
 from router.telemetry import tracing
 from router.telemetry.logs import JsonLines, about
