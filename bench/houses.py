@@ -49,11 +49,13 @@ class House:
 
 
 @asynccontextmanager
-async def on_sqlite(folder: Path, cached: int) -> AsyncIterator[tuple[House, House]]:
-    """The product and the floor, over a file each."""
+async def on_sqlite(
+    folder: Path, cached: int, **variables: str
+) -> AsyncIterator[tuple[House, House]]:
+    """The product, with these settings as variables, and the floor, over a file each."""
     ports = _free_ports(4)
     api, temporal, ui, floor = ports
-    mine = {"ROUTER_CACHED_WORKFLOWS": str(cached)}
+    mine = {"ROUTER_CACHED_WORKFLOWS": str(cached), **variables}
     args = ("--port", api, "--temporal-port", temporal, "--ui-port", ui, "--data", folder)
     async with AsyncExitStack() as stack:
         ours = await stack.enter_async_context(_running("-m", "router", "dev", *args, **mine))
