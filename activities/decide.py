@@ -30,6 +30,7 @@ from router.domain.messages import ChooseAction, RecalledCall, Route, Usage
 from router.domain.principals import ANYBODY, DEFAULT_TENANT
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
+from router.flow.prompts.values import in_own_words
 from router.llm.fallback import FallbackChain, FallbackChains
 from router.llm.types import BudgetSpent, ChatAnswer, ChatRequest, ModelRefused, ModelUnavailable
 from router.retrieval.index import CapabilityIndex
@@ -195,7 +196,7 @@ class Decider:
         judged = replies.judged(worded, self._evidence(given), of_facts=self._facts)
         if isinstance(judged, Doubt):
             not_shown(answer.model, judged.check, findings)
-            await asking.take_back(replies.plain(findings, locale))
+            await asking.take_back(in_own_words([found[1:] for found in findings], locale))
             return []
         return [ReplyText(text=replies.completed(judged, findings, locale))]
 

@@ -10,6 +10,7 @@ from temporalio import activity
 from activities.answer_cache import SharedAnswers
 from activities.models import Models
 from router.contracts import activities
+from router.flow.prompts.values import in_own_words
 from router.llm.fallback import FallbackChains
 from router.llm.types import BudgetSpent, ModelRefused, ModelUnavailable
 from router.routing import replies
@@ -33,7 +34,7 @@ class Phraser:
     @activity.defn(name=activities.PHRASE.name)
     async def phrase(self, given: activities.Phrase) -> activities.Phrased:
         """What tools found, said by a model; plainly where none does, or its words don't hold."""
-        plainly = await self.phrase_plainly(given)
+        plainly = activities.Phrased(text=_plainly(given))
         findings, tenant = _found(given), given.account.caller.tenant
         chain = self.chains.of("phrase", tenant=tenant)
         if chain is None or all(error is not None for _, _, error in findings):
@@ -64,11 +65,6 @@ class Phraser:
             await self.answers.keep_wording(given, scope, whole)
         return activities.Phrased(text=whole, usage=asking.usage)
 
-    @activity.defn(name=activities.PHRASE_PLAINLY.name)
-    async def phrase_plainly(self, given: activities.Phrase) -> activities.Phrased:
-        """What tools found, in the words that they give themselves."""
-        return activities.Phrased(text=replies.plain(_found(given), given.locale))
-
 
 def not_shown(model: str, check: str, findings: Sequence[replies.Finding]) -> None:
     """Note that what a model said of these isn't shown to anybody."""
@@ -76,6 +72,10 @@ def not_shown(model: str, check: str, findings: Sequence[replies.Finding]) -> No
     about = ", ".join(tool for tool, _, _ in findings)
     logger.warning("what %s said of %s isn't shown: %s", model, about, check)
     UNFAITHFUL.labels(check).inc()
+
+
+def _plainly(given: activities.Phrase) -> str:
+    return in_own_words(((f.result, f.error) for f in given.findings), given.locale)
 
 
 def _found(given: activities.Phrase) -> list[replies.Finding]:

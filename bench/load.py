@@ -54,7 +54,7 @@ QUICK = (1000, 10_000)
 PEOPLE = ("alice", "bob", "carol", "dave", "erin", "frank", "gina", "olga")
 WITH_A_FLOW = 16
 """Conversations in which a flow asks, beside the open ones: each takes a second workflow."""
-SMALL_TALK, STATUS = "你好", "我的申请到哪一步了"
+SMALL_TALK, STATUS, CHAT = "你好", "我的申请到哪一步了", "最近总是睡不好，怎么办"
 OPENING, START, TOO_EARLY = "我要请年假", "2027-03-10", "2027-03-09"
 MIX = "ftftsftstt"
 """Of ten turns: f answers a flow, s asks for status, t is small talk."""
@@ -130,6 +130,10 @@ class Desk:
 
     async def answer(self, _: int) -> bool:
         return await self._in_any(self._flows, TOO_EARLY)
+
+    async def chat(self, _: int) -> bool:
+        """What no rule takes: for a model to answer, where there is one."""
+        return await self._in_any(self._plain, CHAT)
 
     async def mixed(self, number: int) -> bool:
         """One turn of the mix."""

@@ -21,7 +21,7 @@ from router.contracts.tool_rounds import AwaitedRounds, ToolFinding, ToolRound, 
 from router.domain import commands
 from router.domain.commands import CallTool
 from router.domain.messages import ConfirmReply, RecalledCall, Route, ToolCallView, Usage
-from router.flow.prompts.values import readable
+from router.flow.prompts.values import in_own_words, readable
 from router.routing import skill_context
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import OUTWARD, SkillTask
@@ -114,10 +114,8 @@ class AnswerFinder:
             whole.beside(one)
         return whole
 
-    async def say(
-        self, text: str, found: Sequence[ToolFinding], spent: Usage, *, plainly: bool = False
-    ) -> FoundAnswer:
-        """What was found for these words, in words; the tools' own where no model is there."""
+    async def say(self, text: str, found: Sequence[ToolFinding], spent: Usage) -> FoundAnswer:
+        """What was found for these words, in words; the tools' own where no model answers."""
         phrase = activities.Phrase(
             text=text,
             findings=list(found),
@@ -125,8 +123,8 @@ class AnswerFinder:
             account=self.message.account(spent),
             history=self.state.history,
         )
-        stub = activities.PHRASE_PLAINLY if plainly else activities.PHRASE
-        said = await perform(stub, phrase, summary=", ".join(finding.tool for finding in found))
+        summary = ", ".join(finding.tool for finding in found)
+        said = await perform(activities.PHRASE, phrase, summary=summary)
         return FoundAnswer(said=[said.text], usage=said.usage)
 
     async def go_on_from(self, awaited: AwaitedRounds) -> FoundAnswer:
@@ -275,8 +273,11 @@ class AnswerFinder:
         """In the tools' own form, where all of them answer by themselves; else in words."""
         if all(f.error is None and decided.tools[f.tool].return_direct for f in found):
             return FoundAnswer(said=[readable(f.result, self.message.locale) for f in found])
-        spent = decided.usage + cost_of_them
-        return await self.say(self.message.text, found, spent, plainly=decided.plainly)
+        if decided.plainly:
+            # No activity of its own, which would be a tenth of the turn.
+            said = in_own_words(((f.result, f.error) for f in found), self.message.locale)
+            return FoundAnswer(said=[said])
+        return await self.say(self.message.text, found, decided.usage + cost_of_them)
 
     async def _worked_on(self, run: commands.RunSkill, decided: RoutingDecision) -> FoundAnswer:
         said, open_skill = run.about or self.message.text or run.request, self.state.skill

@@ -503,8 +503,6 @@ def _asking(name: str, takes: type[Asking], gives: type[Out]) -> ActivityStub[As
 
 DECIDE = _asking("decide", Decide, RoutingDecision)
 PHRASE = _asking("phrase", Phrase, Phrased)
-PHRASE_PLAINLY = ActivityStub("phrase_plainly", Phrase, Phrased, SOON, local=True, attempts=TRIES)
-"""`PHRASE` where there is no model: what Temporal would write down of it costs more than it."""
 STRUCTURE = _asking("structure", Structure, Structured)
 THINK = _asking("think", Think, SkillThought)
 TOO_LONG = "ContextTooLong"

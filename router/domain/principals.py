@@ -85,6 +85,9 @@ OFFICE_HOURS = (WorkShift.read("09:00-12:00"), WorkShift.read("13:00-18:00"))
 CapabilityKind = Literal["flow", "skill", "tool"]
 
 
+_ALL = ("*",)
+
+
 class NameSelection(BaseModel, frozen=True):
     """Names by patterns such as `leave_*`, letter for letter: those of `only` but those `besides`.
 
@@ -92,11 +95,13 @@ class NameSelection(BaseModel, frozen=True):
     True
     """
 
-    only: tuple[str, ...] = ("*",)
+    only: tuple[str, ...] = _ALL
     besides: tuple[str, ...] = ()
 
     def has(self, name: str) -> bool:
         """True where the name is one of them."""
+        if self.only == _ALL and not self.besides:
+            return True  # asked of every capability in every turn, and so mostly answered
         chosen = any(fnmatchcase(name, pattern) for pattern in self.only)
         return chosen and not any(fnmatchcase(name, pattern) for pattern in self.besides)
 

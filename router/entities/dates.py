@@ -27,7 +27,16 @@ from router.entities.days import (
     monday,
     runs_backwards,
 )
-from router.entities.grammar import Found, Groups, Rule, compiled, cuts_a_word, find_all, group_span
+from router.entities.grammar import (
+    Found,
+    Groups,
+    Rule,
+    RuleSet,
+    compiled,
+    cuts_a_word,
+    find_all,
+    group_span,
+)
 from router.entities.numbers import EN_NUMBER, parse_number
 from router.lexicon import BOTH, ZH
 
@@ -333,14 +342,14 @@ _THAT_WEEK = compiled("^(?:那|这|所在的?)一?(?:周|个?星期|个?礼拜)"
 _COUNTS = compiled(r"^ ?(?:[月点:/.%个天人次元块楼号层周小时分年]|-?\d|[ap]m\b|people)")
 
 _LATIN = compiled("[a-z]")
-_IN_FIGURES = (*DAYS, *STRETCHES)
-_IN_CHINESE = (
+_IN_FIGURES = RuleSet[Any](*DAYS, *STRETCHES)
+_IN_CHINESE = RuleSet[Any](
     *dates_zh.DAYS,
     *dates_zh.STRETCHES,
     *named_days.ZH_MONTH_ENDS,
     *named_days.ZH_HOLIDAYS,
 )
-_IN_ENGLISH = (
+_IN_ENGLISH = RuleSet[Any](
     *dates_en.DAYS,
     *dates_en.STRETCHES,
     *named_days.EN_MONTH_ENDS,
@@ -354,7 +363,7 @@ Term = Found[Day | Stretch]
 
 def find_dates(text: str, calendar: Calendar) -> list[Found[Days]]:
     """Every day and range named, in order, none overlapping, none ending before it starts."""
-    terms: list[Term] = find_all(_rules_for(text), text)
+    terms: list[Term] = find_all(text, *_rules_for(text))
     found: list[Found[Days]] = []
     reached = 0
     for position, term in enumerate(terms):
@@ -370,13 +379,13 @@ def find_dates(text: str, calendar: Calendar) -> list[Found[Days]]:
     return found
 
 
-def _rules_for(text: str) -> Iterator[Rule[Any]]:
+def _rules_for(text: str) -> Iterator[RuleSet[Any]]:
     """Those of the languages whose characters the text has: most texts have one."""
-    yield from _IN_FIGURES
+    yield _IN_FIGURES
     if not text.isascii():
-        yield from _IN_CHINESE
+        yield _IN_CHINESE
     if _LATIN.search(text):
-        yield from _IN_ENGLISH
+        yield _IN_ENGLISH
 
 
 def _in_its_week(text: str, term: Term, following: Term | None) -> Term:

@@ -6,7 +6,7 @@ from datetime import time
 from decimal import Decimal
 from typing import Literal, cast
 
-from router.entities.grammar import Found, Groups, Rule, find_all
+from router.entities.grammar import Found, Groups, Rule, RuleSet, find_all
 from router.entities.numbers import EN_NUMBER, HAN_DIGIT, ZH_COUNT, parse_number
 from router.lexicon import EN, ZH
 
@@ -96,7 +96,7 @@ def _english(source: str, build: Callable[[Groups], Duration | None] = _en) -> R
     return Rule(source, build, unless_after=_EN_NOT, unless_before=_EN_NOT_AFTER)
 
 
-_RULES: tuple[Rule[Duration], ...] = (
+_RULES = RuleSet(
     Rule(
         f"(?P<n>{ZH_COUNT}|[俩仨]) ?(?:个(?P<plus>半)?)?整?{_ZH_UNIT}(?P<tail>半)?",
         _zh,
@@ -191,7 +191,7 @@ def find_durations(text: str) -> list[Found[Duration]]:
     """Every length of time named; `下一周` is a week of the calendar, and none."""
     return [
         f
-        for f in find_all(_RULES, text)
+        for f in find_all(text, _RULES)
         if text[f.start : f.end] not in _WEEK_OF_MANY
         or text[max(0, f.start - 1) : f.start] not in set("上下这那每本")
     ]
@@ -217,7 +217,7 @@ def _clock(groups: Groups) -> time | None:
     return time(int(hour), int(minute)) if hour < _HOURS and minute < _MINUTES else None
 
 
-_TIME_RULES: tuple[Rule[time], ...] = (
+_TIME_RULES = RuleSet(
     Rule(
         "(?:(?P<part>上午|早上|中午|下午|傍晚|晚上|晚"
         r"|凌晨) ?)?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?",
@@ -242,4 +242,4 @@ _TIME_RULES: tuple[Rule[time], ...] = (
 
 def find_times(text: str) -> list[Found[time]]:
     """Every time of day named, to the minute."""
-    return find_all(_TIME_RULES, text)
+    return find_all(text, _TIME_RULES)

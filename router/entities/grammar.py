@@ -4,6 +4,7 @@ A `Rule` is an RE2 expression and a function that makes a value of its groups. R
 lookaround, so a rule says beside its expression what may not stand before and after a match.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -140,9 +141,41 @@ def longest(found: Iterable[Found[T]]) -> list[Found[T]]:
     return kept
 
 
-def find_all(rules: Iterable[Rule[T]], text: str) -> list[Found[T]]:
-    """What any of the rules finds, in order; of two that overlap the longer one."""
-    return longest(found for rule in rules for found in rule.find(text))
+_NAMES = re.compile(r"\(\?P<\w+>")
+_TOGETHER = 8
+"""Rules that are looked for at once: most texts have none of them."""
+
+
+class RuleSet(Generic[T_co]):
+    """Ways to write things of one kind. Where few fit a text the others cost it next to nothing.
+
+    >>> days = RuleSet(Rule("(?P<day>[0-9]+)日", lambda groups: int(groups["day"])))
+    >>> find_all("3日", days)
+    [Found(start=0, end=2, value=3)]
+    """
+
+    def __init__(self, *rules: Rule[T_co]) -> None:
+        starts = range(0, len(rules), _TOGETHER)
+        parts = [rules[start : start + _TOGETHER] for start in starts]
+        self._parts = [(_any_of(part), part) for part in parts]
+
+    def find(self, text: str) -> Iterator[Found[T_co]]:
+        """Everything in `text` that one of them finds, rule by rule."""
+        for fits, rules in self._parts:
+            if fits.search(text) is not None:
+                for rule in rules:
+                    yield from rule.find(text)
+
+
+def _any_of(rules: Iterable[Rule[Any]]) -> Any:
+    # A name of a group can't stand twice in one expression; nobody asks for these.
+    sources = [_NAMES.sub("(?:", rule.source) for rule in rules]
+    return compiled("|".join(f"(?:{source})" for source in sources))
+
+
+def find_all(text: str, *sets: RuleSet[T]) -> list[Found[T]]:
+    """What any of their rules finds, in order; of two that overlap the longer one."""
+    return longest(found for rules in sets for found in rules.find(text))
 
 
 def only(kind: type[T], found: Iterable[Found[Any]]) -> list[Found[T]]:

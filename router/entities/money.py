@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from router.entities.grammar import Found, Groups, Rule, compiled, find_all
+from router.entities.grammar import Found, Groups, Rule, RuleSet, compiled, find_all
 from router.entities.numbers import (
     DIGITS,
     EN_NUMBER,
@@ -147,7 +147,7 @@ def _dollars_and_cents(groups: Groups) -> Money | None:
 _ONE_TO_NINE = "[1-9一二两三四五六七八九壹贰叁肆伍陆柒捌玖]"
 _EUROPEAN = r"(?P<whole>\d{1,3}(?:[. ]\d{3})*),(?P<cents>\d\d)"
 
-_RULES = (
+_RULES = RuleSet(
     Rule(
         rf"(?P<currency>{BEFORE}) ?(?P<n>{DIGITS}(?: ?(?:[百千万]|k\b|m\b|thousand\b|million\b))?)"
         r"(?: ?(?:元|块钱|块|yuan\b))?整?",
@@ -221,7 +221,7 @@ def find_money(text: str) -> list[Found[Money]]:
     vague = [match.span() for match in _SOME_MONEY.finditer(text)]
     return [
         _signed(text, f)
-        for f in find_all(_RULES, text)
+        for f in find_all(text, _RULES)
         if not _is_a_piece(text, f) and not any(s <= f.start < e for s, e in vague)
         if is_exact(f.value.amount)
     ]

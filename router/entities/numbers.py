@@ -3,7 +3,7 @@
 import re
 from decimal import Decimal
 
-from router.entities.grammar import Found, Rule, Span, compiled, find_all, group_span
+from router.entities.grammar import Found, Rule, RuleSet, Span, compiled, find_all, group_span
 from router.lexicon import EN, ZH
 
 DIGITS = r"(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,12})(?:\.\d{1,6})?"
@@ -131,7 +131,7 @@ _AFTER_SCALE = (
     r"| (?:or|with|for|including|in|all|total|max|at most|and)\b"
 )
 
-_RULES = (
+_RULES = RuleSet(
     Rule(
         rf"(?P<n>{DIGITS}[kw])",
         lambda g: parse_number(g["n"]),
@@ -154,7 +154,7 @@ _RULES = (
 
 def find_numbers(text: str) -> list[Found[Decimal]]:
     """Numbers in digits, and Chinese ones that are written with a unit: `五十`, not `五一`."""
-    return find_all(_RULES, text)
+    return find_all(text, _RULES)
 
 
 # A dash with a space behind it is a dash; 自负58元 is borne by oneself.

@@ -222,6 +222,9 @@ class _Key(Generic[T]):
         return value
 
 
+_SLOT_READ = re.compile(r"\bslots\.(\w+)")
+
+
 class State(Definition):
     """One of the kinds of states, told by the key that it has: reading a `State` gives that kind.
 
@@ -301,6 +304,11 @@ class State(Definition):
     def complaints_of_ways(self, _: Place, __: "FlowDefinition") -> Iterator[tuple[Place, Fault]]:
         """What is wrong with where it leads; asked where all states could be read."""
         return iter(())
+
+    @cached_property
+    def slots_read(self) -> frozenset[str]:
+        """The slots that its texts and expressions read, by name."""
+        return frozenset(_SLOT_READ.findall(self.model_dump_json()))
 
     @property
     def shown(self) -> Localised | str:

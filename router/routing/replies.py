@@ -10,7 +10,7 @@ from router.domain.budgets import Scope
 from router.domain.file_types import mentions_in
 from router.domain.locale import Locale, Localised
 from router.domain.messages import SpokenLine
-from router.flow.prompts.values import linked, told
+from router.flow.prompts.values import linked, lost
 from router.llm.calls import LEFT_OUT
 from router.llm.types import ChatAnswer, ChatRequest, SystemMessage, UserMessage
 from router.routing.excerpt import excerpt
@@ -142,21 +142,6 @@ def judged(answer: ChatAnswer, found: Evidence, *, of_facts: bool = True) -> str
 _SHOWN_OF_DOUBT = 40
 
 
-def plain(findings: Sequence[Finding], locale: Locale) -> str:
-    """The findings as they are, line by line, for when no model can be asked.
-
-    A finding that sums itself up, in a text called `summary`, is that.
-    """
-    return "\n\n".join(
-        told(result, locale) if error is None else _lost(error, locale)
-        for _, result, error in findings
-    )
-
-
-def _lost(error: str, locale: Locale) -> str:
-    return {"zh": "没查到：", "en": "That couldn't be found out: "}[locale] + error
-
-
 def _aside(said: str, locale: Locale) -> str:
     return f"（{said}）" if locale == "zh" else f"({said})"
 
@@ -171,5 +156,5 @@ def completed(said: str, findings: Sequence[Finding], locale: Locale) -> str:
     missing = [linked(file, locale) for file in dict.fromkeys(files) if file.url not in said]
     cut = [excerpt(result, LONGEST).parts for _, result, error in findings if error is None]
     partly = [_aside(part.told(locale), locale) for parts in cut for part in parts]
-    failed = [_lost(error, locale) for _, _, error in findings if error is not None]
+    failed = [lost(error, locale) for _, _, error in findings if error is not None]
     return "\n\n".join(["\n".join([said, *missing, *dict.fromkeys(partly)]), *failed])

@@ -281,7 +281,6 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     return {
         "turns": [
             _understander(parts).understand,
-            phraser.phrase_plainly,
             FlowTeller(client, task_queue, parts.offered).tell_flow,
             Notifier(client, task_queue, store.conversations).notify,
             records.recall,

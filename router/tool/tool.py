@@ -33,7 +33,7 @@ RESERVED = frozenset(
         *("ask_user", "say_missing", "done", "note", "hand_back", "hand_over"),
         "create_subagent",
         *("plan", "accept", "ask", "retry", "replan", "go_on"),
-        *("understand", "decide", "phrase", "phrase_plainly", "think", "condense", "reflect"),
+        *("understand", "decide", "phrase", "think", "condense", "reflect"),
         *("note_step", "structure", "answer", "cannot_answer"),
         *("tell_flow", "recall", "keep", "write", "look_up", "publish", "notify"),
         *("remember", "forget", "verdict"),

@@ -4,7 +4,6 @@ Values stand at paths of item numbers and field names, such as `items.0.amount`.
 value after a correction is said back.
 """
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 
@@ -90,7 +89,6 @@ def emptied(value: JsonValue, path: list[str]) -> JsonValue:
 
 LONGEST = 80
 """Characters of a value that is said back."""
-_READ = re.compile(r"\bslots\.(\w+)")
 
 
 def unshown(definition: FlowDefinition) -> set[str]:
@@ -103,8 +101,9 @@ def unshown(definition: FlowDefinition) -> set[str]:
     if not silent:
         return silent
     read = {name for slot in slots.values() for name in _sources(slot)}
-    states = _READ.findall(" ".join(s.model_dump_json() for s in definition.states.values()))
-    return {name for name in silent & read if slots[name].lookup is None} - set(states)
+    return {name for name in silent & read if slots[name].lookup is None} - {
+        name for state in definition.states.values() for name in state.slots_read
+    }
 
 
 def captions(definition: FlowDefinition) -> dict[str, Localised]:

@@ -1,5 +1,6 @@
 """What tools find, as people read it in their language where no model words it."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 
 from pydantic import JsonValue
@@ -11,6 +12,24 @@ from router.domain.records import READ_ON, page_in
 from router.domain.visible_text import quoted
 from router.flow.prompts.field_names import FIELDS, VALUES
 from router.flow.slot_types.slot import plain
+
+
+def in_own_words(found: Iterable[tuple[JsonValue, str | None]], locale: Locale) -> str:
+    """Results, or why there is none, as they are, line by line, for when no model can be asked.
+
+    >>> print(in_own_words([({"summary": "Two requests."}, None), (None, "it is away")], "en"))
+    Two requests.
+    <BLANKLINE>
+    That couldn't be found out: it is away
+    """
+    return "\n\n".join(
+        told(result, locale) if error is None else lost(error, locale) for result, error in found
+    )
+
+
+def lost(error: str, locale: Locale) -> str:
+    """That something couldn't be found out, and why."""
+    return {"zh": "没查到：", "en": "That couldn't be found out: "}[locale] + error
 
 
 def told(result: JsonValue, locale: Locale) -> str:
