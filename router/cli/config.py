@@ -16,7 +16,8 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
-from router.cli.rest import Rest, RestRefused, asked
+from router.cli.rest import Rest, asked
+from router.client import Refused
 from router.domain.configuration_documents import (
     KINDS,
     LARGEST,
@@ -165,11 +166,11 @@ async def pushed(
     lines, waiting = list[str](), folder.documents(wanted)
     heads = {(e["kind"], e["name"]): e for e in (await rest.get(API))["items"]}
     while waiting:
-        refused: dict[DocumentId, RestRefused] = {}
+        refused: dict[DocumentId, Refused] = {}
         for document, text in waiting.items():
             try:
                 lines.append(await _pushed(rest, folder, document, text, heads.get(document), put))
-            except RestRefused as error:
+            except Refused as error:
                 if error.status != REFUSED:
                     raise
                 refused[document] = error

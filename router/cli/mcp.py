@@ -25,7 +25,8 @@ from mcp_types import ToolAnnotations
 from pydantic import JsonValue
 
 from router.cli.options import Url, api_url
-from router.cli.rest import Rest, RestRefused
+from router.cli.rest import Rest
+from router.client import Refused
 from router.domain.errors import Forbidden, InvalidInput, NotFound, RouterError, Unavailable
 from router.domain.messages import LONGEST_QUESTION, FlowStatus
 from router.flow.engine.run import Verdict
@@ -374,7 +375,7 @@ async def _greet(session: Session, url: str) -> None:
     """Say where the desk is, once it knows the person: whoever starts a server sees how it ends."""
     try:
         await session.capabilities()
-    except RestRefused as error:
+    except Refused as error:
         raise Forbidden(
             f"the API won't have this person: {error} Name a user id of its directory with --user "
             "where ROUTER_AUTH=dev, else a valid token in ROUTER_TOKEN"

@@ -13,7 +13,8 @@ from urllib.parse import quote
 import typer
 
 from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
-from router.cli.rest import Rest, RestRefused, asked
+from router.cli.rest import Rest, asked
+from router.client import Refused
 from router.domain.errors import RouterError
 from router.domain.records import EXPIRING
 
@@ -188,7 +189,7 @@ async def _handed_over(rest: Rest, body: dict[str, Any], *, yes: bool) -> list[R
 async def _reassigned(rest: Rest, run: str, body: dict[str, Any]) -> str:
     try:
         await rest.post(f"/v1/flow-runs/{run}/reassign", body)
-    except RestRefused as refused:
+    except Refused as refused:
         return f"{REFUSED}{refused}"
     return f"waits for {body['to']}"
 

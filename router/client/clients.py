@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from router.client import exchange as ops
 from router.client.exchange import (
     AGAIN,
+    CLOSED,
     EventLines,
     Exchange,
     NoAnswer,
@@ -50,9 +51,6 @@ CONNECTED_WITHIN = 5.0
 PATIENT = Retries()
 
 
-CLOSED = NoAnswer("the connection ended before the answer did: ask again")
-
-
 class _Connection(Generic[Http]):
     """One person's connection, and what both kinds of client make of it."""
 
@@ -71,7 +69,7 @@ class _Connection(Generic[Http]):
             headers=dict(request.headers),
         )
 
-    def _lost(self, error: Exception) -> NoAnswer:
+    def _no_answer(self, error: Exception) -> NoAnswer:
         if isinstance(error, httpx2.ReadTimeout):
             return NoAnswer(f"the API at {self._url} doesn't answer in time: ask again")
         return NoAnswer(f"no API answers at {self._url}: is it running, and the address right?")
@@ -280,7 +278,7 @@ class Client(_Connection[httpx2.Client]):
         try:
             return _response(self._http.send(self._built(step)))
         except httpx2.HTTPError as error:
-            return self._lost(error)
+            return self._no_answer(error)
 
     def _listed(
         self, of: type[T], path: str, query: Mapping[str, Any], after: str | None = None
@@ -302,7 +300,7 @@ class Client(_Connection[httpx2.Client]):
                     else:
                         yield from heard.taken(answer.iter_lines(), EventLines())
             except httpx2.HTTPError as error:
-                lost = self._lost(error)
+                lost = self._no_answer(error)
             if not heard.over:
                 time.sleep(heard.pause(lost, wished))
 
@@ -464,7 +462,7 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
         try:
             return _response(await self._http.send(self._built(step)))
         except httpx2.HTTPError as error:
-            return self._lost(error)
+            return self._no_answer(error)
 
     async def _listed(
         self, of: type[T], path: str, query: Mapping[str, Any], after: str | None = None
@@ -491,6 +489,6 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
                             for event in heard.taken([line], lines):
                                 yield event
             except httpx2.HTTPError as error:
-                lost = self._lost(error)
+                lost = self._no_answer(error)
             if not heard.over:
                 await asyncio.sleep(heard.pause(lost, wished))

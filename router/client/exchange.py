@@ -98,6 +98,9 @@ class NoAnswer(NamedTuple):
     why: str
 
 
+CLOSED = NoAnswer("the connection ended before the answer did; what was sent is done all the same")
+
+
 class Pause(NamedTuple):
     """Wait so long, in seconds."""
 

@@ -13,9 +13,12 @@ from uuid import uuid4
 
 from pydantic import TypeAdapter
 
-from router.cli.rest import Rest, RestRefused, ServerSentEvent
+from router.cli.rest import Rest
 from router.cli.terminal import screen
 from router.cli.terminal.screen import Screen
+from router.client import Refused
+from router.client.exchange import CLOSED
+from router.client.responses import ApiEvent
 from router.domain.errors import Unavailable
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
@@ -80,8 +83,6 @@ def question_in(replies: list[Reply]) -> Reply | None:
     return None if last and is_offered_beside(last, replies) else last
 
 
-TRIES = 3
-"""Of a message whose answer was lost on its way; it does nothing twice."""
 PAUSES = (1.0, 2.0, 5.0, 10.0)
 """Seconds before the news is listened for again, where the connection was lost."""
 
@@ -119,26 +120,18 @@ class ChatConversation:
         message_id = uuid4().hex
         self._own.add(message_id)
         body = {**message, "message_id": message_id}
-        for left in range(TRIES - 1, -1, -1):
-            try:
-                return await self._turn(body)
-            except Unavailable:
-                if not left or not self.screen.interactive:
-                    raise
-                await asyncio.sleep(PAUSES[0])
-        return None
-
-    async def _turn(self, body: Body) -> None:
         asked = self.rest.events("POST", f"{self.path}/messages", body)
-        async with aclosing(asked) as events, aclosing(TurnDisplay(self)) as showing:
-            async for event in events:
-                if event.name == "turn":
-                    return showing.end(Turn.model_validate(event.data))
-                if event.name == "error":
-                    status = int(event.data.get("status", 0))
-                    raise RestRefused(str(event.data.get("detail")), status)
-                showing.take(event)
-        raise Unavailable(self.say(screen.LOST))
+        try:
+            async with aclosing(asked) as events, aclosing(TurnDisplay(self)) as showing:
+                async for event in events:
+                    if event.name == "turn":
+                        showing.end(Turn.model_validate(event.data))
+                    else:
+                        showing.take(event)
+        except Unavailable as error:
+            if str(error) != CLOSED.why:
+                raise
+            raise Unavailable(self.say(screen.LOST)) from None
 
     def hear(self, replies: list[Reply]) -> None:
         """Show what was said, and remember what it asks."""
@@ -183,7 +176,7 @@ class ChatConversation:
                 async with aclosing(self.rest.events("GET", path, after=news.last)) as events:
                     async for event in events:
                         news.take(event)
-            except (Unavailable, RestRefused):
+            except (Unavailable, Refused):
                 await asyncio.sleep(next(pauses))
 
     def mine(self, message_id: object) -> bool:
@@ -208,7 +201,7 @@ class TurnDisplay:
         """Tell nothing more."""
         self._stop_telling()
 
-    def take(self, event: ServerSentEvent) -> None:
+    def take(self, event: ApiEvent) -> None:
         """Show an event of the turn, where somebody sits there."""
         if not self._talk.screen.interactive:
             return
@@ -290,7 +283,7 @@ class _News:
         """The row of the turn whose parts come right now."""
         self.last = seen
 
-    def take(self, event: ServerSentEvent) -> None:
+    def take(self, event: ApiEvent) -> None:
         self.last = event.id or self.last
         if event.name == "route":
             self._of_turn = event.row

@@ -18,7 +18,7 @@ import httpx2
 import typer
 
 from router.cli.options import Url, api_url
-from router.cli.rest import Rest, RestRefused
+from router.cli.rest import AT_ONCE, Rest
 from router.cli.terminal import screen
 from router.cli.terminal.chat_conversation import (
     Body,
@@ -27,6 +27,7 @@ from router.cli.terminal.chat_conversation import (
     form_body,
     numbered,
 )
+from router.client import Refused, Retries
 from router.domain.errors import Forbidden, RouterError
 from router.domain.messages import FormField, FormReply
 
@@ -171,7 +172,7 @@ class Commands:
             await self.talk.send(form_body(form, {wanted: file}))
         else:
             # Without a word it is for the file to say what is wanted, so it is read first.
-            with suppress(RestRefused):
+            with suppress(Refused):
                 await self._rest.get(f"/v1/files/{file['id']}/document", wait=READ_WITHIN)
             await self.talk.send({"files": [file["id"]]})
 
@@ -185,8 +186,8 @@ async def handed_in(talk: ChatConversation, path: str) -> dict[str, Any] | None:
         talk.screen.line(talk.say(screen.UNREADABLE, path=path, why=why))
         return None
     try:
-        return await talk.rest.upload("/v1/files", name, content)
-    except RestRefused as error:
+        return (await talk.rest.upload(name, content)).model_dump()
+    except Refused as error:
         talk.screen.line(f"! {error}")
         return None
 
@@ -247,7 +248,8 @@ async def converse(
     url: str, token: str, wanted: str | None, *, new: bool, on: screen.Screen, state: Path
 ) -> None:
     """Chat until whoever does so leaves, or the pipe ends."""
-    async with aclosing(Rest(url, token)) as rest:
+    retries = Retries() if on.interactive else AT_ONCE
+    async with aclosing(Rest(url, token, retries=retries)) as rest:
         talk = ChatConversation(rest, on, await _opened(rest, wanted, new=new))
         if on.interactive:
             with screen.above_the_prompt():
@@ -267,7 +269,7 @@ async def _opened(rest: Rest, wanted: str | None, *, new: bool) -> dict[str, Any
             return await rest.get(f"/v1/conversations/{quote(wanted, safe='')}")
         last = [] if new else await listed(rest)
         return last[0] if last else await begun(rest)
-    except RestRefused as error:
+    except Refused as error:
         if error.status != 401:  # noqa: PLR2004
             raise
         raise Forbidden(
@@ -351,7 +353,7 @@ class _Interactive:
             if await _pressed(presses, task):
                 self._aside(screen.STOPPING)
                 talk = self._commands.talk
-                with suppress(RestRefused):  # nothing runs any more, which is what was wanted
+                with suppress(Refused):  # nothing runs any more, which is what was wanted
                     await talk.rest.post(f"{talk.path}/cancel", {})
                 if await _pressed(presses, task):
                     raise Left

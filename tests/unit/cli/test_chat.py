@@ -1,14 +1,13 @@
 """What a terminal chat sends and shows, as pure functions; and how the command fails."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any, cast
 
 import pytest
 
 from router.cli.options import echo_aligned
-from router.cli.rest import Rest, ServerSentEvent, events_of
+from router.cli.rest import Rest
 from router.cli.terminal import chat_conversation, screen
 from router.cli.terminal.chat_conversation import (
     ChatConversation,
@@ -18,6 +17,7 @@ from router.cli.terminal.chat_conversation import (
     question_in,
 )
 from router.cli.terminal.screen import own
+from router.client.responses import ApiEvent
 from router.domain import messages
 from tests.unit.cli.conftest import Run
 
@@ -70,11 +70,12 @@ def test_a_form_names_its_question_where_it_has_one() -> None:
     assert "question" not in form_body(nameless, values)["action"]
 
 
-def thinking(status: str, skill: str | None = None) -> ServerSentEvent:
-    return ServerSentEvent("thinking", {"status": status, "skill": skill, "step": 2}, "")
+def thinking(status: str, skill: str | None = None) -> ApiEvent:
+    data = {"status": status, "skill": skill, "step": 2}
+    return ApiEvent(name="thinking", data=data)
 
 
-async def shown_of(*events: ServerSentEvent, locale: str, interactive: bool) -> TurnDisplay:
+async def shown_of(*events: ApiEvent, locale: str, interactive: bool) -> TurnDisplay:
     shown = screen.Screen(interactive=interactive, coloured=False)
     talk = ChatConversation(cast("Rest", None), shown, {"id": "c1", "locale": locale})
     display = TurnDisplay(talk)
@@ -189,23 +190,6 @@ def test_why_names_the_way_and_what_else_was_near() -> None:
     assert screen.why(route, "en") == (
         "flow leave ← llm (0.90)\nasks\ncandidates: get_leave_balance 0.71"
     )
-
-
-async def lines_of(*lines: str) -> AsyncIterator[str]:
-    for line in lines:
-        yield line
-
-
-async def test_events_are_read_whole_or_not_at_all() -> None:
-    stream = lines_of(
-        *("event: ping", "data: {}", ""),
-        *(": a comment", ""),
-        *("event: reply", 'data: {"text":"a: b"}', "id: 43.2", ""),
-        *("event: turn", "data: {"),
-    )
-    got = [event async for event in events_of(stream)]
-    assert got == [ServerSentEvent("ping", {}), ServerSentEvent("reply", {"text": "a: b"}, "43.2")]
-    assert [event.row for event in got] == ["", "43"]
 
 
 def test_the_history_is_nobody_elses_to_read(tmp_path: Any) -> None:

@@ -16,7 +16,7 @@ from router.cli.config import (
     pulled,
     pushed,
 )
-from router.cli.rest import RestRefused
+from router.client import Refused
 from router.domain.configuration_documents import DocumentKind, path_of
 from router.domain.errors import InvalidInput, NotFound
 from tests.unit.runtime.documents import SKILL, SOUND, overtime
@@ -40,10 +40,10 @@ class Server:
         self, path: str, body: dict[str, Any], headers: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
         if (other := self.needs.get(path)) and other not in self.texts:
-            raise RestRefused(f"there is no {other}", 422)
+            raise Refused(f"there is no {other}", 422)
         over = int((headers or {}).get("If-Match", '"0"').strip('"'))
         if over != self._latest(path):
-            raise RestRefused(f"The newest version is {self._latest(path)}", 412)
+            raise Refused(f"The newest version is {self._latest(path)}", 412)
         self.texts.setdefault(path, []).append(body["text"])
         return {**self._head(path), "version": self._latest(path), "remarks": []}
 
@@ -91,11 +91,11 @@ async def test_what_others_wrote_since_is_not_written_over_unseen(tmp_path: Path
     server = Server()
     mine, theirs = of(tmp_path / "a"), of(tmp_path / "b", overtime(said="theirs"))
     await push(server, mine)
-    with pytest.raises(RestRefused, match="newest version is 1"):
+    with pytest.raises(Refused, match="newest version is 1"):
         await push(server, theirs)
     await push(server, theirs, force=True)
     fill(tmp_path / "a", {"flows": ("overtime", overtime(said="mine again"))})
-    with pytest.raises(RestRefused, match="newest version is 2"):
+    with pytest.raises(Refused, match="newest version is 2"):
         await push(server, DocumentFolder.at(tmp_path / "a"))
 
 
