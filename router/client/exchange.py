@@ -245,7 +245,7 @@ class Subscription:
         """What to ask for the events that are still to come."""
         headers = {"Accept": EVENTS}
         if self._after and self._asked.method == "GET":
-            headers["Last-ApiEvent-ID"] = self._after
+            headers["Last-Event-ID"] = self._after
         return replace(self._asked, headers={**self._asked.headers, **headers})
 
     def taken(self, lines: Iterable[str], parser: EventLines) -> Iterator[ApiEvent]:

@@ -218,13 +218,13 @@ def test_a_stream_that_was_lost_tells_nothing_twice() -> None:
 
 def test_what_is_followed_goes_on_behind_the_last_event() -> None:
     following = Subscription(Request("GET", "/v1/events"), EVEN, after="0")
-    assert following.request.headers["Last-ApiEvent-ID"] == "0"
+    assert following.request.headers["Last-Event-ID"] == "0"
 
     told = heard(following, FIRST, "event: ping\ndata: {}", TURN)
 
     assert [event.name for event in told] == ["route", "turn"]
     assert not following.over
-    assert following.request.headers["Last-ApiEvent-ID"] == "1.1"
+    assert following.request.headers["Last-Event-ID"] == "1.1"
 
 
 def test_a_turn_that_failed_raises_what_it_failed_with() -> None:
