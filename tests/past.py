@@ -93,7 +93,7 @@ class Past:
                 "locale": "zh",
                 "created_at": at,
             }
-            yield {"tenant": TENANT, **about, "metadata": {}}
+            yield {"tenant": TENANT, **about, "metadata": {}, "forgotten_at": None}
 
     def _snapshots(self) -> Iterator[Row]:
         for n in range(0, self.conversations, 2):
