@@ -27,7 +27,7 @@ from tests.store_calls import Calls
 
 SIZES = (5_000, 100_000)
 REPEATED = 5
-ONCE = ("retention_check", "retention_expire", "erasure_holdings", "erasure_erase")
+ONCE = ("retention_check", "retention_expire", "person_holdings", "person_erase")
 SHOWN = {
     "a turn": ("log_append", "log_untold", "log_since", "log_turn", "runs_publish"),
     "budgets": ("spending_take", "spending_of_day", "spending_lines"),

@@ -81,6 +81,7 @@ class Past:
         yield tables.results, self._results()
         yield tables.mailboxes, self._mailboxes()
         yield tables.memories, self._memories()
+        yield tables.workspace_files, self._workspace_files()
         yield tables.kept_answers, self._answers()
         yield tables.prompt_shares, self._shares()
 
@@ -93,7 +94,7 @@ class Past:
                 "locale": "zh",
                 "created_at": at,
             }
-            yield {"tenant": TENANT, **about, "metadata": {}}
+            yield {"tenant": TENANT, **about, "metadata": {}, "forgotten_at": None}
 
     def _snapshots(self) -> Iterator[Row]:
         for n in range(0, self.conversations, 2):
@@ -286,6 +287,12 @@ class Past:
                 "text": "tea",
             }
             yield {**row, "locale": "en", "created_at": self.at(n, self.people)}
+
+    def _workspace_files(self) -> Iterator[Row]:
+        for n in range(self.people):
+            row: dict[str, Any] = {"tenant": TENANT, "owner": self.person(n), "path": "b.md"}
+            row |= {"content": b"text", "size": 4, "version": 1}
+            yield {**row, "changed_at": self.at(n, self.people)}
 
     def _answers(self) -> Iterator[Row]:
         for n in range(self.people):

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from inspect import getmembers, isasyncgenfunction, iscoroutinefunction
 from typing import Any
 
+from router.domain.configuration_documents import Activation, DocumentVersion
 from router.domain.documents import Document
 from router.domain.messages import Usage
 from router.domain.principals import Principal
@@ -33,6 +34,7 @@ from router.store.identity import Generation
 from router.store.legal_holds import LegalHold
 from router.store.prompt_shares import SetShares
 from router.store.store import Store
+from router.store.workspaces import WorkspaceQuota
 from tests.past import DAYS, TENANT, Past
 
 NOBODY = "nobody"
@@ -62,6 +64,9 @@ class Calls:
     async def conversations_owned_by(self) -> None:
         _, cursor = await self.store.conversations.owned_by(TENANT, self.person, None, 2)
         await self.store.conversations.owned_by(TENANT, self.person, cursor, 2)
+
+    async def conversations_forgotten_by(self) -> None:
+        await self.store.conversations.forgotten_by(TENANT, "c1")
 
     async def conversations_save_snapshot(self) -> None:
         await self.store.conversations.save_snapshot(TENANT, "c1", "{}")
@@ -348,6 +353,58 @@ class Calls:
     async def memories_forget(self) -> None:
         await self.store.memories.forget(TENANT, self.person, "y1")
 
+    async def workspaces_save(self) -> None:
+        place, quota = (TENANT, self.person, "notes/a.md"), WorkspaceQuota(files=99, together=9999)
+        for _ in range(2):
+            await self.store.workspaces.save(place, b"text", 4, quota)
+
+    async def workspaces_find(self) -> None:
+        await self.store.workspaces.find(TENANT, self.person, "notes/a.md")
+
+    async def workspaces_listed(self) -> None:
+        await self.store.workspaces.listed(TENANT, self.person)
+        await self.store.workspaces.listed(TENANT, self.person, "notes")
+
+    async def workspaces_contents(self) -> None:
+        await self.store.workspaces.contents(TENANT, self.person, ["notes/a.md", "b.md"])
+
+    async def workspaces_delete(self) -> None:
+        await self.store.workspaces.delete(TENANT, self.person, "notes/a.md")
+
+    async def configuration_write(self) -> None:
+        about: dict[str, Any] = {"tenant": TENANT, "kind": "skills", "name": "a", "text": "a"}
+        about |= {"digest": "d", "author": self.person, "written_at": self.now}
+        seen = await self.store.configuration.mark(TENANT)
+        await self.store.configuration.write(DocumentVersion(version=1, **about), seen)
+
+    async def configuration_activate(self) -> None:
+        about: dict[str, Any] = {"tenant": TENANT, "kind": "skills", "name": "a", "version": 1}
+        wanted = Activation(activated_by=self.person, activated_at=self.now, **about)
+        seen = await self.store.configuration.mark(TENANT)
+        await self.store.configuration.activate(wanted, seen)
+
+    async def configuration_mark(self) -> None:
+        await self.store.configuration.mark()
+
+    async def configuration_active(self) -> None:
+        await self.store.configuration.active()
+        await self.store.configuration.active(TENANT)
+
+    async def configuration_heads(self) -> None:
+        await self.store.configuration.heads(TENANT)
+
+    async def configuration_head(self) -> None:
+        await self.store.configuration.head(TENANT, "skills", "a")
+
+    async def configuration_find(self) -> None:
+        await self.store.configuration.find(TENANT, "skills", "a", 1)
+
+    async def configuration_versions(self) -> None:
+        await self.store.configuration.versions(TENANT, "skills", "a")
+
+    async def configuration_activations(self) -> None:
+        await self.store.configuration.activations(TENANT, "skills", "a")
+
     async def answers_keep(self) -> None:
         about: dict[str, Any] = {"id": "new", "scope": "s1", "question": "q", "text": "t"}
         moments = {"kept_at": self.now, "until": self.now + timedelta(days=1)}
@@ -411,6 +468,9 @@ class Calls:
     async def flow_versions_keep(self) -> None:
         await self.store.flow_versions.keep("one", 1, "b")
 
+    async def flow_versions_known(self) -> None:
+        await self.store.flow_versions.known("one", 1)
+
     async def flow_versions_replace(self) -> None:
         await self.store.flow_versions.replace("one", 1, "b")
 
@@ -423,10 +483,21 @@ class Calls:
     async def skill_files_tidy(self) -> None:
         await self.store.skill_files.tidy(["d"], timedelta(days=30))
 
-    async def erasure_holdings(self) -> None:
-        await PersonErasure(self.database, TENANT, self.person).holdings()
+    async def erasure_check(self) -> None:
+        await self.store.erasure.check(TENANT, "c2")
 
     async def erasure_erase(self) -> None:
+        """Of a conversation with whose words a file came."""
+        said = {"role": "user", "text": "x", "files": [{"id": "f2", "name": "a.pdf"}]}
+        about: dict[str, Any] = {"at": self.now, "conversation": "c2", "data": said}
+        about |= {"key": "c2:file", "kind": "message", "recipient": self.past.person(2)}
+        await self.store.log.append(TENANT, [LogEntry(**about)])
+        await self.store.erasure.erase(TENANT, "c2")
+
+    async def person_holdings(self) -> None:
+        await PersonErasure(self.database, TENANT, self.person).holdings()
+
+    async def person_erase(self) -> None:
         await PersonErasure(self.database, TENANT, self.person).erase("erased-1")
 
     async def retention_check(self) -> None:
@@ -464,7 +535,7 @@ async def _first(found: AsyncIterator[Any]) -> None:
 
 def functions(store: Store) -> set[str]:
     """What the store can be asked for, and a person's erasing, as the calls are named."""
-    parts = {**vars(store), "erasure": PersonErasure(Database("sqlite:///x"), TENANT, NOBODY)}
+    parts = {**vars(store), "person": PersonErasure(Database("sqlite:///x"), TENANT, NOBODY)}
     return {
         f"{part}_{name}"
         for part, aggregate in parts.items()

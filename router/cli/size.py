@@ -13,6 +13,7 @@ import typer
 
 from router.cli.options import echo_aligned
 from router.domain.locale import Locale, Localised
+from router.settings import Settings
 
 Kind = Literal["small talk", "status", "model", "request"]
 
@@ -40,7 +41,11 @@ class Measured:
     """Of the processor time, what the APIs take."""
     process_mib: float
     open_kib: float
-    """What an open conversation or run takes in a worker's memory."""
+    """What an open conversation or run of one turn takes in a worker's memory."""
+    turn_kib: float
+    """What each further turn adds to it."""
+    turns_held: float
+    """The last so many turns add to it: then it continues as new."""
     rows: float
     """That a turn leaves in the router's database."""
     row_kib: float
@@ -59,16 +64,22 @@ MEASURED = Measured(
         # Two answers to a flow, and a decision that is taken for a third.
         "request": Taken(cpu=3 * 33.2, actions=38.0, visibility=11.0, events=99.0, kib=92.1),
     },
-    # `bench machines`, 2026-11-26.
+    # `bench machines`, 2026-11-26, at load 20: rows are counted whatever the load, but of what the
+    # APIs take of the processor, and of a row's size, a quiet machine may say otherwise.
     api_share=0.23,
     rows=3.6,
     row_kib=4.3,
-    # `bench load`, 2026-11-23: the process just started, what 10,000 open take, Temporal's column.
+    # `bench load`, 2026-11-23: the process just started, what 10,000 of one turn take, Temporal's
+    # column. `bench cold`, 2026-11-26: what each turn adds.
     process_mib=280,
     open_kib=120,
+    turn_kib=15,
+    turns_held=20,
     temporal_cpu=33.0,
 )
 
+CACHED: int = Settings.model_fields["cached_workflows"].default
+"""`ROUTER_CACHED_WORKFLOWS` where nobody has set it: what one worker keeps in memory."""
 BUSY = 0.7
 """Of a core, what is planned with."""
 EVENTS_PER_SHARD = 20.0
@@ -142,6 +153,19 @@ class Sizes:
         return self.employees * (a_day + self.assumed.requests / DAYS["month"])
 
     @property
+    def cached(self) -> float:
+        """Of those, how many all workers together keep in memory."""
+        return min(self.open, self.workers * CACHED)
+
+    @property
+    def memory(self) -> float:
+        """GiB of all processes, each cached one taken for a conversation as long as any."""
+        further = min(self.assumed.length, self.measured.turns_held) - 1
+        each_kib = self.measured.open_kib + further * self.measured.turn_kib
+        started_mib = (self.apis + self.workers) * self.measured.process_mib
+        return (started_mib + self.cached * each_kib / 1024) / 1024
+
+    @property
     def workers(self) -> int:
         """One more than are needed, so that any may be away."""
         return ceil(self.cores * (1 - self.measured.api_share) / BUSY) + 1
@@ -200,16 +224,21 @@ LINES: Sequence[SizeRow] = (
         lambda s: s.open,
     ),
     SizeRow(
+        _said("其中不在内存里的", "of them replayed at their next word"),
+        _said(
+            f"打开的 − worker 进程数 × ROUTER_CACHED_WORKFLOWS（{CACHED}）；下一句话来时重放历史",
+            f"open − worker processes × ROUTER_CACHED_WORKFLOWS ({CACHED}): in no worker's memory",
+        ),
+        lambda s: s.open - s.cached,
+    ),
+    SizeRow(
         _said("全部进程的内存，GiB", "memory of all processes, GiB"),
         _said(
-            "进程数 × 每个启动时的内存 + 打开的 × 每个所占（ROUTER_CACHED_WORKFLOWS 设上限）",
-            "processes × what one has at its start + open × what each takes; "
-            "ROUTER_CACHED_WORKFLOWS bounds it",
+            "进程数 × 启动时的内存 + 在内存里的 ×（首轮所占 + 其余各轮 × 每轮所占）",
+            "processes × what one has at its start + those in memory × (what one of one turn "
+            "takes + further turns × what each adds)",
         ),
-        lambda s: (
-            ((s.apis + s.workers) * s.measured.process_mib + s.open * s.measured.open_kib / 1024)
-            / 1024
-        ),
+        lambda s: s.memory,
         1,
     ),
     SizeRow(

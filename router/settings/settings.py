@@ -367,7 +367,7 @@ class Settings(Section):
     told to stop. Let whoever stops them wait a little longer. `dev` stops within ten seconds."""
     cached_workflows: Annotated[int, Field(ge=1)] = 2000
     """How many conversations and flows each worker keeps at hand: above those live at once. One
-    that falls out is replayed whole at its next word. Each takes some 100 KiB."""
+    that falls out is replayed whole at its next word. Each takes 120 to 400 KiB."""
     backlog_seconds: Annotated[float, Field(gt=0)] = 15.0
     """Messages are refused (503) where work has been waiting for a worker for so long."""
 

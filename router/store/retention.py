@@ -1,7 +1,7 @@
 """What is kept no longer because it is old: conversations, files, keys, news, what was found."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from router.store import tables
 from router.store.database import Aggregate
 from router.store.erasure import delete_words
 from router.store.flow_runs import GOING_ON
-from router.store.legal_holds import of_held_conversation, of_held_person
+from router.store.legal_holds import of_held_conversation, of_held_person, of_held_run
 from router.store.spending import NamedDay, fold, next_named
 from router.store.tables import MomentType, moment_there
 
@@ -59,24 +59,31 @@ class _Aged(NamedTuple):
     person: str | None = None
 
     def due(self, before: datetime) -> Select[Any]:
-        """The moments of what is older than that, the oldest first."""
+        """The moments of what is older than that and may go."""
         at = self.table.c[self.moment]
-        return select(at).where(at < before).order_by(at)
+        return select(at).where(at < before, *self._unheld())
 
     def delete(self, connection: Connection, after: datetime | None, before: datetime) -> _Batch:
         """Delete the oldest rows, of those behind `after` that are older than `before`."""
-        at, due = self.table.c[self.moment], self.due(before)
+        at = self.table.c[self.moment]
+        # Held ones count among those that are looked at: however many, no batch takes longer.
+        old = select(at).where(at < before).order_by(at)
         if after is not None:
-            due = due.where(at > after)
-        last = connection.scalar(due.offset(_AT_ONCE - 1).limit(1))
+            old = old.where(at > after)
+        last = connection.scalar(old.offset(_AT_ONCE - 1).limit(1))
         gone = delete(self.table).where(at < before if last is None else at <= last)
         if after is not None:
             gone = gone.where(at > after)
+        return _Batch(connection.execute(gone.where(*self._unheld())).rowcount, last)
+
+    def _unheld(self) -> Iterator[ColumnElement[bool]]:
+        """True together of what no legal hold keeps."""
         if self.person is not None:
-            gone = gone.where(~of_held_person(self.table.c.tenant, self.table.c[self.person]))
+            yield ~of_held_person(self.table.c.tenant, self.table.c[self.person])
         if self.table is _log:
-            gone = gone.where(~of_held_conversation(_log, "conversation"))
-        return _Batch(connection.execute(gone).rowcount, last)
+            yield ~of_held_conversation(_log, "conversation")
+        if self.table is tables.files:
+            yield ~_shown_by_held_run()
 
 
 _AGED = (
@@ -85,6 +92,8 @@ _AGED = (
     _Aged(_log, "at", "recipient"),
     _Aged(tables.workspace_files, "changed_at", "owner"),
 )
+_FILES = _Aged(tables.files, "at", "owner")
+"""What goes by its age too, unless a run has it."""
 
 
 class Retention(Aggregate):
@@ -115,8 +124,7 @@ class Retention(Aggregate):
         gone = await self._in_batches(lambda c, after: _silent_ones(c, before, after))
         for aged in (*_AGED, _Aged(tables.kept_answers, "kept_at")):
             await self._in_batches(partial(aged.delete, before=before))
-        in_use = await self._database.read(_files_in_use)
-        await self._in_batches(lambda c, after: _old_files(c, before, after, in_use))
+        await self._in_batches(lambda c, after: _old_files(c, before, after))
         await self._in_batches(lambda c, after: self._nobodys(c, before.date(), after))
         return gone
 
@@ -160,7 +168,7 @@ def _check_share(connection: Connection, days: int) -> None:
     most = max(_SHARE, 3 / (days + 1))
     due: list[tuple[Table, Select[Any]]] = [
         (_conversations, select(_conversations.c.id).where(_silent(before))),
-        *((a.table, a.due(before)) for a in (_Aged(tables.files, "at"), *_AGED)),
+        *((a.table, a.due(before)) for a in (_FILES, *_AGED)),
     ]
     for table, old in due:
         there = _rows_there(connection, table)
@@ -206,7 +214,8 @@ def _silent(before: datetime) -> ColumnElement[bool]:
     )
     return and_(
         _conversations.c.created_at < before,
-        func.coalesce(newest, _conversations.c.created_at) < before,
+        # Of one that its owner had forgotten the row stays as long as its last words would have.
+        func.coalesce(newest, _conversations.c.forgotten_at, _conversations.c.created_at) < before,
         ~exists().where(going_on),
         ~of_held_conversation(_conversations, "id"),
     )
@@ -252,28 +261,41 @@ def _delete_conversations(connection: Connection, tenant: str, ids: Iterable[str
     connection.execute(delete(_conversations).where(*gone))
 
 
-def _files_in_use(connection: Connection) -> set[tuple[str, str]]:
-    """By tenant and id, those of runs that go on, and of runs on legal hold."""
-    runs = tables.runs
-    chosen = select(runs.c.tenant, runs.c.files)
-    held = and_(
-        *(_holds.c.tenant == runs.c.tenant, _holds.c.kind == "run", _holds.c.subject == runs.c.id)
-    )
-    queries = (chosen.where(runs.c.status.in_(GOING_ON)), chosen.join(_holds, held))
-    rows = [row for query in queries for row in connection.execute(query)]
-    return {(row.tenant, file) for row in rows for file in row.files}
+def _shown_by_held_run() -> ColumnElement[bool]:
+    """True of a file that a run on legal hold has shown to whoever decides."""
+    files, shown = tables.files, tables.run_files
+    same = (shown.c.tenant == files.c.tenant, shown.c.file == files.c.id)
+    return exists().where(*same, of_held_run(shown.c.tenant, shown.c.run))
 
 
-def _old_files(
-    connection: Connection, before: datetime, after: Any, in_use: set[tuple[str, str]]
-) -> _Batch:
+def _old_files(connection: Connection, before: datetime, after: Any) -> _Batch:
+    """Delete what may go of so many old files."""
     files, shown = tables.files, tables.run_files
     place = [files.c[name] for name in ("at", "tenant", "id")]
-    old = select(*place).where(files.c.at < before, ~of_held_person(files.c.tenant, files.c.owner))
+    old = select(*place, files.c.owner).where(files.c.at < before)
+    old = old.where(~of_held_person(files.c.tenant, files.c.owner))
     looked_at = connection.execute(_behind(old, place, after)).all()
-    gone = [(row.tenant, row.id) for row in looked_at if (row.tenant, row.id) not in in_use]
-    for tenant, ids in _by_tenant(gone):
+    owners = dict(_by_tenant((row.tenant, row.owner) for row in looked_at))
+    gone = 0
+    for tenant, ids in _by_tenant((row.tenant, row.id) for row in looked_at):
+        unused = set(ids) - _in_use(connection, tenant, owners[tenant])
         for column in (shown.c.file, files.c.id):
-            table = column.table
-            connection.execute(delete(table).where(table.c.tenant == tenant, column.in_(ids)))
-    return _Batch(len(gone), looked_at[-1] if looked_at else None)
+            of = column.table
+            connection.execute(delete(of).where(of.c.tenant == tenant, column.in_(unused)))
+        gone += len(unused)
+    return _Batch(gone, looked_at[-1][: len(place)] if looked_at else None)
+
+
+def _in_use(connection: Connection, tenant: str, owners: Iterable[str]) -> set[str]:
+    """Those files of these people that a run of theirs has which goes on, or is on legal hold.
+
+    Nobody's run has a file of somebody else's. Asked in the transaction that deletes: what a run
+    has taken just now, or a hold covers since, is in use.
+    """
+    runs = tables.runs
+    theirs = select(runs.c.files).where(runs.c.tenant == tenant, runs.c.requester.in_(set(owners)))
+    on_hold = and_(
+        *(_holds.c.tenant == runs.c.tenant, _holds.c.kind == "run", _holds.c.subject == runs.c.id)
+    )
+    queries = (theirs.where(runs.c.status.in_(GOING_ON)), theirs.join(_holds, on_hold))
+    return {file for query in queries for files in connection.scalars(query) for file in files}

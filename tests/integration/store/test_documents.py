@@ -1,11 +1,9 @@
-"""Papers that are found again: those of others, by an index, and never those of the same claim."""
+"""Papers that are found again: those of others, and never those of the same claim."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, event, func, select, text
+from sqlalchemy import func, select
 
 from router.documents.kinship import marks_of
 from router.domain.documents import Document, ReadField
@@ -82,56 +80,6 @@ async def test_the_files_of_a_run_are_no_duplicates_of_themselves_or_each_other(
     await shown(store, "r2", "page-1")
     assert await found(store, "page-2", but="r1") == {"page-1"}
     assert await found(store, "page-1", but="r1") == {"page-1"}
-
-
-@contextmanager
-def statements() -> Iterator[list[tuple[str, Any]]]:
-    """What databases are asked within, as they are asked."""
-    seen: list[tuple[str, Any]] = []
-
-    def note(_c: object, _cursor: object, statement: str, given: Any, *_: object) -> None:
-        seen.append((statement, given))
-
-    event.listen(Engine, "before_cursor_execute", note)
-    try:
-        yield seen
-    finally:
-        event.remove(Engine, "before_cursor_execute", note)
-
-
-async def test_papers_are_found_by_indexes_however_many_there_are(
-    store: Store, database: Database
-) -> None:
-    await keep(store, "one", invoice("c1"))
-    await shown(store, "r1", "one")
-    with statements() as seen:
-        await found(store, "one")
-    (asked,) = [one for one in seen if "file_marks" in one[0]]
-    lines = await plan(database, *asked)
-    assert whole_tables(lines) == [], lines
-
-
-async def plan(database: Database, statement: str, given: Any) -> Sequence[str]:
-    def explain(connection: Connection) -> list[str]:
-        prefix = "EXPLAIN QUERY PLAN"
-        if connection.dialect.name == "postgresql":
-            prefix = "EXPLAIN"
-            # Of a handful of rows it would read all.
-            connection.execute(text("SET LOCAL enable_seqscan = off"))
-        rows = connection.exec_driver_sql(f"{prefix} {statement}", given)
-        return [str(row[-1]) for row in rows]
-
-    return await database.write(explain)
-
-
-def whole_tables(lines: Sequence[str]) -> list[str]:
-    """The lines of a plan that read all of a table, or all that a tenant has of it."""
-    whole = ("SCAN flow_runs", "SCAN run_files", "SCAN file_marks")
-    return [
-        line
-        for line in lines
-        if line.strip().startswith(whole) or "Seq Scan on" in line or line.endswith("(tenant=?)")
-    ]
 
 
 async def test_what_was_read_is_erased_with_its_owner(store: Store, database: Database) -> None:

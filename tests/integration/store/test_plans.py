@@ -13,7 +13,7 @@ from tests.store_calls import Calls, functions
 COUNTED = r"^SELECT count\(\*\) AS \w+ FROM \w+$"
 KNOWN = {
     "answers_count": r"FROM kept_answers",
-    "erasure_erase": r"^UPDATE audit_trail",
+    "person_erase": r"^UPDATE audit_trail",
     "retention_check": COUNTED,
     "retention_expire": COUNTED,
 }

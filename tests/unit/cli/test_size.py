@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from router.cli import main
-from router.cli.size import MEASURED, Habits, Sizes, table
+from router.cli.size import CACHED, LINES, MEASURED, Habits, Sizes, table
 
 ROOT = Path(__file__).parents[3]
 IN_DOCS = ("10000", "100000", "1000000")
@@ -78,6 +78,42 @@ def test_what_is_twice_as_many_takes_twice_as_much_and_one_process_more_each_is_
     assert many.cores == pytest.approx(2 * few.cores)
     assert many.open == pytest.approx(2 * few.open)
     assert (sizes(1).workers, sizes(1).apis) == (2, 2)
+
+
+def test_no_more_is_in_memory_than_workers_keep_and_the_rest_is_replayed() -> None:
+    few, many = sizes(1000), sizes(1_000_000)
+    assert few.cached == few.open
+    assert many.cached == many.workers * CACHED < many.open
+    (replayed,) = [line for line in LINES if "replayed" in line.name.en]
+    assert replayed.value(few) == 0
+    assert replayed.value(many) == pytest.approx(many.open - many.workers * CACHED)
+
+
+def test_a_long_conversation_takes_more_memory_until_it_continues_as_new() -> None:
+    kept = MEASURED.turns_held
+    one, two, longest, longer = (
+        sizes(100_000, requests=100, length=n) for n in (1, 2, kept, 5 * kept)
+    )
+    assert one.cached == longer.cached == one.workers * CACHED
+    grown = (two.memory - one.memory) * 2**20 / one.cached
+    assert grown == pytest.approx(MEASURED.turn_kib)
+    assert longest.memory == longer.memory > two.memory
+
+
+@pytest.mark.parametrize("name", ["cpu", "temporal_cpu", "process_mib", "open_kib", "rows"])
+def test_the_docs_say_of_each_figure_what_it_is_computed_with(name: str) -> None:
+    kinds = MEASURED.kinds
+    said = {
+        "cpu": f"{kinds['small talk'].cpu:.0f} ms of CPU for small talk, {kinds['model'].cpu:.0f} ",
+        "temporal_cpu": f"{MEASURED.temporal_cpu:.0f} ms of CPU",
+        "process_mib": f"{MEASURED.process_mib} MiB",
+        "open_kib": f"{MEASURED.open_kib} KiB, and some {MEASURED.turn_kib} for each further of "
+        f"its last {MEASURED.turns_held} turns; {CACHED:,} of them",
+        "rows": f"{MEASURED.rows} rows and {MEASURED.row_kib} KiB",
+    }
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    sizing = page.split("\n## Sizing\n")[1].split("\n## ")[0]
+    assert f"| {said[name]}" in sizing
 
 
 def test_shards_are_a_power_of_two_and_never_few() -> None:
