@@ -27,6 +27,7 @@ from tests.workflow.desk import Talk, flow_of, texts
 from tests.workflow.skill_histories import replays, runs, signalled
 from tests.workflow.tooled import Tooled, skill, talking
 from tests.workflow.trip import book_seat, clear, entered, find_train, leave, wait_long
+from workflows.sub_agent import CUT_OFF
 
 TOOLS = (find_train, wait_long, book_seat)
 REQUEST = "帮我安排去上海"
@@ -195,7 +196,7 @@ async def test_a_turn_that_is_stopped_stops_both_and_can_be_gone_on_with(talk: T
     leave.set()
     talk.model.then(CHOOSE, says("G1"), says("坐 G1。"))
     assert texts(await talk.say("接着安排吧")) == ["坐 G1。"]
-    assert results(talk.model.chats[-2]) == ["stopped by the employee before it ended"]
+    assert results(talk.model.chats[-2]) == [CUT_OFF]
 
 
 async def test_words_while_the_other_works_reach_it(talk: Talk) -> None:

@@ -24,6 +24,7 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
 )
+from pydantic.config import JsonDict
 
 from router.api.dependencies import Services
 from router.api.files import Upload, check_kind
@@ -53,8 +54,21 @@ class ClientModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+_RESULTS_NAME_THEIR_CALL: JsonDict = {
+    "anyOf": [
+        {"properties": {"role": {"not": {"const": "tool"}}}},
+        {
+            "properties": {"role": {"const": "tool"}, "tool_call_id": {"minLength": 1}},
+            "required": ["tool_call_id"],
+        },
+    ]
+}
+
+
 class Spoken(ClientModel):
     """One message of the chat as the client has it."""
+
+    model_config = ConfigDict(json_schema_extra=_RESULTS_NAME_THEIR_CALL)
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Content = None

@@ -84,7 +84,7 @@ async def test_all_methods_of_an_address_are_allowed(alice: AsyncClient) -> None
     paths = {
         "/v1/conversations": "GET, POST",
         "/v1/conversations/x/messages": "GET, POST",
-        "/v1/conversations/x": "DELETE, GET",
+        "/v1/conversations/x": "GET, DELETE",
         "/v1/chat/completions": "POST",
         "/v1/models": "GET",
         "/": "GET, HEAD",
