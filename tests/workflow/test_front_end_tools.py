@@ -302,7 +302,7 @@ async def test_openais_client_is_given_what_its_results_led_to_before_its_next_m
     agent.messages += [answer(first, "shown"), answer(second, "shown"), user("谢谢你的地图呀")]
     asked: Any = {"messages": agent.messages, "tools": [SENT], "model": "intent-router"}
     if stream:
-        more = {"stream": True, "stream_options": {"include_usage": True}}
+        more: Any = {"stream": True, "stream_options": {"include_usage": True}}
         chunks = [
             each async for each in await agent.client.chat.completions.create(**asked, **more)
         ]
