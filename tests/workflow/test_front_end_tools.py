@@ -13,12 +13,13 @@ from router.domain.messages import Message, ToolResultAction, Turn
 from router.routing.front_end_tools import FrontEndTool
 from router.runtime.composition import Parts
 from router.tool.tool import tool
-from tests.fakes.model_server import ModelServer, calls, says
+from tests.fakes.model_server import ModelServer, calls, counts, says
 from tests.unit.api.agui.client import FrontEnd
 from tests.workflow.desk import Talk, texts
 from tests.workflow.test_openai_face import as_person
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import MODEL, Tooled, modelled, skill
+from workflows.notices import SKILL_GONE
 
 AT_DEVICE = "这一步要由你的设备来做，做完我接着说。"
 
@@ -139,6 +140,52 @@ async def test_a_skill_goes_on_once_both_have_answered(talk: Talk) -> None:
     assert results(talk.model) == {"get_sky": '"clear"', "locate": '{"district": "浦东"}'}
 
 
+async def test_what_a_skill_hands_back_once_its_calls_were_made_is_answered_without_it(
+    talk: Talk,
+) -> None:
+    asks, back = calls(("ask_user", {"text": "去哪里？"})), calls(("hand_back", {}))
+    talk.model.then(TO_GUIDE, asks, BOTH, back, says("天气挺好的。"))
+    await talk.say("带我去")
+    turn = await talk.say("先说说天气吧")
+    turn = await talk.send(found(only(turn), {"district": "浦东"}))
+    assert texts(turn) == ["天气挺好的。"]
+    assert [(c.name, c.status) for c in turn.tool_calls] == [("locate", "done")]
+    assert turn.usage.llm_calls == 2
+    said = [m["content"] for m in talk.model.chats[-1]["messages"]]
+    assert sum("先说说天气吧" in (text or "") for text in said) == 1
+
+
+async def test_a_skill_has_its_tokens_once_for_all_its_rounds_at_the_front_end(
+    tooled: Tooled, model: ModelServer
+) -> None:
+    guide = skill("guide", "向导", "Guide", token_budget=10_000)
+    call = counts(calls(("locate", {})), 4_500)
+    async with tooled([locate], model, [guide]) as talk:
+        talk.model.then(TO_GUIDE, call, call, says("到了。"))
+        turn = await talk.say("带我去")
+        spent = []
+        for _ in range(2):
+            turn = await talk.send(found(only(turn), {"district": "浦东"}))
+            spent.append(turn.usage.llm_calls)
+            if not out(turn):
+                break
+    assert (texts(turn), spent) == (["到了。"], [1, 1])
+    assert "locate" not in str(talk.model.chats[-1].get("tools"))
+
+
+async def test_a_skill_goes_on_with_no_result_for_whom_it_is_no_longer_there(
+    tooled: Tooled, model: ModelServer
+) -> None:
+    guide = skill("guide", "向导", "Guide", roles=frozenset({"employee"}))
+    async with tooled([locate], model, [guide]) as talk:
+        talk.model.then(TO_GUIDE, calls(("locate", {})), says("到了。"))
+        (call,) = out(await talk.say("带我去"))
+        talk.person = talk.person.model_copy(update={"roles": frozenset()})
+        turn = await talk.send(found(call, {"district": "浦东"}))
+    assert len(talk.model.chats) == 2
+    assert texts(turn) == [SKILL_GONE.zh]
+
+
 async def test_a_skill_that_is_spoken_to_goes_on_without_the_result(talk: Talk) -> None:
     talk.model.then(TO_GUIDE, BOTH, TO_GUIDE, says("那就这样。"))
     (call,) = out(await talk.say("带我去"))
@@ -241,6 +288,44 @@ async def test_openais_client_is_called_and_answers(house: Any, model: ModelServ
         "还剩 365 天。",
     )
     assert set(results(model)) == {"show_map", "get_leave_balance"}
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+async def test_openais_client_is_given_what_its_results_led_to_before_its_next_message(
+    house: Any, model: ModelServer, stream: bool
+) -> None:
+    model.then(calls(("show_map", {"of": "浦东"}), ("show_map", {"of": "徐汇"})))
+    agent = Agent(as_person(house, "alice"))
+    choice = await agent.ask(user("浦东和徐汇在哪里呢"))
+    first, second = choice.message.tool_calls
+    model.then(counts(says("地图都在上面呢。"), 700), counts(says("不客气啦。"), 300))
+    agent.messages += [answer(first, "shown"), answer(second, "shown"), user("谢谢你的地图呀")]
+    asked: Any = {"messages": agent.messages, "tools": [SENT], "model": "intent-router"}
+    if stream:
+        more: Any = {"stream": True, "stream_options": {"include_usage": True}}
+        chunks = [
+            each async for each in await agent.client.chat.completions.create(**asked, **more)
+        ]
+        said = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+        usage = chunks[-1].usage
+    else:
+        made = await agent.client.chat.completions.create(**asked)
+        said, usage = made.choices[0].message.content, made.usage
+    assert said == "地图都在上面呢。\n\n不客气啦。"
+    assert usage.prompt_tokens == 1_000
+
+
+async def test_openais_client_is_told_of_calls_that_its_earlier_results_led_to(
+    house: Any, model: ModelServer
+) -> None:
+    again = calls(("show_map", {"of": "静安"}))
+    model.then(calls(("show_map", {"of": "浦东"})), again, says("好的呀。"))
+    agent = Agent(as_person(house, "alice"))
+    (call,) = (await agent.ask(user("浦东在哪里呢"))).message.tool_calls
+    choice = await agent.ask(answer(call, "shown"), user("谢谢你的地图呀"))
+    assert (choice.finish_reason, choice.message.content) == ("tool_calls", "好的呀。")
+    (call,) = choice.message.tool_calls
+    assert json.loads(call.function.arguments) == {"of": "静安"}
 
 
 async def test_openais_client_hears_of_calls_in_a_stream(house: Any, model: ModelServer) -> None:

@@ -406,7 +406,7 @@ async def run(
     problem with its status; afterwards it is a `RUN_ERROR`.
     """
     before = await standing(services, caller.tenant, thread_id(caller, CHANNEL, body.thread_id))
-    tools = body.front_end(services.offered.names)
+    tools = body.front_end(services.offered.of(caller.tenant).names)
     plan = await planned(services, caller, body)
     record = await thread(services.store.conversations, caller, CHANNEL, body.thread_id)
     for message in plan.messages:

@@ -8,7 +8,7 @@ then the rest of the text is sent, or, below a line that says what counts, all o
 import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -199,9 +199,18 @@ class Exchange:
     submission: Submission
     before: tuple[Submission, ...] = ()
     """What is told the conversation first: results of the client's tools, but for the last."""
+    earlier: tuple[Turn, ...] = ()
+    """What came of those: any of them may have been the last that an answer waited for."""
 
     def calls(self, turn: Turn) -> list[dict[str, Any]]:
-        """What the client is to call, where it has said that it can be called for anything."""
+        """What the client is to call by now, where it has said that it can be for anything."""
+        return [call for each in (*self.earlier, turn) for call in self._calls_of(each)]
+
+    def spent(self, turn: Turn) -> Usage:
+        """What the answer cost, with what came before the turn."""
+        return sum((each.usage for each in (*self.earlier, turn)), start=Usage())
+
+    def _calls_of(self, turn: Turn) -> list[dict[str, Any]]:
         if not self.submission.tools:
             return []
         return [
@@ -219,20 +228,29 @@ class Exchange:
 
     def spoken(self, turn: Turn) -> list[Reply]:
         """What the turn says; that it waits for the client's calls, those say by themselves."""
-        return without_notices(turn.replies) if self.calls(turn) else turn.replies
+        return without_notices(turn.replies) if self._calls_of(turn) else turn.replies
 
-    async def told_before(self, turns: Turns) -> None:
-        """Have the conversation hear what comes before the message; raises as `Turns.submit`."""
+    async def told_before(self, turns: Turns) -> "Exchange":
+        """With what comes before the message told the conversation; raises as `Turns.submit`."""
+        earlier = []
         for submission in self.before:
-            if await turns.submit(self.record, submission, WAIT) is None:
+            turn = await turns.submit(self.record, submission, WAIT)
+            if turn is None:
                 raise Unavailable(STILL_AT_WORK)
+            earlier.append(turn)
+        return replace(self, earlier=tuple(earlier))
 
     async def news(self) -> str:
-        """What runs have said since the turn before: a chat UI is told nothing in between."""
+        """What was said before the turn that the client wasn't told: answers, and words of runs.
+
+        Those that runs have said since the turn before: a chat UI is told nothing in between.
+        """
         record, log = self.record, self.services.store.log
+        answers = [as_plain_text(self.spoken(turn), record.locale) for turn in self.earlier]
         rows = await log.untold(record.tenant, record.id, self.submission.message_id)
         told = [as_plain_text(replies_of(row.data), record.locale) for row in rows]
-        return "\n\n".join([SINCE.within(record.locale), *told]) if told else ""
+        since = [SINCE.within(record.locale), *told] if told else []
+        return "\n\n".join(filter(None, [*answers, *since]))
 
     async def structured(self, turn: Turn) -> dict[str, Any]:
         """The answer where a format was asked for: JSON alone, or why it can't be, with the text.
@@ -273,7 +291,7 @@ async def exchange(
     Raises `InvalidInput` where it says nothing, too much, or has a file of no use.
     """
     skill, schema = skill_meant(asked.model, services, speaker), asked.response_schema
-    tools = asked.front_end(services.offered.names)
+    tools = asked.front_end(services.offered.of(speaker.tenant).names)
     said = [tool_result(r.tool_call_id, r.words, f"{w}.content") for w, r in asked.results]
     names: dict[str, str] = {}
     if asked.said.role == "user":
@@ -342,7 +360,7 @@ async def answered(
     Where it takes longer than `WAIT`, and isn't streamed, `Unavailable` is raised.
     """
     live, record = exchange.services.store.live, exchange.record
-    await exchange.told_before(turns)
+    exchange = await exchange.told_before(turns)
     if asked.stream:
         under_way = MessageInProgress(live, turns, record, exchange.submission)
         stream = _Stream(request, exchange, under_way, asked, about)
@@ -350,14 +368,15 @@ async def answered(
     turn = await turns.submit(record, exchange.submission, WAIT)
     if turn is None:
         raise Unavailable(STILL_AT_WORK)
-    calls, said = exchange.calls(turn), as_plain_text(exchange.spoken(turn), record.locale)
+    calls, spent = exchange.calls(turn), exchange.spent(turn)
+    said = as_plain_text(exchange.spoken(turn), record.locale)
     if exchange.submission.response_schema is not None and not calls:
-        return JSONResponse(about.message(await exchange.structured(turn), turn.usage))
+        return JSONResponse(about.message(await exchange.structured(turn), spent))
     text = markdown("\n\n".join(filter(None, [await exchange.news(), said])))
     if calls:
         answer = {"content": text or None, "tool_calls": calls}
-        return JSONResponse(about.message(answer, turn.usage))
-    return JSONResponse(about.completion(text, turn.usage, await exchange.given(text, request)))
+        return JSONResponse(about.message(answer, spent))
+    return JSONResponse(about.completion(text, spent, await exchange.given(text, request)))
 
 
 @dataclass
@@ -393,7 +412,9 @@ class _Stream:
         match happening:
             case Turn() if self.structured and not self.exchange.calls(happening):
                 answer = await self.exchange.structured(happening)
-                return self.about.delta(**answer) + self.about.end(self.asked, happening.usage)
+                return self.about.delta(**answer) + self.about.end(
+                    self.asked, self.exchange.spent(happening)
+                )
             case Turn():
                 spoken, calls = self.exchange.spoken(happening), self.exchange.calls(happening)
                 rest = self.shown.add(text.rest(spoken) + await self._below())
@@ -401,7 +422,8 @@ class _Stream:
                 said = as_plain_text(happening.replies, self.exchange.record.locale)
                 if given := await self.exchange.given(said, self.request):
                     last += self.about.delta(annotations=given)
-                return last + self.about.end(self.asked, happening.usage, calls)
+                spent = self.exchange.spent(happening)
+                return last + self.about.end(self.asked, spent, calls)
             case TurnFailed(error):
                 fault = await failed(self.request, error)
                 return b"data: " + bytes(fault.body) + b"\n\n"
