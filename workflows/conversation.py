@@ -19,7 +19,7 @@ from router.contracts import conversation as contract
 from router.contracts.activities import RoutingDecision
 from router.contracts.failures import to_failure
 from router.contracts.skill_run import Steer
-from router.domain.commands import Clarify, Resume, StartFlow
+from router.domain.commands import Clarify, Resume, RunSkill, StartFlow
 from router.domain.errors import (
     Conflict,
     DuplicateKey,
@@ -62,13 +62,15 @@ class TurnQueue:
         has `begun` by then is let in.
         """
         async with self._lock:
-            if self._closed and not begun():
-                await workflow.wait_condition(lambda: False)
-            self._at_work = True
-            try:
-                yield
-            finally:
-                self._at_work = False
+            if not self._closed or begun():
+                self._at_work = True
+                try:
+                    yield
+                finally:
+                    self._at_work = False
+                return
+        # Not within the lock: one who has begun may stand behind.
+        await workflow.wait_condition(lambda: False)
 
     async def close(self) -> None:
         """Return when nothing is half done: at a quiet moment, or one made where none comes."""
@@ -179,7 +181,7 @@ class ConversationWorkflow:
             message=submission.message, situation=situation, caller=context.caller
         )
         reading = await perform(activities.UNDERSTAND, heard)
-        for_router = StartFlow | Clarify | Resume
+        for_router = StartFlow | Clarify | Resume | RunSkill
         if not any(isinstance(command, for_router) for command in reading.commands):
             said = Steer(message_id=submission.message_id, text=text)
             await self._skills.steer(said)

@@ -9,6 +9,7 @@ import builtins
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError, is_cancelled_exception
@@ -32,6 +33,8 @@ PATIENCE = timedelta(seconds=3)
 """How long a `tell` waits for tasks before it answers that the run is still at work."""
 READING = timedelta(seconds=1)
 """So much less where files are read, which may take any time."""
+MOST_DECIDED = 8
+"""Updates of those who decide whose answers are known, should one come again."""
 
 
 @workflow.defn(name=contract.WORKFLOW)
@@ -58,6 +61,7 @@ class FlowWorkflow:
         self._notifier = publication.ConversationNotifier(self._run)
         self._visibility = Visibility()
         self._told = dict(start.told)
+        self._decided = dict(start.decided)
 
     @workflow.run
     async def run(self, start: contract.FlowStart) -> contract.DecisionTaken:
@@ -79,6 +83,7 @@ class FlowWorkflow:
                 await drained()
                 if self._full and not self._has_news and not self._publisher.is_behind(self._run):
                     about = {"created_at": self._created_at, "told": self._told}
+                    about["decided"] = self._decided
                     workflow.continue_as_new(start.changed(run=self._run, **about))
 
     @workflow.update(name=contract.TELL)
@@ -89,12 +94,11 @@ class FlowWorkflow:
         of what they decide on. Told once more, which Temporal notices within one run alone, it
         answers what it did.
         """
-        update = workflow.current_update_info()
-        if update is not None and update.id in self._told:
-            return self._told[update.id]
+        update = _update_id()
+        if update in self._told:
+            return self._told[update]
         answer = await self._answer(told)
-        if update is not None:
-            self._told = {update.id: answer}
+        self._told = {update: answer}
         return answer
 
     async def _answer(self, told: contract.Tell) -> contract.FlowAnswer:
@@ -123,7 +127,8 @@ class FlowWorkflow:
 
     @decide.validator
     def _may_decide(self, decision: contract.ApprovalDecision) -> None:
-        _raise(machine.refusal_of(self._definition, self._run, decision.event, workflow.now()))
+        if _update_id() not in self._decided:
+            _raise(machine.refusal_of(self._definition, self._run, decision.event, workflow.now()))
 
     @workflow.update(name=contract.OPERATE)
     async def operate(self, operation: contract.OperatorAction) -> contract.DecisionTaken:
@@ -132,7 +137,8 @@ class FlowWorkflow:
 
     @operate.validator
     def _may_operate(self, operation: contract.OperatorAction) -> None:
-        _raise(machine.refusal_of(self._definition, self._run, operation.event, workflow.now()))
+        if _update_id() not in self._decided:
+            _raise(machine.refusal_of(self._definition, self._run, operation.event, workflow.now()))
 
     @workflow.update(name=contract.HAPPEN)
     async def happen(self, told: contract.ExternalEvent) -> contract.DecisionTaken:
@@ -141,7 +147,8 @@ class FlowWorkflow:
 
     @happen.validator
     def _may_happen(self, told: contract.ExternalEvent) -> None:
-        _raise(waiting.refusal(self._definition, self._run, told.event, told.roles))
+        if _update_id() not in self._decided:
+            _raise(waiting.refusal(self._definition, self._run, told.event, told.roles))
 
     @workflow.query(name=contract.HEARS)
     def hears(self) -> contract.ExpectedEvents:
@@ -167,6 +174,8 @@ class FlowWorkflow:
 
         What it reads may be looked up for as long as that takes.
         """
+        if (before := self._decided.get(_update_id())) is not None:
+            return before
         word = wanted.event.word
         self._run = self._run.model_copy(update={"locale": wanted.locale})
         self._take(wanted.event)
@@ -174,13 +183,13 @@ class FlowWorkflow:
         await self._settled(workflow.now() + PATIENCE)
         await self._publisher.publish(lambda: self._run)
         judged = self._judged.pop(word)
-        stands = {"status": self._run.status, "state": self._run.state}
-        return contract.AmendmentTaken(**stands, why=judged.why, problems=judged.problems)
+        return self._noted(why=judged.why, problems=judged.problems)
 
     @amend.validator
     def _may_amend(self, wanted: contract.AmendmentRequest) -> None:  # noqa: ARG002 - as sent
         why = amendment.refusal(self._definition, self._run)
-        _raise(None if why is None else Conflict(why))
+        again = _update_id() in self._decided
+        _raise(None if why is None or again else Conflict(why))
 
     @workflow.signal(name=contract.AGREED)
     def agreed(self, event: events.Agreed) -> None:
@@ -231,10 +240,21 @@ class FlowWorkflow:
         return not owing and is_history_long()
 
     async def _taken(self, event: events.AnyEvent) -> contract.DecisionTaken:
-        self._take(event)
-        await self._settled(workflow.now() + PATIENCE)
-        await self._publisher.publish(lambda: self._run)
-        return contract.DecisionTaken(status=self._run.status, state=self._run.state)
+        taken = self._decided.get(_update_id())
+        if taken is None:
+            self._take(event)
+            await self._settled(workflow.now() + PATIENCE)
+            await self._publisher.publish(lambda: self._run)
+            taken = self._noted()
+        return contract.DecisionTaken(status=taken.status, state=taken.state)
+
+    def _noted(self, **about: Any) -> contract.AmendmentTaken:
+        """What this update is answered, and is again where it comes again: also to the next run."""
+        taken = contract.AmendmentTaken(status=self._run.status, state=self._run.state, **about)
+        self._decided[_update_id()] = taken
+        for old in list(self._decided)[:-MOST_DECIDED]:
+            del self._decided[old]
+        return taken
 
     def _take(self, event: events.AnyEvent) -> None:
         self._run, effects = machine.step(self._definition, self._run, event, workflow.now())
@@ -345,6 +365,12 @@ class FlowWorkflow:
         status, state = FLOW_STATUS.value_set(run.status), FLOW_STATE.value_set(run.state)
         details = publication.details(self._whole, run)
         self._visibility.show([state, status, ASSIGNEE.value_set(waiting)], details)
+
+
+def _update_id() -> str:
+    """Of the update that is being looked at or taken: the same, however often it is sent."""
+    update = workflow.current_update_info()
+    return update.id if update is not None else ""
 
 
 def _raise(refused: RouterError | None) -> None:

@@ -69,7 +69,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limit = self._limit(scope["path"]) if scope["method"] in {"POST", "PUT"} else MAX_BODY
+        limit = self._limit(scope["method"], scope["path"])
         body, request = _Body(self, receive, limit), Request(scope)
         try:
             await self._look_at(request, limit)
@@ -82,11 +82,12 @@ class BodyLimit:
         finally:
             self.held -= body.size
 
-    def _limit(self, path: str) -> int | None:
-        if path in self._others:
+    def _limit(self, method: str, path: str) -> int | None:
+        """A path is posted to; one that ends with a slash stands for all below, also put there."""
+        if method == "POST" and path in self._others:
             return self._others[path]
         below = (most for at, most in self._others.items() if at[-1] == "/" and path.startswith(at))
-        return next(below, MAX_BODY)
+        return next(below, MAX_BODY) if method in {"POST", "PUT"} else MAX_BODY
 
     async def _look_at(self, request: Request, limit: int | None) -> None:
         """Refuse by its head alone what isn't worth reading."""

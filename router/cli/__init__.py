@@ -71,7 +71,7 @@ COMMANDS = {
     ),
     "size": (
         "size:size",
-        "Compute what so many employees take: processes, memory, rows, Temporal actions.",
+        "Compute the processes, memory, rows and Temporal actions that so many employees take.",
     ),
     "audit": ("runs:audit", "Read what operators did and looked at, newest first."),
 }

@@ -228,12 +228,19 @@ def numbered_ports(settings: Settings, number: int) -> list[dict[str, str]]:
     """What each of so many processes is told of ports for metrics: the next one, one after another.
 
     Raises:
-        MisconfiguredError: there aren't so many ports beyond the first.
+        MisconfiguredError: there aren't so many ports beyond the first, or two would have one.
     """
+    ours, temporals = settings.metrics_port, settings.temporal_metrics_port
+    if ours and temporals and abs(ours - temporals) < number:
+        raise MisconfiguredError(
+            f"ROUTER_METRICS_PORT={ours} and ROUTER_TEMPORAL_METRICS_PORT={temporals} are too "
+            f"close for {number} processes, each of which takes the next port of both: let them "
+            f"be {number} apart"
+        )
     told: list[dict[str, str]] = [{} for _ in range(number)]
     for variable, first in (
-        ("ROUTER_METRICS_PORT", settings.metrics_port),
-        ("ROUTER_TEMPORAL_METRICS_PORT", settings.temporal_metrics_port),
+        ("ROUTER_METRICS_PORT", ours),
+        ("ROUTER_TEMPORAL_METRICS_PORT", temporals),
     ):
         if first and first + number - 1 > MAX_PORT:
             raise MisconfiguredError(

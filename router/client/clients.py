@@ -38,7 +38,7 @@ from router.client.responses import (
     RunState,
     TranscriptLine,
 )
-from router.domain.errors import MisconfiguredError
+from router.domain.errors import MisconfiguredError, RouterError, Unavailable
 from router.domain.locale import Locale
 from router.domain.loopback import may_be_proxied
 from router.domain.messages import Action, FlowStatus, Turn
@@ -76,6 +76,14 @@ class _Connection(Generic[Http]):
 
 
 def _options(url: str, token: str) -> dict[str, Any]:
+    if not (token and token.isascii() and token.isprintable()):
+        raise MisconfiguredError("the token is no bearer token: it is made of visible ASCII")
+    try:
+        named = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        named = httpx2.URL("")
+    if named.scheme not in {"http", "https"} or not named.host:
+        raise MisconfiguredError(f"{url!r} is no address: write http://127.0.0.1:8000")
     return {
         "base_url": url,
         "headers": {"Authorization": f"Bearer {token}"},
@@ -96,12 +104,12 @@ def _response(answer: httpx2.Response) -> Response:
     return Response(answer.status_code, answer.content, dict(answer.headers))
 
 
-def _begun(status: int, content: bytes, headers: Mapping[str, str]) -> float | None:
-    """Where a stream was refused: the seconds after which it may be asked for again, or raises."""
-    response = Response(status, content, headers)
+def _not_begun(status: int, content: bytes, headers: Mapping[str, str]) -> RouterError:
+    """Why a stream was refused that may be asked for again; raises where it may not."""
+    refused = refusal(Response(status, content, headers))
     if status not in AGAIN:
-        raise refusal(response)
-    return response.retry_after
+        raise refused
+    return refused
 
 
 class Client(_Connection[httpx2.Client]):
@@ -192,6 +200,10 @@ class Client(_Connection[httpx2.Client]):
         where = ("events",) if conversation is None else ("conversations", conversation, "events")
         followed = Request("GET", ops.path_of(*where))
         return self._events(Subscription(followed, self._retries, after))
+
+    def forget(self, conversation: str) -> None:
+        """Have a conversation of one's own forgotten for good; its requests stay."""
+        self._run(ops.forget(self._retries, conversation))
 
     def cancel(self, conversation: str) -> None:
         """Stop the turn that runs; `Refused` with status 409 where none does."""
@@ -291,18 +303,18 @@ class Client(_Connection[httpx2.Client]):
 
     def _events(self, heard: Subscription) -> Iterator[ApiEvent]:
         while not heard.over:
-            lost, wished = CLOSED, None
+            lost: RouterError = Unavailable(CLOSED.why)
             try:
                 answer = self._http.send(self._built(heard.request), stream=True)
                 with closing(answer):
                     if answer.is_error:
-                        wished = _begun(answer.status_code, answer.read(), answer.headers)
+                        lost = _not_begun(answer.status_code, answer.read(), answer.headers)
                     else:
                         yield from heard.taken(answer.iter_lines(), EventLines())
             except httpx2.HTTPError as error:
-                lost = self._no_answer(error)
+                lost = Unavailable(self._no_answer(error).why)
             if not heard.over:
-                time.sleep(heard.pause(lost, wished))
+                time.sleep(heard.pause(lost))
 
 
 class AsyncClient(_Connection[httpx2.AsyncClient]):
@@ -379,6 +391,10 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
         where = ("events",) if conversation is None else ("conversations", conversation, "events")
         followed = Request("GET", ops.path_of(*where))
         return self._events(Subscription(followed, self._retries, after))
+
+    async def forget(self, conversation: str) -> None:
+        """Do what `Client.forget` does."""
+        await self._run(ops.forget(self._retries, conversation))
 
     async def cancel(self, conversation: str) -> None:
         """Do what `Client.cancel` does."""
@@ -476,19 +492,19 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
 
     async def _events(self, heard: Subscription) -> AsyncGenerator[ApiEvent]:
         while not heard.over:
-            lost, wished = CLOSED, None
+            lost: RouterError = Unavailable(CLOSED.why)
             try:
                 answer = await self._http.send(self._built(heard.request), stream=True)
                 async with aclosing(answer):
                     if answer.is_error:
                         content = await answer.aread()
-                        wished = _begun(answer.status_code, content, answer.headers)
+                        lost = _not_begun(answer.status_code, content, answer.headers)
                     else:
                         lines = EventLines()
                         async for line in answer.aiter_lines():
                             for event in heard.taken([line], lines):
                                 yield event
             except httpx2.HTTPError as error:
-                lost = self._no_answer(error)
+                lost = Unavailable(self._no_answer(error).why)
             if not heard.over:
-                await asyncio.sleep(heard.pause(lost, wished))
+                await asyncio.sleep(heard.pause(lost))

@@ -245,7 +245,7 @@ class Subscription:
         """What to ask for the events that are still to come."""
         headers = {"Accept": EVENTS}
         if self._after and self._asked.method == "GET":
-            headers["Last-ApiEvent-ID"] = self._after
+            headers["Last-Event-ID"] = self._after
         return replace(self._asked, headers={**self._asked.headers, **headers})
 
     def taken(self, lines: Iterable[str], parser: EventLines) -> Iterator[ApiEvent]:
@@ -276,11 +276,12 @@ class Subscription:
         self.over = event.name == "turn" and self._asked.method == "POST"
         return event
 
-    def pause(self, lost: NoAnswer, wished: float | None = None) -> float:
-        """Seconds before it is asked for again; `Unavailable` where that was often enough."""
+    def pause(self, lost: RouterError) -> float:
+        """Seconds before it is asked for again; raises why it was lost where that was enough."""
         if self._failures >= self._retries.most:
-            raise Unavailable(lost.why)
+            raise lost
         self._failures += 1
+        wished = lost.retry_after if isinstance(lost, Refused) else None
         return max(self._retries.pause(self._failures - 1), wished or 0.0)
 
 
@@ -361,6 +362,11 @@ def send(retries: Retries, said: Request) -> Exchange[Turn]:
     while response.status == RUNNING:
         response = yield from answered(waiting, retries)
     return read(response, _type(Turn))
+
+
+def forget(retries: Retries, conversation_id: str) -> Exchange[None]:
+    """Have a conversation forgotten."""
+    yield from answered(Request("DELETE", path_of("conversations", conversation_id)), retries)
 
 
 def cancel(retries: Retries, conversation_id: str) -> Exchange[None]:

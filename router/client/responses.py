@@ -60,6 +60,8 @@ class TranscriptLine(ApiAnswer):
     replies: list[Reply] = []
     route: Route | None = None
     message_id: str | None = None
+    structured: dict[str, JsonValue] | None = None
+    usage: Usage | None = None
 
 
 class ApiEvent(ApiAnswer):

@@ -76,7 +76,8 @@ class FlowStart(Payload):
 
     `form` says that the definition stands for a tool. `flows` are those that the definition starts,
     and those that they start. A run that another one starts has its `opening` here. `told` is the
-    last update that it answered before it continued as new, by its id.
+    last update that it answered before it continued as new, by its id, and `decided` are the last
+    few of those who decide on it.
     """
 
     definition: FlowDefinition
@@ -90,6 +91,7 @@ class FlowStart(Payload):
     run: Run | None = None
     created_at: datetime | None = None
     told: dict[str, "FlowAnswer"] = {}
+    decided: dict[str, "AmendmentTaken"] = {}
 
 
 class Tell(Payload):

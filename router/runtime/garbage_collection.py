@@ -113,6 +113,8 @@ class CollectionPolicy(Collector):
         gc.unfreeze()
         began, found = time.perf_counter(), gc.collect()
         gc.freeze()
+        # Of nothing: Python waits for a quarter of what it last found to stay, which was all.
+        gc.collect()
         took = time.perf_counter() - began
         self._frozen, self._workflows = gc.get_freeze_count(), self._kept()
         _log.info("of all objects %d were garbage, %d stay: %.2f s", found, self._frozen, took)
@@ -146,4 +148,7 @@ async def steady(kept: Callable[[], int] = lambda: 0) -> AsyncIterator[None]:
     finally:
         for task in tasks:
             task.cancel()
+        for ended in await asyncio.gather(*tasks, return_exceptions=True):
+            if not isinstance(ended, asyncio.CancelledError):
+                _log.error("what watches over the event loop had ended", exc_info=ended)
         policy.end()

@@ -41,7 +41,13 @@ class Parent:
         self._line.send(b"!")
 
     def _heard(self) -> None:
-        if not self._line.recv(1):
+        try:
+            gone = not self._line.recv(1)
+        except BlockingIOError:
+            return
+        except ConnectionError:
+            gone = True
+        if gone:
             asyncio.get_running_loop().remove_reader(self._line)
             _log.error("the process that started this one is gone, so this one stops")
             signal.raise_signal(signal.SIGTERM)
@@ -123,8 +129,7 @@ class ProcessGroup:
             line.close()
             if not ever:
                 raise Unavailable(f"{name} ended with {_worded(status)} as it started")
-            pause = FIRST_PAUSE if worked else min(2 * pause, LONGEST_PAUSE)
-            wait = 0.0 if worked else pause
+            wait, pause = (0.0, FIRST_PAUSE) if worked else (pause, min(2 * pause, LONGEST_PAUSE))
             told = (name, process.pid, _worded(status), wait)
             _log.error("%s (pid %d) ended with %s: another starts in %.0f s", *told)
             await asyncio.sleep(wait)

@@ -92,7 +92,7 @@ export function requests(page) {
       await post(`/v1/flow-runs/${encodeURIComponent(run.id)}/${verb}`);
       if (verb === "nudge") told.set(run.id, Date.now());
       page.say(t(said));
-      shown.get(run.id)?.view.querySelector(".twice")?.setAttribute("hidden", "");
+      shown.get(run.id)?.view.querySelectorAll(".twice").forEach((sheet) => (sheet.hidden = true));
       await refresh();
     });
     const words = { yes: t("withdraw"), no: t("neverMind") };

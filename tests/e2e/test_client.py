@@ -61,6 +61,25 @@ async def test_a_turn_is_followed_as_it_happens(house: House) -> None:
         assert (await frank.explain("我要请假")).decision["target"] == "leave_request"
 
 
+async def test_what_has_happened_is_followed_from_its_first_event_and_from_behind_any(
+    house: House,
+) -> None:
+    async with AsyncClient(house.url, "frank") as frank:
+        conversation = await frank.begin()
+        await frank.send(conversation.id, "你好")
+        async with aclosing(frank.follow(conversation.id, after="0")) as events:
+            first = await anext(events)
+            second = await anext(events)
+        assert first.id is not None
+
+        async with aclosing(frank.follow(conversation.id, after=first.id)) as events:
+            assert (await anext(events)).id == second.id
+
+        await frank.forget(conversation.id)
+        with pytest.raises(Refused):
+            await frank.conversation(conversation.id)
+
+
 async def test_a_file_is_handed_in_and_read(house: House, tmp_path: Path) -> None:
     async with AsyncClient(house.url, "frank") as frank:
         path = tmp_path / "note.pdf"

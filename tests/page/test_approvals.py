@@ -119,7 +119,7 @@ async def test_one_takes_back_what_one_asked_for(door: Door, served: Served) -> 
 async def test_one_changes_what_one_asked_for_in_words_that_are_begun(
     door: Door, served: Served, where: str
 ) -> None:
-    day = 16 if where == "我的申请" else 17
+    day = 10 if where == "我的申请" else 11
     wish = f"我要请年假，12月{day}日一天，回家"
     conversation = await Caller(served, "alice").asks_for_leave(wish)
     alice = await (await door.visitor(served)).come("王丽 Alice", at=f"/#/c/{conversation}")

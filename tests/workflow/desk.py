@@ -183,14 +183,16 @@ class Approver:
         items, _ = await self.parts.store.runs.waiting_for(DEFAULT_TENANT, self.person, None, 200)
         return next(item for item in items if item.run == run)
 
-    async def decide(self, on: ApprovalRecord | str, verdict: str, **more: str) -> DecisionTaken:
-        """Decide an approval, or what waits in the run of this id."""
+    async def decide(
+        self, on: ApprovalRecord | str, verdict: str, *, word: str | None = None, **more: str
+    ) -> DecisionTaken:
+        """Decide an approval, or what waits in the run of this id; `word` makes it one decision."""
         approval = await self.waiting(on) if isinstance(on, str) else on
         event = {"by": self.person, "approval": approval.id, "digest": approval.digest}
         decided = Decided.model_validate({**event, "verdict": verdict, **more})
         handle = self.client.get_workflow_handle(approval.workflow_id)
         taken: DecisionTaken = await handle.execute_update(
-            flow.DECIDE, ApprovalDecision(event=decided), result_type=DecisionTaken
+            flow.DECIDE, ApprovalDecision(event=decided), id=word, result_type=DecisionTaken
         )
         return taken
 

@@ -159,6 +159,27 @@ async def test_what_a_run_was_told_before_it_continued_as_new_is_not_taken_again
     assert taken == answer.view.events
 
 
+async def test_a_decision_is_answered_as_before_where_it_comes_again_to_the_next_run(
+    real_client: Client, parts: Parts
+) -> None:
+    talk = await Talk(real_client, parts, await person(parts, "alice")).open()
+    run = await talk.waiting_leave("我要请年假，12月7日到11日，家里有事")
+    bob = Approver(real_client, parts, "bob")
+    approval = await bob.waiting(run)
+    taken = await bob.decide(approval, "approve", word="bob decides")
+    handle = real_client.get_workflow_handle((await run_of(parts, run)).workflow_id)
+    first, number = (await handle.describe()).run_id, 0
+    while (await handle.describe()).run_id == first:
+        number += 1
+        await told(handle, f"word-{number}", number)
+
+    again = await bob.decide(approval, "approve", word="bob decides")
+
+    assert (taken.status, again) == ("waiting_approval", taken)
+    with pytest.raises(WorkflowUpdateFailedError):
+        await bob.decide(approval, "approve")
+
+
 async def told(handle: WorkflowHandle[Any, Any], id_: str, number: int) -> FlowAnswer:
     event = Answered(slots={"reason": f"reason {number}"})
     answer: FlowAnswer = await handle.execute_update(

@@ -191,7 +191,7 @@ async def test_a_turn_that_is_stopped_stops_both_and_can_be_gone_on_with(talk: T
     await talk.handle.signal(conversation.CANCEL, "to-stop")
     stopped = await working
     assert stopped.status == "cancelled"
-    assert [(call.name, call.status) for call in stopped.tool_calls] == [("wait_long", "skipped")]
+    assert [(call.name, call.status) for call in stopped.tool_calls] == [("wait_long", "unknown")]
     leave.set()
     talk.model.then(CHOOSE, says("G1"), says("坐 G1。"))
     assert texts(await talk.say("接着安排吧")) == ["坐 G1。"]

@@ -40,6 +40,9 @@ from tests.workflow.test_streaming import served
 
 QUEUE = "lost-runs"
 
+OF_RUNS = (tables.approvals, tables.run_files, tables.run_people)
+"""Tables whose rows are of a run."""
+
 
 @pytest.fixture(scope="module")
 async def house(
@@ -191,7 +194,7 @@ async def reconcile(talk: Talk, run: str, *, confirmed: bool) -> Case | None:
 async def set_back(talk: Talk, to: RunRecord, approvals: Sequence[ApprovalRecord]) -> None:
     """Have the database be as it was: with an older row, and without what came after."""
     database = talk.parts.store.runs._database
-    gone = [delete(table).filter_by(run=to.id) for table in (tables.approvals, tables.run_files)]
+    gone = [delete(table).filter_by(run=to.id) for table in OF_RUNS]
     gone += [
         delete(tables.runs).filter_by(id=to.id),
         delete(tables.effects).where(tables.effects.c.key.startswith(to.workflow_id)),

@@ -30,6 +30,7 @@ from tests.workflow.desk import Talk, texts
 from tests.workflow.skill_histories import activities, replays, runs, signalled
 from tests.workflow.tooled import Tooled, skill, talking
 from tests.workflow.trip import book_seat, clear, entered, find_train, leave, made, wait_long
+from workflows.sub_agent import CUT_OFF
 
 TRAIN, HOTEL, THIRD = "Find a train", "Find a hotel", "Find a third"
 REQUEST = "帮我安排去上海"
@@ -227,9 +228,9 @@ async def test_a_turn_that_is_stopped_stops_them(talk: Talk, model: PlanningMode
     assert stopped.status == "cancelled"
     shown = sorted((call.name, call.status) for call in stopped.tool_calls)
     assert shown == [
-        ("create_subagent", "skipped"),
-        ("create_subagent", "skipped"),
-        ("wait_long", "skipped"),
+        ("create_subagent", "unknown"),
+        ("create_subagent", "unknown"),
+        ("wait_long", "unknown"),
     ]
     (run,) = await runs(talk)
     await skill_histories.ended(run)
@@ -237,7 +238,7 @@ async def test_a_turn_that_is_stopped_stops_them(talk: Talk, model: PlanningMode
     over.set()
     model.others += [CHOOSE, says("好了。")]
     assert texts(await talk.say("接着安排吧")) == ["好了。"]
-    assert results(model.asked["other"][-1]) == ["stopped by the employee before it ended"] * 2
+    assert results(model.asked["other"][-1]) == [CUT_OFF] * 2
 
 
 async def test_words_meanwhile_end_them_at_their_next_step(

@@ -121,6 +121,13 @@ def test_a_port_that_leaves_none_for_the_others_is_refused() -> None:
         numbered_ports(Settings(_env_file=None, metrics_port=65535), 2)
 
 
+def test_two_rows_of_ports_that_would_meet_are_refused() -> None:
+    settings = Settings(_env_file=None, metrics_port=9464, temporal_metrics_port=9465)
+    assert numbered_ports(settings, 1)[0]["ROUTER_METRICS_PORT"] == "9464"
+    with pytest.raises(MisconfiguredError, match="too close for 2 processes"):
+        numbered_ports(settings, 2)
+
+
 @pytest.mark.parametrize("number", ["0", "-1", "65", "two"])
 @pytest.mark.parametrize("command", ["serve", "worker"])
 def test_a_number_of_processes_that_makes_no_sense_is_refused(

@@ -7,7 +7,7 @@ from typing import TypeVar
 import pytest
 from pydantic import TypeAdapter
 
-from router.client import Refused, Retries, Unavailable
+from router.client import AsyncClient, Client, Refused, Retries, Unavailable
 from router.client import exchange as ops
 from router.client.exchange import (
     EventLines,
@@ -21,13 +21,14 @@ from router.client.exchange import (
     parsed,
 )
 from router.client.responses import ApiEvent, ApprovalAnswer
-from router.domain.errors import RouterError
+from router.domain.errors import MisconfiguredError, RouterError
 from router.domain.messages import ConfirmAction
 
 T = TypeVar("T")
 Outcome = Response | NoAnswer
 EVEN = Retries(3, first=1.0, longest=3.0, spread=0.0)
 GONE = NoAnswer("no API answers")
+LOST = Unavailable("no API answers")
 FINE = Response(200, b"{}")
 
 
@@ -211,20 +212,20 @@ def test_a_stream_that_was_lost_tells_nothing_twice() -> None:
     stream = Subscription(ops.message("c", "hello"), EVEN)
     assert [event.id for event in heard(stream, FIRST)] == ["1.0"]
 
-    assert stream.pause(GONE) == 1.0
+    assert stream.pause(LOST) == 1.0
 
     assert [event.id for event in heard(stream, FIRST, TURN)] == ["1.1"]
 
 
 def test_what_is_followed_goes_on_behind_the_last_event() -> None:
     following = Subscription(Request("GET", "/v1/events"), EVEN, after="0")
-    assert following.request.headers["Last-ApiEvent-ID"] == "0"
+    assert following.request.headers["Last-Event-ID"] == "0"
 
     told = heard(following, FIRST, "event: ping\ndata: {}", TURN)
 
     assert [event.name for event in told] == ["route", "turn"]
     assert not following.over
-    assert following.request.headers["Last-ApiEvent-ID"] == "1.1"
+    assert following.request.headers["Last-Event-ID"] == "1.1"
 
 
 def test_a_turn_that_failed_raises_what_it_failed_with() -> None:
@@ -238,19 +239,19 @@ def test_a_turn_that_failed_raises_what_it_failed_with() -> None:
 
 def test_a_stream_is_given_up_after_so_many_tries_without_an_event() -> None:
     following = Subscription(Request("GET", "/v1/events"), EVEN)
-    assert [following.pause(GONE) for _ in range(3)] == [1.0, 2.0, 3.0]
+    assert [following.pause(LOST) for _ in range(3)] == [1.0, 2.0, 3.0]
 
     with pytest.raises(Unavailable, match="no API answers"):
-        following.pause(GONE)
+        following.pause(LOST)
 
 
 def test_an_event_begins_the_count_of_tries_anew() -> None:
     following = Subscription(Request("GET", "/v1/events"), EVEN)
-    assert [following.pause(GONE) for _ in range(3)] == [1.0, 2.0, 3.0]
+    assert [following.pause(LOST) for _ in range(3)] == [1.0, 2.0, 3.0]
 
     heard(following, FIRST)
 
-    assert following.pause(GONE) == 1.0
+    assert following.pause(LOST) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -265,3 +266,35 @@ def test_lines_that_are_no_event_are_none(lines: list[str]) -> None:
 def test_data_that_is_no_object_is_not_this_api() -> None:
     with pytest.raises(Unavailable, match="isn't this API"):
         heard(Subscription(Request("GET", "/"), EVEN), "data: 3")
+
+
+def test_a_stream_that_is_refused_again_and_again_says_why() -> None:
+    stream = Subscription(ops.message("c", "hello"), EVEN)
+    busy = Refused("Six messages wait already.", 429, retry_after=9.0)
+    assert [stream.pause(busy) for _ in range(3)] == [9.0, 9.0, 9.0]
+
+    with pytest.raises(Refused, match="Six messages") as raised:
+        stream.pause(busy)
+
+    assert raised.value.status == 429
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize(
+    ("url", "token", "why"),
+    [
+        ("http://127.0.0.1:8000", "张三", "bearer token"),
+        ("http://127.0.0.1:8000", "", "bearer token"),
+        ("http://127.0.0.1:8000", "a\nb", "bearer token"),
+        ("127.0.0.1:8000", "alice", "no address"),
+        ("ftp://127.0.0.1", "alice", "no address"),
+        ("http://", "alice", "no address"),
+        ("http://[::1", "alice", "no address"),
+    ],
+    ids=["letters", "none", "two lines", "no scheme", "another scheme", "no host", "broken"],
+)
+def test_what_is_no_address_or_token_is_said_at_once(
+    kind: type[Client] | type[AsyncClient], url: str, token: str, why: str
+) -> None:
+    with pytest.raises(MisconfiguredError, match=why):
+        kind(url, token)

@@ -99,6 +99,19 @@ def test_what_open_workflows_explain_is_not_looked_through(
     assert policy.look(idle=True)
 
 
+def test_the_next_full_collection_is_as_soon_after_a_look_through_all(
+    policy: CollectionPolicy,
+) -> None:
+    """Python waits for a quarter of what stayed, unless it is told that this is next to nothing."""
+    stays = objects(10 * MANY)
+    gc.freeze()
+    assert policy.look(idle=True)
+    before = gc.get_stats()[2]["collections"]
+    more = objects(len(stays) // 10)
+    assert gc.get_stats()[2]["collections"] > before
+    assert more
+
+
 def test_it_says_how_long_it_took(policy: CollectionPolicy) -> None:
     name, labels = "router_garbage_collection_seconds_total", {"generation": "2"}
     before = REGISTRY.get_sample_value(name, labels)

@@ -1,5 +1,8 @@
 import asyncio
 
+import pytest
+from temporalio import workflow
+
 from workflows.conversation import TurnQueue
 
 
@@ -23,3 +26,24 @@ async def test_who_has_begun_already_is_let_in_where_the_queue_is_closed() -> No
     async with asyncio.timeout(5), queue.turn(lambda: True):
         assert queue._at_work
     assert not queue._at_work
+
+
+async def test_who_has_begun_is_let_in_from_behind_one_who_comes_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What comes again to the next run waits here for ever, and nobody behind it."""
+    monkeypatch.setattr(workflow, "wait_condition", lambda _: asyncio.Event().wait())
+    queue, order = TurnQueue(), list[str]()
+
+    async def turn(name: str, *, begun: bool) -> None:
+        async with queue.turn(lambda: begun):
+            order.append(name)
+
+    queue._closed = True
+    ahead = asyncio.create_task(turn("comes again", begun=False))
+    async with asyncio.timeout(5):
+        await turn("heeded", begun=True)
+
+    assert order == ["heeded"]
+    assert not ahead.done()
+    ahead.cancel()
