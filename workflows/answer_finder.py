@@ -25,7 +25,6 @@ from router.flow.prompts.values import in_own_words, readable
 from router.routing import skill_context
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import OUTWARD, SkillTask
-from router.skill.loop import LoopProgress
 from workflows import memory, notices, turns
 from workflows.activity import ends_turn, fresh_id, perform
 from workflows.skill import SkillRuns
@@ -323,14 +322,15 @@ class AnswerFinder:
         self, skill: OpenSkill, heard: str | None, spent: Usage | None = None
     ) -> FoundAnswer:
         """What a sub-agent comes to that has now heard this; None is consent to its plan."""
+        known, again = skill.at_work.memory, skill.answered
+        wiser = known.agreeing() if heard is None else known.hearing(heard, again=again)
+        again_at_work = skill.having_heard(wiser).changed(progress=skill.progress.hearing())
+        return await self._run(again_at_work, self.message.account(spent or Usage()))
+
+    async def _run(self, skill: OpenSkill, account: activities.Account) -> FoundAnswer:
         own = skill.task.skill
         if not self.message.caller.may_use("skill", own.name, own.roles):
             return FoundAnswer(said=[notices.SKILL_GONE.within(self.message.locale)])
-        known, again = skill.at_work.memory, skill.answered
-        wiser = known.agreeing() if heard is None else known.hearing(heard, again=again)
-        return await self._run(skill.having_heard(wiser), self.message.account(spent or Usage()))
-
-    async def _run(self, skill: OpenSkill, account: activities.Account) -> FoundAnswer:
         skill = skill.at_front_end(self.state.front_end)
         start = SkillStart(
             task=skill.task,
@@ -339,7 +339,8 @@ class AnswerFinder:
             tools=skill.tools,
             memory=skill.memory,
             inner=skill.inner,
-            progress=LoopProgress(steps=skill.steps),
+            progress=skill.progress,
+            accounted=skill.progress.usage,
         )
         try:
             outcome = await self.skills.run(start, self.message.locale)

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from router.contracts.conversation import ConversationState, WaitingCall
 from router.contracts.tool_rounds import AwaitedRounds, ToolFinding
 from router.domain import messages
+from router.llm.types import NO_REASONING
 from router.routing.excerpt import excerpt
 from workflows.memory import place_of, size_of
 
@@ -21,6 +22,8 @@ RESULT_LENGTH, RESULTS_LENGTH = 6_000, 16_000
 much as a model is shown of one; and of all that are kept for one message until then."""
 AWAITED_BYTES = 60_000
 """Of all that is kept so, with what was called before."""
+_SHORTEST = 200
+"""Characters that are kept of a result at least."""
 
 
 def waiting_for(
@@ -28,24 +31,43 @@ def waiting_for(
 ) -> ConversationState:
     """The state with more calls out at the front end, and what the router goes on from then.
 
-    The oldest are given up beyond `WAITING` calls, all of one message together.
+    The oldest are given up beyond `WAITING` calls or `AWAITED_BYTES`, all of one message together;
+    never those that are asked for now: the turn tells the front end to make them.
     """
+    newest = {call.group for call in calls}
     waiting, awaited = [*state.waiting, *calls], [*state.awaited, *map(short_enough, rounds)]
-    while len(waiting) > WAITING or size_of(awaited) > AWAITED_BYTES:
-        gone = waiting[0].group
+    older = list(dict.fromkeys(c.group for c in state.waiting if c.group not in newest))
+    while older and (len(waiting) > WAITING or size_of(awaited) > AWAITED_BYTES):
+        gone = older.pop(0)
         waiting = [call for call in waiting if call.group != gone]
         awaited = [a for a in awaited if gone != (a.message_id, "")]
     return state.changed(waiting=waiting, awaited=awaited)
 
 
 def short_enough(awaited: AwaitedRounds) -> AwaitedRounds:
-    """The rounds, with so much of each result as can be kept of all of them together."""
+    """The rounds, with so much of each result as can be kept of all of them together.
+
+    Where even the shortest are too much, what the model thought before its calls is left out.
+    """
     every = sum(len(made.findings) for made in awaited.rounds)
     longest = min(RESULT_LENGTH, RESULTS_LENGTH // every)
+    kept = _with_results(awaited, longest)
+    while size_of([kept]) > AWAITED_BYTES and longest > _SHORTEST:
+        longest //= 2
+        kept = _with_results(awaited, longest)
+    return kept if size_of([kept]) <= AWAITED_BYTES else _without_thoughts(kept)
+
+
+def _with_results(awaited: AwaitedRounds, longest: int) -> AwaitedRounds:
     rounds = [
         made.changed(findings=[_cut_finding(f, longest) for f in made.findings])
         for made in awaited.rounds
     ]
+    return awaited.changed(rounds=rounds)
+
+
+def _without_thoughts(awaited: AwaitedRounds) -> AwaitedRounds:
+    rounds = [made.changed(reasoning=NO_REASONING) for made in awaited.rounds]
     return awaited.changed(rounds=rounds)
 
 

@@ -28,7 +28,7 @@ from router.domain.errors import (
     TooManyRequests,
 )
 from router.domain.locale import Locale
-from router.domain.messages import Route, ToolResultAction, Turn
+from router.domain.messages import Route, ToolResultAction, Turn, Usage
 from router.domain.records import LogEntry
 from router.entities.language import language_of
 from workflows import awaited_calls, memory, turns
@@ -380,11 +380,14 @@ class ConversationWorkflow:
         if isinstance(action, ToolResultAction):
             route, outcome = await self._runner(message, self._state).hear(action)
             decided = RoutingDecision(route=route, commands=[])
+            if outcome.void and not outcome.stopped:
+                about = turns.about_call(message, self._state, action.tool_call_id)
+                decided, outcome = await self._decided_anew(about, outcome, outcome.usage)
         else:
             decided, outcome = await self._decided(message)
-            # Let news that a turn took as its own not be told a second time.
-            for news in outcome.heard:
-                self._unheard.remove(news)
+        # Let news that a turn took as its own not be told a second time.
+        for news in outcome.heard:
+            self._unheard.remove(news)
         if message.files:
             outcome.documents = await turns.documents_of(message)
         before = self._state.active
@@ -400,17 +403,26 @@ class ConversationWorkflow:
             decided = turns.without_miss(decided)
         outcome = await self._runner(message, state).carry_out(decided)
         if outcome.void and not outcome.stopped:
-            # What this was meant for has ended, or won't have it: what does it mean without that?
-            spent, calls = decided.usage + outcome.usage, outcome.tool_calls
-            heard = outcome.heard
-            decided = await turns.decide(message, outcome.state)
-            outcome = await self._runner(message, outcome.state).carry_out(decided)
-            outcome.usage, outcome.tool_calls = spent + outcome.usage, calls + outcome.tool_calls
-            outcome.heard = heard + outcome.heard
+            spent = decided.usage + outcome.usage
+            decided, outcome = await self._decided_anew(message, outcome, spent)
         elif forgotten is not None:
             active, replies = outcome.state.active, outcome.replies
             said = turns.reminder(forgotten, decided, active, replies, message.locale)
             outcome.replies.insert(0, message.says(said, notice=True))
+        return decided, outcome
+
+    async def _decided_anew(
+        self, message: TurnContext, before: TurnOutcome, spent: Usage
+    ) -> tuple[RoutingDecision, TurnOutcome]:
+        """What it means without what it was meant for, which has ended or won't have it."""
+        history = awaited_calls.before_calls(
+            before.state.history, {call.id for call in before.tool_calls}
+        )
+        decided = await turns.decide(message, before.state.changed(history=history))
+        outcome = await self._runner(message, before.state).carry_out(decided)
+        outcome.usage = spent + outcome.usage
+        outcome.tool_calls = before.tool_calls + outcome.tool_calls
+        outcome.heard = before.heard + outcome.heard
         return decided, outcome
 
     def _runner(self, message: TurnContext, state: contract.ConversationState) -> CommandRunner:

@@ -221,7 +221,7 @@ def open_skill(start: SkillStart, outcome: SkillOutcome) -> OpenSkill:
     about = {"task": start.task, "memory": outcome.memory, "tools": start.tools}
     known = OpenSkill(**about, inner=outcome.inner)
     if outcome.ending == "awaits":
-        return known.changed(steps=outcome.steps)
+        return known.changed(progress=outcome.progress)
     if outcome.ending == "asked":
         return known.changed(question=outcome.text, card=outcome.card, asking=True)
     return known.changed(answered=outcome.ending == "answered")

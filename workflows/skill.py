@@ -138,12 +138,12 @@ class SkillWorkflow:
             text=ended.text,
             ending=ended.ending,
             calls=agent.calls,
-            usage=agent.progress.usage,
+            usage=agent.progress.usage - self._start.accounted,
             memory=memory,
             flow=ended.flow,
             card=ended.card,
             inner=agent.inner,
-            steps=agent.progress.steps,
+            progress=agent.progress,
             heard=agent.heard,
         )
 

@@ -222,7 +222,7 @@ class SubAgent(SkillAgent):
             return None
         self.calls = bounded([*self.calls, *outcome.calls])
         self.heard += outcome.heard
-        self.progress = self.progress.beside(outcome.steps, outcome.usage)
+        self.progress = self.progress.beside(outcome.progress.steps, outcome.usage)
         self.memory = self.memory.being_exposed(outcome.memory.exposed)
         if outcome.ending not in WAITING:
             self._taken_back(told_of(outcome))

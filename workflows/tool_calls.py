@@ -183,12 +183,16 @@ def told(found: ToolFinding) -> str:
 
 
 def bounded(calls: Sequence[ToolCallView]) -> list[ToolCallView]:
-    """The last calls, small enough to be handed on with everything else."""
+    """The last calls, small enough to be handed on with everything else.
+
+    Those that the front end is to make stay whole: it has nothing else to make them from.
+    """
     left, kept = CALLS_BYTES, []
     for call in reversed(calls[-CALLS_SHOWN:]):
         left -= len(call.model_dump_json().encode())
         bare = {"arguments": {}, "result_preview": ""}
-        kept.append(call if left >= 0 else call.model_copy(update=bare))
+        whole = left >= 0 or call.status == "waiting"
+        kept.append(call if whole else call.model_copy(update=bare))
     return kept[::-1]
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -23,6 +23,7 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     ASKING,
     FlowSummary,
+    Message,
     Reply,
     Route,
     SpokenLine,
@@ -125,6 +126,13 @@ class TurnOutcome:
     def change(self, **fields: object) -> None:
         """Have these fields of the conversation's state be others."""
         self.state = self.state.changed(**fields)
+
+
+def about_call(message: TurnContext, state: ConversationState, call: str) -> TurnContext:
+    """The message that the waiting call of this id was made for, in place of its result."""
+    wanted = next(waiting.text for waiting in state.waiting if waiting.id == call)
+    asked = message.submission.changed(message=Message(text=wanted))
+    return replace(message, submission=asked)
 
 
 def of(message: TurnContext, number: int, decided: RoutingDecision, outcome: TurnOutcome) -> Turn:

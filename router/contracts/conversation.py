@@ -27,6 +27,7 @@ from router.flow.view import FlowView
 from router.routing.front_end_tools import FrontEndTool
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask
+from router.skill.loop import LoopProgress
 
 WORKFLOW = "Conversation"
 SUBMIT = "submit"
@@ -96,8 +97,8 @@ class OpenSkill(Payload):
     answered: bool = False
     flow: str = ""
     inner: "OpenSkill | None" = None
-    steps: int = 0
-    """Those that it has taken for this message, where it goes on once the front end has called."""
+    progress: LoopProgress = LoopProgress()
+    """How far it is with this message, where it goes on once the front end has called."""
 
     def having_heard(self, memory: AgentMemory) -> "OpenSkill":
         """With this memory of whoever is at work: the one that a part was handed to, if any."""
@@ -106,10 +107,13 @@ class OpenSkill(Payload):
         return self.changed(memory=memory)
 
     def at_front_end(self, tools: Sequence[FrontEndTool]) -> "OpenSkill":
-        """With these tools of the front end, of those that the skill may use, and no others."""
-        before = {tool.name for tool in self.task.front_end}
-        own = [tool for tool in tools if self.task.skill.may_use(tool.name)]
-        house = {name: limits for name, limits in self.tools.items() if name not in before}
+        """With these tools of the front end, of those that the skill may use, and no others.
+
+        What the house has of a name stays as it is, whatever the front end calls so.
+        """
+        house = {name: limits for name, limits in self.tools.items() if limits != AT_FRONT_END}
+        may_use = self.task.skill.may_use
+        own = [tool for tool in tools if may_use(tool.name) and tool.name not in house]
         return self.changed(
             task=self.task.model_copy(update={"front_end": own}),
             tools={**{tool.name: AT_FRONT_END for tool in own}, **house},

@@ -36,8 +36,9 @@ class SkillStart(Payload):
 
     `context` is how many tokens a step may be sent. The run goes on in a new one after so many
     steps of `continue_after`, or when its history has become long. `memory` is what it goes on
-    with, or the skill that it has handed a part to, `inner`; `progress` and what follows are there
-    where the run itself goes on in a new one.
+    with, or the skill that it has handed a part to, `inner`; `progress` is how far it was, of which
+    `accounted` stands in turns before. What follows is there where the run itself goes on in a new
+    one.
     """
 
     task: SkillTask
@@ -48,6 +49,7 @@ class SkillStart(Payload):
     continue_after: int | None = None
     memory: AgentMemory = AgentMemory()
     progress: LoopProgress = LoopProgress()
+    accounted: Usage = Usage()
     calls: list[ToolCallView] = []
     heard: list[str] = []
     ends: datetime | None = None
@@ -55,7 +57,7 @@ class SkillStart(Payload):
 
     def account_after(self, progress: LoopProgress, seconds: float) -> Account:
         """On whose account models are asked once the run is so far, with so much time left."""
-        spent = self.account.spent + progress.usage
+        spent = self.account.spent + progress.usage - self.accounted
         return self.account.model_copy(update={"seconds": seconds, "spent": spent})
 
 
@@ -64,7 +66,7 @@ class SkillOutcome(Payload):
 
     `memory` is what it goes on with, its answer included; a `card` is the question as it is shown;
     `flow` is to be started where it left for that; `heard` are the ids of messages that it was
-    steered by.
+    steered by. `progress` has all that it did for the message, `usage` what of it this run cost.
     """
 
     text: str
@@ -75,7 +77,7 @@ class SkillOutcome(Payload):
     flow: StartFlow | None = None
     card: ConfirmReply | None = None
     inner: OpenSkill | None = None
-    steps: int = 0
+    progress: LoopProgress = LoopProgress()
     heard: list[str] = []
 
 

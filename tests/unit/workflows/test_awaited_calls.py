@@ -6,6 +6,7 @@ from router.contracts.conversation import ConversationState, WaitingCall
 from router.contracts.tool_rounds import AwaitedRounds, ToolFinding, ToolRound
 from router.domain.commands import CallTool
 from router.domain.messages import Message, RecalledCall, SpokenLine, ToolResultAction
+from router.llm.types import NO_REASONING, Reasoning, ReasoningPiece
 from workflows import awaited_calls
 
 
@@ -79,3 +80,43 @@ def test_the_exchange_that_is_answered_now_is_no_history_of_itself() -> None:
     ]
     assert [line.text for line in awaited_calls.before_calls(history, {"a"})] == ["hello", "hi"]
     assert awaited_calls.before_calls(history, {"z"}) == history
+
+
+def thoughts(text: str) -> Reasoning:
+    return Reasoning(by="m", pieces=(ReasoningPiece(content={"text": text}),))
+
+
+def test_calls_just_asked_for_are_kept_and_results_beside_them_shortened() -> None:
+    made = ToolRound(
+        calls=[CallTool(id="a", tool="locate", arguments={"note": "好" * 1_500})],
+        findings=[ToolFinding(tool="locate", awaited=True)],
+        reasoning=thoughts("想" * 4_000),
+    )
+    large = rounds("x", "y", "z", found="好" * 50_000)
+    about, told = Message(text="好" * 8_000), [*large.rounds, made]
+    kept = awaited_calls.waiting_for(
+        awaited_calls.waiting_for(ConversationState(), [out("old", "m0")]),
+        [out("a")],
+        [large.changed(about=about, rounds=told)],
+    )
+    assert kept.waiting[-1].id == "a"
+    (newest,) = [each for each in kept.awaited if each.message_id == "m1"]
+    assert len(newest.model_dump_json().encode()) <= awaited_calls.AWAITED_BYTES
+    assert all(str(finding.result).startswith("好") for finding in newest.rounds[0].findings)
+
+
+def test_thoughts_are_left_out_where_shorter_results_are_not_enough() -> None:
+    (thought,) = rounds("a").rounds
+    thought = thought.changed(reasoning=thoughts("想" * 30_000))
+    large = rounds("a").changed(rounds=[thought])
+    state = awaited_calls.waiting_for(ConversationState(), [out("a")], [large])
+    assert [call.id for call in state.waiting] == ["a"]
+    assert [each.rounds[0].reasoning for each in state.awaited] == [NO_REASONING]
+
+
+def test_more_calls_of_one_message_than_are_waited_for_stay_all_of_them() -> None:
+    calls = [out(f"a{n}") for n in range(awaited_calls.WAITING + 1)]
+    state = awaited_calls.waiting_for(ConversationState(), [out("old", "m0")])
+    state = awaited_calls.waiting_for(state, calls, [rounds(*(call.id for call in calls))])
+    assert state.waiting == calls
+    assert len(state.awaited) == 1

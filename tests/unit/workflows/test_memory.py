@@ -8,8 +8,10 @@ from router.contracts.conversation import (
     HeldTurn,
     OpenSkill,
 )
+from router.contracts.flow import AT_FRONT_END, CallLimits
 from router.domain.locale import Localised
 from router.domain.messages import Route, TextReply, Turn
+from router.routing.front_end_tools import FrontEndTool
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask
 from router.skill.skill import Skill
@@ -95,3 +97,20 @@ def test_what_is_carried_is_as_small_after_many_turns_as_after_some() -> None:
     some, many = (len(after(turns).model_dump_json()) for turns in (200, 2_000))
     assert many < some + 2_000
     assert many < 20_000
+
+
+@pytest.mark.parametrize("client", [False, True], ids=["called here", "called at the front end"])
+def test_a_tool_of_the_house_keeps_its_limits_however_often_the_front_end_brings_its_name(
+    client: bool,
+) -> None:
+    title = Localised(zh="顾问", en="Adviser")
+    skill = Skill(name="adviser", title=title, description=title, instructions="Advise.")
+    task = SkillTask(skill=skill, request="?", now=datetime(2026, 11, 22, tzinfo=UTC))
+    house = CallLimits(client=client, title=Localised(zh="天气", en="Weather"))
+    begun = OpenSkill(task=task, memory=AgentMemory(), tools={"get_sky": house})
+    brought = [FrontEndTool(name=name, description="Mine.") for name in ("get_sky", "show_map")]
+    once = begun.at_front_end(brought)
+    for each in (once, once.at_front_end(brought)):
+        assert each.tools == {"get_sky": house, "show_map": AT_FRONT_END}
+        assert [tool.name for tool in each.task.front_end] == ["show_map"]
+    assert once.at_front_end([]).tools == {"get_sky": house}

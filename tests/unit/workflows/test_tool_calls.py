@@ -2,7 +2,7 @@
 
 from router.contracts.tool_rounds import ToolFinding
 from router.domain.messages import ToolCallView
-from workflows.tool_calls import CALLS_BYTES, CALLS_SHOWN, bounded, told
+from workflows.tool_calls import CALLS_BYTES, CALLS_SHOWN, bounded, told, waiting
 
 
 def test_what_a_tool_found_is_told_as_json_and_an_error_as_one() -> None:
@@ -29,3 +29,9 @@ def test_of_large_ones_the_older_are_shown_by_name_alone() -> None:
     assert last == view(19, "字" * 4000)
     bare = 200
     assert sum(len(c.model_dump_json().encode()) for c in shown) <= CALLS_BYTES + 20 * bare
+
+
+def test_what_the_front_end_is_to_call_stays_whole_however_much_there_is() -> None:
+    call = waiting("out", "show_map", {"of": "浦东"})
+    shown = bounded([call, *(view(n, "字" * 4000) for n in range(20))])
+    assert shown[0] == call
