@@ -16,7 +16,7 @@ from router.contracts import activities
 from router.contracts.activities import RoutingDecision
 from router.contracts.conversation import ConversationState, OpenSkill, WaitingCall
 from router.contracts.flow import CallLimits
-from router.contracts.skill_run import SkillStart
+from router.contracts.skill_run import SkillOutcome, SkillStart
 from router.contracts.tool_rounds import AwaitedRounds, ToolFinding, ToolRound, settled
 from router.domain import commands
 from router.domain.commands import CallTool
@@ -350,9 +350,12 @@ class AnswerFinder:
             workflow.logger.exception("skill %s failed", skill.name)
             stuck = notices.stuck(skill.task.skill.title)
             return FoundAnswer(said=[stuck.within(self.message.locale)])
+        return self._found_by_skill(start, outcome)
+
+    def _found_by_skill(self, start: SkillStart, outcome: SkillOutcome) -> FoundAnswer:
         after, m = memory.open_skill(start, outcome), self.message
         out = {call.id: call for call in outcome.calls if call.status == "waiting"}
-        about = {"message_id": m.id, "skill": skill.name, "text": m.text}
+        about = {"message_id": m.id, "skill": start.task.skill.name, "text": m.text}
         return FoundAnswer(
             said=[outcome.text] if outcome.text and not outcome.card else [],
             cards=[outcome.card] if outcome.card else [],
