@@ -8,7 +8,8 @@ somebody else has written since is never written over unseen.
 import asyncio
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, NamedTuple
@@ -159,20 +160,25 @@ class DocumentFolder:
 async def pushed(
     rest: Rest, folder: DocumentFolder, wanted: Iterable[DocumentId], put: "PushOptions"
 ) -> list[str]:
-    """A line for each document that was sent. Raises the first refusal once nothing more fits.
+    """A line for each document that was sent.
 
     A flow may start one that comes after it: whatever is refused is tried again behind the others.
+
+    Raises:
+        InvalidInput: once nothing more fits, with every refusal.
+        RouterError: where it breaks off before, with why.
+            Both say first what was sent until then, which stays.
     """
     lines, waiting = list[str](), folder.documents(wanted)
-    heads = {(e["kind"], e["name"]): e for e in (await rest.get(API))["items"]}
+    heads = dict(_listed((await rest.get(API))["items"]))
     while waiting:
         refused: dict[DocumentId, Refused] = {}
         for document, text in waiting.items():
             try:
                 lines.append(await _pushed(rest, folder, document, text, heads.get(document), put))
-            except Refused as error:
-                if error.status != REFUSED:
-                    raise
+            except RouterError as error:
+                if not isinstance(error, Refused) or error.status != REFUSED:
+                    raise RouterError("\n".join([*lines, f"{document}: {error}"])) from error
                 refused[document] = error
         if len(refused) == len(waiting):
             told = "\n".join(f"{document}: {error}" for document, error in refused.items())
@@ -198,9 +204,12 @@ async def _pushed(
     put: PushOptions,
 ) -> str:
     known = folder.standings.get(document.path)
-    over = (head["latest"] if head else None) if put.force else (known.version if known else None)
     body = {"text": text, "note": put.note, "activate": put.activate}
-    headers = {"If-Match": f'"{over}"'} if over is not None else {}
+    headers = {}
+    # Where there is none, as in a database that was made anew, there is nothing to write over.
+    if head and (put.force or known):
+        over = known.version if known and not put.force else head["latest"]
+        headers["If-Match"] = f'"{over}"'
     done = await rest.put(document.api, body, headers)
     folder.note(document, done["version"], text)
     before = head["latest"] if head else 0
@@ -214,9 +223,10 @@ async def pulled(
 ) -> list[str]:
     """A line for each document whose version that holds was written into the folder.
 
-    Raises `InvalidInput` before anything is written where a file has changes of its own.
+    Raises, before anything is written, `InvalidInput` where a file has changes of its own, and
+    `NotFound` for a document that is wanted and is neither on the server nor in the folder.
     """
-    there = {each: await _held(rest, each) for each in await _wanted(rest, wanted)}
+    there = {each: await _held(rest, each) for each in await _wanted(rest, folder, wanted)}
     lost = [
         folder.root / document.path
         for document, held in there.items()
@@ -225,19 +235,28 @@ async def pulled(
     if lost and not force:
         names = ", ".join(map(str, lost))
         raise InvalidInput(f"{names} has changes that aren't on the server: push them, or --force")
+    lines = list[str]()
     for document, held in there.items():
         folder.write(document, held["text"])
-        folder.note(document, held["latest"], held["text"])
-    return [f"{document}: version {held['version']}" for document, held in there.items()]
+        # Not the newest: whoever pushes over a version that wasn't pulled hasn't seen it.
+        folder.note(document, held["version"], held["text"])
+        lines.append(f"{document}: version {held['version']}")
+        if held["latest"] > held["version"]:
+            newer = f"version {held['latest']} is written and doesn't hold"
+            lines.append(f"  {newer}: a push over it is refused, or takes --force")
+    return lines
 
 
 async def differences(
     rest: Rest, folder: DocumentFolder, wanted: Iterable[DocumentId]
 ) -> list[str]:
-    """What the folder would change of what holds on the server, as unified differences."""
+    """What the folder would change of what holds on the server, as unified differences.
+
+    Raises `NotFound` for a document that is wanted and is neither on the server nor in the folder.
+    """
     named = [*wanted]
     here = folder.documents(e for e in named if (folder.root / e.path).is_file() or not named)
-    held = {each: (await _held(rest, each))["text"] for each in await _wanted(rest, named)}
+    held = {each: (await _held(rest, each))["text"] for each in await _wanted(rest, folder, named)}
     lines = list[str]()
     for document in sorted({*here, *held}):
         before, after = held.get(document, ""), here.get(document, "")
@@ -253,11 +272,31 @@ async def differences(
     return lines
 
 
-async def _wanted(rest: Rest, named: Iterable[DocumentId]) -> list[DocumentId]:
+async def _wanted(
+    rest: Rest, folder: DocumentFolder, named: Iterable[DocumentId]
+) -> list[DocumentId]:
     """Those that are named, and otherwise all; of both the ones that hold."""
     chosen, found = {*named}, (await rest.get(API))["items"]
-    holding = [DocumentId(e["kind"], e["name"]) for e in found if e["active"] is not None]
+    holding = [each for each, head in _listed(found) if head.get("active") is not None]
+    nowhere = [
+        e for e in sorted(chosen.difference(holding)) if not (folder.root / e.path).is_file()
+    ]
+    if nowhere:
+        raise NotFound(
+            f"{', '.join(map(str, nowhere))}: no version holds on the server, and there is no such "
+            f"file in {folder.root}; `intent-router config list` says what there is"
+        )
     return [each for each in holding if not chosen or each in chosen]
+
+
+def _listed(
+    items: Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[DocumentId, Mapping[str, Any]]]:
+    """The documents of a server's list, without what has no place in a folder."""
+    for each in items:
+        # A newer server may have other kinds; whatever else it says, no file is written elsewhere.
+        with suppress(InvalidInput):
+            yield DocumentId.read(f"{each.get('kind')}/{each.get('name')}"), each
 
 
 async def _held(rest: Rest, document: DocumentId) -> dict[str, Any]:

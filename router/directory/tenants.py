@@ -15,7 +15,7 @@ The file is read anew while the program runs; one that can't be used leaves all 
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -109,6 +109,8 @@ class KnownNames:
     """By kind; one that ends in `*` stands for names that are still to come."""
     needs: Mapping[str, Iterable[tuple[CapabilityKind, str]]] = field(default_factory=dict)
     """By flow, the tools and flows that its states name."""
+    awaiting: Collection[str] = ()
+    """Parts of a list, `only` or `except`, whose names documents of tenants may still bring."""
 
     def faults(self, kind: CapabilityKind, pattern: str) -> Iterator[Fault]:
         """What is wrong with a name or pattern of this kind."""
@@ -171,15 +173,29 @@ class Tenants:
         return [one for n, one in enumerate(found) if one not in found[:n]]
 
     def misfits(self, known: KnownNames) -> list[Problem]:
-        """Names that there aren't, and flows that need what their tenant doesn't have."""
-        found = [
-            Problem(str(self.files[-1]), self._line(place), *fault)
+        """Names that there aren't, and flows that need what their tenant doesn't have.
+
+        Those are none that documents may still bring: `awaited` has them.
+        """
+        unknown = (one for one in self._unknown(known) if one[0][-1] not in known.awaiting)
+        lacking = (
+            complaint
             for tenant, entry in self.entries.items()
-            for place, fault in [
-                *_unknown(tenant, entry, known),
-                *_incomplete(tenant, entry, known),
-            ]
-        ]
+            for complaint in _incomplete(tenant, entry, known)
+        )
+        return self._problems([*unknown, *lacking])
+
+    def awaited(self, known: KnownNames) -> list[Problem]:
+        """Names that there aren't, and that documents may still bring; or they are misspelt."""
+        unknown = self._unknown(known)
+        return self._problems(one for one in unknown if one[0][-1] in known.awaiting)
+
+    def _unknown(self, known: KnownNames) -> Iterator[Complaint]:
+        for tenant, entry in self.entries.items():
+            yield from _unknown(tenant, entry, known)
+
+    def _problems(self, complaints: Iterable[Complaint]) -> list[Problem]:
+        found = [Problem(str(self.files[-1]), self._line(at), *fault) for at, fault in complaints]
         return sorted(found, key=lambda problem: problem.line)
 
     def _line(self, place: Place) -> int:
@@ -278,11 +294,13 @@ class LiveTenants:
     def check(self, known: Callable[[], KnownNames]) -> None:
         """Hold them to what there is, now (raises `DefinitionError`) and whenever they change."""
         self._known = known
-        self._fitting(self.now)
+        self._fitting(self.now, known())
 
-    def _fitting(self, found: Tenants) -> Tenants:
-        if problems := found.misfits(self._known()):
+    def _fitting(self, found: Tenants, known: KnownNames) -> Tenants:
+        if problems := found.misfits(known):
             raise DefinitionError(problems)
+        for problem in found.awaited(known):
+            _log.warning("%s; until a document brings it, the name stands for nothing", problem)
         return found
 
     def refresh(self) -> bool:
@@ -292,7 +310,10 @@ class LiveTenants:
             return False
         self._seen = seen
         try:
-            found = self._fitting(self._load())
+            # A document is refused until its name is allowed: what gives a name may come first.
+            known = self._known()
+            known = replace(known, awaiting={"only", *known.awaiting})
+            found = self._fitting(self._load(), known)
         except DefinitionError as error:
             _log.error("the tenants and personas stay as they were: %s", error)
             return False

@@ -60,8 +60,11 @@ def tenants_of(settings: Settings) -> LiveTenants:
     return LiveTenants(lambda: Tenants.load(settings.tenants, settings.persona))
 
 
-def names_in(offered: Capabilities) -> KnownNames:
-    """What the file of tenants may name: all that there is, in documents of any tenant too."""
+def names_in(offered: Capabilities, *, documented: bool = False) -> KnownNames:
+    """What the file of tenants may name: all that there is, in documents of any tenant too.
+
+    In a house that is `documented` a name may be of a document that was retired, or isn't fit now.
+    """
     to_come = [f"{prefix}*" for prefix in offered.registry.prefixes]
     every = offered.every()
     names: dict[CapabilityKind, Iterable[str]] = {
@@ -70,7 +73,8 @@ def names_in(offered: Capabilities) -> KnownNames:
         "tool": [*(name for one in every for name in one.registry.names), *to_come],
     }
     needs = {flow.flow: flow.needs for flow in offered.catalog}
-    return KnownNames({kind: frozenset(each) for kind, each in names.items()}, needs)
+    awaiting = ("only", "except") if documented else ()
+    return KnownNames({kind: frozenset(each) for kind, each in names.items()}, needs, awaiting)
 
 
 def flow_folder(settings: Settings) -> Path:

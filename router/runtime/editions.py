@@ -5,8 +5,8 @@ file is held to, and to a little more, as its author isn't the house's operator:
 reaches addresses that the house's settings let tools reach, and no variable but its tenant's own.
 
 Each process looks for what was activated every few seconds. A tenant's documents count together or
-not at all. Where they don't fit, what they were last goes on; a process that begins with such takes
-those of them that fit, and says which don't.
+not at all. Where they don't fit, what they were last goes on; a process that begins with such, or
+whose house has changed, takes those of them that fit, and says which don't.
 """
 
 import asyncio
@@ -274,6 +274,15 @@ class HouseConfiguration:
         return drafted(self.settings, self.offered, documents, tenant, entitlement)
 
 
+@dataclass(frozen=True)
+class _Made:
+    """What a tenant has, and after how many changes of the house it was laid over that."""
+
+    edition: Edition
+    index: CapabilityIndex
+    house_changes: int
+
+
 class Configuration:
     """Keeps what tenants have as their documents have it by now."""
 
@@ -284,9 +293,16 @@ class Configuration:
         self._mark: int | None = None
         self._tenants: Tenants | None = None
         self._documents: dict[str, Documents] = {}
-        self._editions: dict[str, tuple[Edition, CapabilityIndex]] = {}
+        self._editions: dict[str, _Made] = {}
+        self._house_changes = 0
+        self._owed: set[str] = set()
         self._complaints: dict[str, str] = {}
         self._working = asyncio.Lock()
+
+    @property
+    def ever_held(self) -> bool:
+        """Whether a document has held here by now, of any tenant, even if it was retired since."""
+        return bool(self._mark)
 
     @property
     def unfit(self) -> Mapping[str, str]:
@@ -297,56 +313,63 @@ class Configuration:
         """Take up what was activated since the last time; True where something was."""
         async with self._working:
             mark, tenants = await self._kept.mark(), self._house.tenants.now
-            if mark == self._mark and tenants is self._tenants:
+            others = tenants is not self._tenants
+            if mark == self._mark and not others and not self._owed:
                 return False
             found = defaultdict[str, list[DocumentVersion]](list)
             for each in await self._kept.active():
                 found[each.tenant].append(each)
             now = {tenant: tuple(documents) for tenant, documents in found.items()}
-            changed = {
+            changed = self._owed | {
                 t for t in now.keys() | self._documents if now.get(t) != self._documents.get(t)
             }
-            self._documents = now
-            await self._take_up(changed if tenants is self._tenants else now.keys() | changed)
-            self._mark, self._tenants = mark, tenants
+            self._house_changes += others
+            await self._take_up(now.keys() | changed if others else changed, now)
+            # Only now: where that was broken off, the next look finds the same again.
+            self._documents, self._mark, self._tenants = now, mark, tenants
             return bool(changed)
 
     async def renew(self) -> None:
         """Lay all documents anew over what the house has, which has changed."""
         async with self._working:
-            await self._take_up(self._documents.keys())
+            self._house_changes += 1
+            await self._take_up(self._documents.keys(), self._documents)
 
-    async def _take_up(self, tenants: Iterable[str]) -> None:
-        editions = dict(self._editions)
+    async def _take_up(self, tenants: Iterable[str], documents: Mapping[str, Documents]) -> None:
+        editions, owed = dict(self._editions), set(self._owed)
         for tenant in sorted(tenants):
-            documents = self._documents.get(tenant, ())
-            made = await self._made(tenant, documents, before=editions.get(tenant))
+            told = self._complaints.get(tenant)
+            owed.discard(tenant)
+            try:
+                made = await self._made(tenant, documents.get(tenant, ()), editions.get(tenant))
+            except Exception as error:  # noqa: BLE001 - one tenant's trouble is no other's
+                owed.add(tenant)
+                self._note_failure(tenant, error, told)
+                continue
             if made is not None:
                 editions[tenant] = made
             else:
                 editions.pop(tenant, None)
         # Nothing waits from here on: whoever comes next finds all of it.
-        self._editions = editions
-        house, whole = self._house, {t: edition for t, (edition, _) in editions.items()}
+        self._editions, self._owed = editions, owed
+        house, whole = self._house, {t: made.edition for t, made in editions.items()}
         house.offered.give({t: one.capabilities for t, one in whole.items()})
         house.offered.registry.give({t: one.capabilities.registry for t, one in whole.items()})
         house.reader.give({t: one.reader for t, one in whole.items()})
-        house.index.give({t: index for t, (_, index) in editions.items()})
+        house.index.give({t: made.index for t, made in editions.items()})
         house.tenants.give({t: one.persona for t, one in whole.items() if one.persona})
         CONFIGURATION_UNFIT.set(len(self._complaints))
 
-    async def _made(
-        self,
-        tenant: str,
-        documents: Documents,
-        before: tuple[Edition, CapabilityIndex] | None,
-    ) -> tuple[Edition, CapabilityIndex] | None:
+    async def _made(self, tenant: str, documents: Documents, before: _Made | None) -> _Made | None:
         if not documents:
             self._complaints.pop(tenant, None)
             return None
+        house_changes = self._house_changes
+        # What was laid over another house is no choice: it has that house's files in it as well.
+        keeps = before is not None and before.house_changes == house_changes
         draft = await asyncio.to_thread(self._house.draft, tenant, documents)
-        self._complain(tenant, draft.problems, keeps=before is not None)
-        if draft.problems and before is not None:
+        self._complain(tenant, draft.problems, keeps=keeps)
+        if draft.problems and keeps:
             return before
         while draft.problems and documents:
             files = {problem.file for problem in draft.problems}
@@ -360,7 +383,15 @@ class Configuration:
         index = self._house.index.beside()
         await index.update(edition.capabilities.everything())
         _log.info("%s has %d documents of its own", tenant, len(documents))
-        return edition, index
+        return _Made(edition, index, house_changes)
+
+    def _note_failure(self, tenant: str, error: Exception, told: str | None) -> None:
+        """That the tenant's documents couldn't be taken up; logged where it wasn't `told` yet."""
+        why = str(error) if isinstance(error, RouterError) else f"{type(error).__name__} (see log)"
+        said = f"they can't be taken up, and are tried again: {why}"
+        self._complaints[tenant] = said
+        if said != told:
+            _log.error("the documents of %s stay as they were: %s", tenant, said, exc_info=error)
 
     def _complain(self, tenant: str, problems: Sequence[Problem], *, keeps: bool) -> None:
         said = str(DefinitionError(list(problems)))

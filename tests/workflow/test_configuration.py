@@ -12,7 +12,8 @@ from temporalio.client import Client
 
 from router.cli.config import DocumentFolder, PushOptions, differences, pulled, pushed
 from router.cli.rest import Rest
-from router.domain.configuration_documents import DocumentVersion, digest_of
+from router.domain.configuration_documents import Activation, DocumentVersion, digest_of
+from router.domain.errors import DefinitionError
 from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work
@@ -166,6 +167,24 @@ async def test_what_does_not_fit_any_more_leaves_everything_as_it_was_and_is_cou
     await kept.write(written(3, overtime(3)), 2)
     assert await until(lambda: _there(house, 3))
     assert house.configuration.unfit == {}
+
+
+async def test_a_retired_document_that_the_file_of_tenants_names_keeps_no_process_from_starting(
+    house: Parts, tmp_path: Path
+) -> None:
+    file = tmp_path / "tenants.yaml"
+    file.write_text("acme: {flows: [overtime]}\n", "utf-8")
+    settings = house.settings.model_copy(update={"tenants": file})
+    with pytest.raises(DefinitionError, match="no flow is called overtime"):
+        async with at_work(settings):
+            pass
+    kept = house.store.configuration
+    await kept.write(written(1, overtime()), 0)
+    about: dict[str, Any] = {"tenant": "acme", "kind": "flows", "name": "overtime"}
+    by = {"activated_by": "olga", "activated_at": datetime.now(UTC)}
+    await kept.activate(Activation.model_validate({**about, **by, "version": None}), 1)
+    async with at_work(settings) as fresh:
+        assert "overtime" not in fresh.offered.of("acme").catalog.flows
 
 
 async def _there(house: Parts, version: int) -> bool:

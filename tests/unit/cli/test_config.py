@@ -18,7 +18,7 @@ from router.cli.config import (
 )
 from router.client import Refused
 from router.domain.configuration_documents import DocumentKind, path_of
-from router.domain.errors import InvalidInput, NotFound
+from router.domain.errors import InvalidInput, NotFound, RouterError
 from tests.unit.runtime.documents import SKILL, SOUND, overtime
 
 OVERTIME = DocumentId("flows", "overtime")
@@ -29,12 +29,18 @@ class Server:
 
     def __init__(self, needs: Mapping[str, str] | None = None) -> None:
         self.texts: dict[str, list[str]] = {}
+        self.holds: dict[str, int] = {}
+        """Of those whose newest version doesn't hold: which does."""
+        self.more: list[dict[str, Any]] = []
+        """What else it lists."""
         self.needs = needs or {}
 
     async def get(self, path: str, **_: Any) -> dict[str, Any]:
         if path.count("/") == 2:
-            return {"items": [self._head(each) for each in self.texts], "unfit": None}
-        return {**self._head(path), "text": self.texts[path][-1], "version": self._latest(path)}
+            return {"items": [*map(self._head, self.texts), *self.more], "unfit": None}
+        head = self._head(path)
+        held = head["active"]
+        return {**head, "text": self.texts[path][held - 1], "version": held}
 
     async def put(
         self, path: str, body: dict[str, Any], headers: Mapping[str, str] | None = None
@@ -42,6 +48,8 @@ class Server:
         if (other := self.needs.get(path)) and other not in self.texts:
             raise Refused(f"there is no {other}", 422)
         over = int((headers or {}).get("If-Match", '"0"').strip('"'))
+        if not self._latest(path) and headers:
+            raise Refused("There is no such document yet: leave If-Match out", 412)
         if over != self._latest(path):
             raise Refused(f"The newest version is {self._latest(path)}", 412)
         self.texts.setdefault(path, []).append(body["text"])
@@ -53,7 +61,8 @@ class Server:
     def _head(self, path: str) -> dict[str, Any]:
         *_, kind, name = path.split("/")
         latest = self._latest(path)
-        return {"kind": kind, "name": name, "latest": latest, "active": latest}
+        active = self.holds.get(path, latest)
+        return {"kind": kind, "name": name, "latest": latest, "active": active}
 
 
 def fill(root: Path, texts: Mapping[DocumentKind, tuple[str, str]]) -> None:
@@ -73,8 +82,10 @@ async def push(server: Server, folder: DocumentFolder, *documents: DocumentId, *
     return await pushed(server, folder, documents, PushOptions(**how))  # type: ignore[arg-type]
 
 
-async def pull(server: Server, folder: DocumentFolder, *, force: bool = False) -> Any:
-    return await pulled(server, folder, [], force=force)  # type: ignore[arg-type]
+async def pull(
+    server: Server, folder: DocumentFolder, *documents: DocumentId, force: bool = False
+) -> Any:
+    return await pulled(server, folder, documents, force=force)  # type: ignore[arg-type]
 
 
 async def test_what_is_pushed_and_pulled_again_is_the_same_to_the_byte(tmp_path: Path) -> None:
@@ -91,12 +102,85 @@ async def test_what_others_wrote_since_is_not_written_over_unseen(tmp_path: Path
     server = Server()
     mine, theirs = of(tmp_path / "a"), of(tmp_path / "b", overtime(said="theirs"))
     await push(server, mine)
-    with pytest.raises(Refused, match="newest version is 1"):
+    with pytest.raises(RouterError, match="newest version is 1"):
         await push(server, theirs)
     await push(server, theirs, force=True)
     fill(tmp_path / "a", {"flows": ("overtime", overtime(said="mine again"))})
-    with pytest.raises(Refused, match="newest version is 2"):
+    with pytest.raises(RouterError, match="newest version is 2"):
         await push(server, DocumentFolder.at(tmp_path / "a"))
+
+
+async def test_a_draft_that_was_not_pulled_is_not_written_over_unseen(tmp_path: Path) -> None:
+    server = Server()
+    await push(server, of(tmp_path / "a"))
+    server.texts[OVERTIME.api].append(overtime(said="a draft of somebody"))
+    server.holds[OVERTIME.api] = 1
+    lines = await pull(server, DocumentFolder.at(tmp_path / "b"))
+    assert lines[0] == "flows/overtime: version 1"
+    assert "version 2 is written and doesn't hold: " in lines[1]
+    fill(tmp_path / "b", {"flows": ("overtime", overtime(said="mine"))})
+    with pytest.raises(RouterError, match="newest version is 2"):
+        await push(server, DocumentFolder.at(tmp_path / "b"))
+    assert len(server.texts[OVERTIME.api]) == 2
+
+
+async def test_a_push_that_breaks_off_says_what_was_sent_before_and_where_it_broke(
+    tmp_path: Path,
+) -> None:
+    server = Server()
+    server.texts["/v1/configuration/flows/b"] = ["somebody else's"]
+    for name in ("a", "b", "c"):
+        fill(tmp_path, {"flows": (name, name)})
+    with pytest.raises(RouterError) as broken:
+        await push(server, DocumentFolder.at(tmp_path))
+    first, second = str(broken.value).splitlines()
+    assert first == "flows/a: version 1 holds"
+    assert second == "flows/b: The newest version is 1"
+
+
+@pytest.mark.parametrize("force", [False, True])
+async def test_a_server_that_has_no_such_document_is_sent_a_new_one(
+    tmp_path: Path, force: bool
+) -> None:
+    await push(Server(), of(tmp_path))
+    (line,) = await push(Server(), DocumentFolder.at(tmp_path), force=force)
+    assert line == "flows/overtime: version 1 holds"
+
+
+async def test_a_misspelt_name_is_said_to_be_nowhere(tmp_path: Path) -> None:
+    server, folder, misspelt = Server(), of(tmp_path), DocumentId("flows", "overtme")
+    await push(server, folder)
+    with pytest.raises(NotFound, match="flows/overtme: no version holds on the server"):
+        await pull(server, folder, OVERTIME, misspelt, force=True)
+    with pytest.raises(NotFound, match="flows/overtme: no version holds on the server"):
+        await differences(server, folder, [misspelt])  # type: ignore[arg-type]
+    assert await differences(server, folder, [OVERTIME]) == []  # type: ignore[arg-type]
+
+
+NO_DOCUMENTS: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "no-name": {"kind": "flows", "active": 1},
+    "name-of-null": {"kind": "flows", "name": None, "active": 1},
+    "name-outside-the-folder": {"kind": "flows", "name": "../../x", "active": 1},
+    "skill-outside-its-folder": {"kind": "skills", "name": "../x", "active": 1},
+    "kind-outside-the-folder": {"kind": "../flows", "name": "x", "active": 1},
+    "another-folder": {"kind": "/etc", "name": "passwd", "active": 1},
+    "kind-of-a-newer-server": {"kind": "charters", "name": "x", "active": 1},
+    "no-texts": {"kind": ["flows"], "name": {"a": 1}, "active": 1},
+}
+
+
+@pytest.mark.parametrize("listed", NO_DOCUMENTS.values(), ids=NO_DOCUMENTS)
+async def test_what_a_server_lists_that_has_no_place_in_a_folder_is_passed_over(
+    tmp_path: Path, listed: dict[str, Any]
+) -> None:
+    server, root = Server(), tmp_path / "inner" / "folder"
+    await push(server, of(tmp_path / "mine"))
+    server.more = [listed]
+    assert await pull(server, DocumentFolder.at(root)) == ["flows/overtime: version 1"]
+    there = {each for each in (tmp_path / "inner").rglob("*") if each.is_file()}
+    assert there == {root / OVERTIME.path, root / VERSIONS}
+    assert len(await push(server, DocumentFolder.at(root), force=True)) == 1
 
 
 async def test_changes_of_one_s_own_are_not_pulled_over(tmp_path: Path) -> None:

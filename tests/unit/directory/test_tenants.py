@@ -1,6 +1,7 @@
 """Files of tenants and personas: what they say, what is wrong with them, how they are followed."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,39 @@ def test_tenants_follow_their_file_and_stay_where_it_is_of_no_use(
     assert not live.refresh()
     assert edited("acme: {flows: []}", 5)
     assert not live.now.entitlement("acme").covers("flow", "leave_request")
-    assert not edited("acme: {flows: [nope]}", 10)
+    assert not edited("acme: {flows: {except: [nope]}}", 10)
     assert "no flow is called nope" in caplog.text
     assert not live.now.entitlement("acme").covers("flow", "leave_request")
+
+
+def test_a_name_that_a_document_is_to_bring_may_come_first_while_the_program_runs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = written(tmp_path, "acme: {flows: []}", "tenants.yaml")
+    live = LiveTenants(lambda: Tenants.load(file, None))
+    live.check(lambda: KNOWN)
+    written(tmp_path, "acme: {flows: [overtime]}", "tenants.yaml")
+    os.utime(file, (1, 1))
+    assert live.refresh()
+    assert live.now.entitlement("acme").covers("flow", "overtime")
+    assert "no flow is called overtime" in caplog.text
+
+
+@pytest.mark.parametrize("selection", ["[overtime]", "{except: [overtime]}"])
+def test_a_name_without_its_document_keeps_a_house_with_documents_from_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, selection: str
+) -> None:
+    tenants = of(tmp_path, f"acme: {{flows: {selection}}}")
+    with pytest.raises(DefinitionError, match="no flow is called overtime"):
+        LiveTenants(lambda: tenants).check(lambda: KNOWN)
+    documented = replace(KNOWN, awaiting=("only", "except"))
+    LiveTenants(lambda: tenants).check(lambda: documented)
+    assert "no flow is called overtime" in caplog.text
+
+
+def test_a_flow_without_its_parts_keeps_a_house_with_documents_from_starting_too(
+    tmp_path: Path,
+) -> None:
+    tenants = of(tmp_path, "acme: {tools: [get_*]}")
+    with pytest.raises(DefinitionError, match="needs the tool record_leave"):
+        LiveTenants(lambda: tenants).check(lambda: replace(KNOWN, awaiting=("only", "except")))

@@ -1,16 +1,35 @@
 """Documents laid over what the house has: what they may say, and what becomes of it."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from activities.capabilities import Capabilities
-from router.domain.configuration_documents import ConfigurationDocument, DocumentKind
-from router.domain.errors import DefinitionError
+from router.directory.tenants import LiveTenants, Tenants
+from router.domain.configuration_documents import (
+    ConfigurationDocument,
+    DocumentKind,
+    DocumentVersion,
+    digest_of,
+)
+from router.domain.errors import DefinitionError, Unavailable
 from router.domain.principals import EVERYTHING, Entitlement, NameSelection
+from router.flow.catalog import Catalog
+from router.retrieval.index import CapabilityIndex
 from router.runtime.definitions import load_capabilities
-from router.runtime.editions import DraftEdition, drafted, variables_of
+from router.runtime.editions import (
+    Configuration,
+    DraftEdition,
+    HouseConfiguration,
+    drafted,
+    variables_of,
+)
 from router.settings import Settings
+from router.understanding.reader import Reader
 from tests.unit.runtime.documents import PERSONA, SKILL, SOUND, overtime, weather
 
 
@@ -173,3 +192,150 @@ def test_a_tenant_s_documents_name_its_own_variables_alone(monkeypatch: pytest.M
 def test_another_persona_or_skill_of_a_document_is_nobody_else_s(desk: Desk) -> None:
     assert desk(("personas", "desk", PERSONA)).persona is not None
     assert desk().persona is None
+
+
+@dataclass(frozen=True)
+class Troubled(HouseConfiguration):
+    """A house in which nothing can be made of what some tenants have."""
+
+    trouble: dict[str, Exception] = field(default_factory=dict)
+
+    def draft(self, tenant: str, documents: Iterable[ConfigurationDocument]) -> DraftEdition:
+        if error := self.trouble.get(tenant):
+            raise error
+        return super().draft(tenant, documents)
+
+
+class Kept:
+    """What holds in the database, as the configuration asks for it."""
+
+    def __init__(self) -> None:
+        self.documents: dict[tuple[str, str], DocumentVersion] = {}
+        self.activations = 0
+
+    def hold(self, tenant: str, text: str, name: str = "overtime") -> None:
+        self.activations += 1
+        self.documents[tenant, name] = DocumentVersion(
+            tenant=tenant,
+            kind="flows",
+            name=name,
+            text=text,
+            version=self.activations,
+            digest=digest_of(text),
+            author="olga",
+            written_at=datetime.now(UTC),
+        )
+
+    async def mark(self) -> int:
+        return self.activations
+
+    async def active(self) -> list[DocumentVersion]:
+        return [*self.documents.values()]
+
+
+class Process:
+    """One process, which follows what holds."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.kept = Kept()
+        self.offered = load_capabilities(settings)
+        self.house = Troubled(
+            settings,
+            self.offered,
+            Reader(self.offered.flows(), self.offered.phrases(), self.offered.listed(skills=False)),
+            CapabilityIndex(None),
+            LiveTenants(Tenants),
+            has_model=False,
+        )
+        store: Any = SimpleNamespace(configuration=self.kept, flow_versions=None)
+        self.configuration = Configuration(self.house, store)
+
+    def flows_of(self, tenant: str) -> set[str]:
+        return {*self.offered.of(tenant).catalog.flows}
+
+
+@pytest.fixture
+def process(settings: Settings) -> Process:
+    return Process(settings)
+
+
+@pytest.mark.parametrize("error", [Unavailable("no encoder"), KeyError("x")], ids=type)
+async def test_what_could_not_be_taken_up_once_is_tried_again_and_keeps_no_other_tenant(
+    process: Process, error: Exception
+) -> None:
+    for tenant in ("acme", "globex"):
+        process.kept.hold(tenant, overtime())
+    process.house.trouble["acme"] = error
+    assert await process.configuration.refresh()
+    assert "overtime" in process.flows_of("globex")
+    assert "overtime" not in process.flows_of("acme")
+    assert [*process.configuration.unfit] == ["acme"]
+    process.house.trouble.clear()
+    assert await process.configuration.refresh()
+    assert "overtime" in process.flows_of("acme")
+    assert process.configuration.unfit == {}
+    assert not await process.configuration.refresh()
+
+
+async def test_what_was_broken_off_is_found_again(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process.kept.hold("acme", overtime())
+    with monkeypatch.context() as patched:
+        patched.setattr(process.house.tenants, "give", _broken)
+        with pytest.raises(Unavailable):
+            await process.configuration.refresh()
+    assert await process.configuration.refresh()
+    assert "overtime" in process.flows_of("acme")
+    assert not await process.configuration.refresh()
+
+
+def _broken(_: object) -> None:
+    raise Unavailable("broken off")
+
+
+async def test_failing_again_and_again_is_logged_once(
+    process: Process, caplog: pytest.LogCaptureFixture
+) -> None:
+    process.kept.hold("acme", overtime())
+    process.house.trouble["acme"] = Unavailable("no encoder")
+    for _ in range(3):
+        await process.configuration.refresh()
+    (said,) = (r.message for r in caplog.records if "no encoder" in r.message)
+    assert said.startswith("the documents of acme stay as they were: they can't be taken up")
+
+
+async def test_documents_that_do_not_fit_a_changed_house_are_laid_over_it_without_them(
+    process: Process,
+) -> None:
+    process.kept.hold("acme", overtime())
+    process.kept.hold("acme", _of_leave(), "of_leave")
+    await process.configuration.refresh()
+    assert {"overtime", "of_leave", "leave_request"} <= process.flows_of("acme")
+    left = (flow for flow in process.offered.catalog if flow.flow != "leave_request")
+    process.offered.catalog = Catalog(left)
+    await process.configuration.renew()
+    assert "overtime" in process.flows_of("acme")
+    assert not {"of_leave", "leave_request"} & process.flows_of("acme")
+    assert "leave_request" in process.configuration.unfit["acme"]
+
+
+async def test_documents_that_do_not_fit_leave_those_before_them_in_a_house_that_is_the_same(
+    process: Process,
+) -> None:
+    process.kept.hold("acme", overtime())
+    await process.configuration.refresh()
+    process.kept.hold("acme", overtime(2).replace("next: agree", "next: nowhere"))
+    await process.configuration.refresh()
+    held = process.offered.of("acme").catalog.get("overtime")
+    assert held is not None
+    assert held.version == 1
+    assert "nowhere" in process.configuration.unfit["acme"]
+
+
+def _of_leave() -> str:
+    """A flow that starts the house's flow of leave."""
+    text = overtime(patterns="['^of leave$']").replace("flow: overtime", "flow: of_leave")
+    text = text.replace('examples: ["log overtime", "我要报加班"]', 'examples: ["of leave"]')
+    leave = "off: {flow: leave_request, detached: true, next: gather}"
+    return text.replace("start: gather\nstates:", f"start: off\nstates:\n  {leave}")
