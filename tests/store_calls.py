@@ -483,9 +483,6 @@ class Calls:
     async def skill_files_tidy(self) -> None:
         await self.store.skill_files.tidy(["d"], timedelta(days=30))
 
-    async def erasure_check(self) -> None:
-        await self.store.erasure.check(TENANT, "c2")
-
     async def erasure_erase(self) -> None:
         """Of a conversation with whose words a file came."""
         said = {"role": "user", "text": "x", "files": [{"id": "f2", "name": "a.pdf"}]}
