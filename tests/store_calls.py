@@ -369,7 +369,7 @@ class Calls:
         await self.store.workspaces.contents(TENANT, self.person, ["notes/a.md", "b.md"])
 
     async def workspaces_delete(self) -> None:
-        await self.store.workspaces.delete(TENANT, self.person, "notes/a.md")
+        await self.store.workspaces.delete((TENANT, self.person, "notes/a.md"))
 
     async def configuration_write(self) -> None:
         about: dict[str, Any] = {"tenant": TENANT, "kind": "skills", "name": "a", "text": "a"}

@@ -131,6 +131,7 @@ _owned: tuple[tuple[str, Table, str], ...] = (
     ("news", tables.log, "recipient"),
     ("memories", tables.memories, "owner"),
     ("workspace files", tables.workspace_files, "owner"),
+    ("workspaces with deleted files", tables.workspace_versions, "owner"),
 )
 """What is simply theirs: what it is called, its table and the column with the person."""
 
