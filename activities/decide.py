@@ -277,10 +277,11 @@ class Decider:
         found: Retrieved,
         asking: ModelQuestions,
     ) -> decider.ModelDecision | None:
-        """The decision of a stronger model, where the first is unsure and there is one."""
+        """The decision of a stronger model, where the first is unsure and one may be asked."""
         doubt = self._doubt(given, decision, found)
         stronger = self.chains.stronger
-        if stronger is None or not doubt:
+        # Instead of it a cheaper one would be asked, the same question perhaps twice.
+        if stronger is None or not doubt or await asking.is_thrifty(stronger):
             return decision
         try:
             better = await self._with_model(given, found, asking, stronger)

@@ -111,7 +111,7 @@ class ModelQuestions:
         chain = of or self.chain
         if chain is None:
             raise NoModelAnswered(())
-        chain = await self._thriftily(chain)
+        chain = await self._thrifty(chain) or chain
         request = self._keyed(request)
         ahead = chain.ahead(estimated_prompt_tokens(request.messages, request.functions))
         self._check_turn(ahead)
@@ -124,16 +124,19 @@ class ModelQuestions:
             paid(answer)
         return answer
 
-    async def _thriftily(self, chain: FallbackChain) -> FallbackChain:
-        """The chain, or a cheaper one where a budget comes to its end."""
+    async def is_thrifty(self, of: FallbackChain) -> bool:
+        """Whether this chain wouldn't be asked but a cheaper one, for a budget comes to its end."""
+        return await self._thrifty(of) is not None
+
+    async def _thrifty(self, chain: FallbackChain) -> FallbackChain | None:
         if self.models.thrifty(0) is None:
-            return chain
+            return None
         spent, currency = Spent(), chain.ahead(1).cost
         if self._daily is not None:
             of = currency.currency if currency else ""
             spent = await self._daily.of_day(*self._payer, of)
         left = self.models.budgets.left(self.account.spent + self.usage, spent)
-        return self.models.thrifty(left) or chain
+        return self.models.thrifty(left)
 
     def _keyed(self, request: ChatRequest) -> ChatRequest:
         """The request with what names all those that begin like it, and nobody in them."""

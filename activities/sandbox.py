@@ -366,7 +366,7 @@ def _write_within(root: Path, path: str, content: bytes) -> None:
         place.write_bytes(content)
     except (ValueError, OSError) as error:
         why = getattr(error, "strerror", None) or error
-        raise PermanentToolError(f"the skill's file {path[:200]!r} isn't laid out: {why}") from None
+        raise PermanentToolError(f"the file {path[:200]!r} isn't laid out: {why}") from None
 
 
 async def _read(stream: asyncio.StreamReader, most: int, stop: Callable[[], None]) -> bytes:

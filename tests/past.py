@@ -82,6 +82,7 @@ class Past:
         yield tables.mailboxes, self._mailboxes()
         yield tables.memories, self._memories()
         yield tables.workspace_files, self._workspace_files()
+        yield tables.workspace_versions, self._workspace_versions()
         yield tables.kept_answers, self._answers()
         yield tables.prompt_shares, self._shares()
 
@@ -293,6 +294,11 @@ class Past:
             row: dict[str, Any] = {"tenant": TENANT, "owner": self.person(n), "path": "b.md"}
             row |= {"content": b"text", "size": 4, "version": 1}
             yield {**row, "changed_at": self.at(n, self.people)}
+
+    def _workspace_versions(self) -> Iterator[Row]:
+        for n in range(self.people):
+            row: dict[str, Any] = {"tenant": TENANT, "owner": self.person(n), "highest": 1}
+            yield {**row, "deleted_at": self.at(n, self.people)}
 
     def _answers(self) -> Iterator[Row]:
         for n in range(self.people):

@@ -369,7 +369,7 @@ class Calls:
         await self.store.workspaces.contents(TENANT, self.person, ["notes/a.md", "b.md"])
 
     async def workspaces_delete(self) -> None:
-        await self.store.workspaces.delete(TENANT, self.person, "notes/a.md")
+        await self.store.workspaces.delete((TENANT, self.person, "notes/a.md"))
 
     async def configuration_write(self) -> None:
         about: dict[str, Any] = {"tenant": TENANT, "kind": "skills", "name": "a", "text": "a"}
@@ -482,9 +482,6 @@ class Calls:
 
     async def skill_files_tidy(self) -> None:
         await self.store.skill_files.tidy(["d"], timedelta(days=30))
-
-    async def erasure_check(self) -> None:
-        await self.store.erasure.check(TENANT, "c2")
 
     async def erasure_erase(self) -> None:
         """Of a conversation with whose words a file came."""

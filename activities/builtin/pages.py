@@ -26,14 +26,34 @@ SECONDS = 15.0
 class PageGuard(OutboundGuard):
     """Lets a reader of pages go wherever the public web leads, over https alone.
 
-    What declared tools may call besides is nothing that a model may name.
+    What declared tools may call besides is nothing that a model may name, and no setting adds to
+    it: so none is named where something is refused.
     """
+
+    def refusal(self, host: str, port: int, address: str) -> Localised | None:
+        """Of a host that is anywhere but on the public web."""
+        return _not_public(host) if self.objection_to(host, port, address) else None
 
     def check_redirect(self, before: Origin, after: Origin) -> None:
         """Raise `PermanentToolError` where the answer leads off the public web."""
-        if objection := self.objection(after):
-            zh = f"{before} 转到了不能去的地方（{objection}）"
-            raise PermanentToolError(Localised(zh=zh, en=f"{before} leads on: {objection}"))
+        if refusal := _refusal(self, after):
+            zh = f"{before} 转到了别处：{refusal.zh}"
+            raise PermanentToolError(Localised(zh=zh, en=f"{before} leads on: {refusal.en}"))
+
+
+def _refusal(guard: OutboundGuard, origin: Origin) -> Localised | None:
+    """Why no page of it is read; None where one is, if its host turns out to be public."""
+    if not guard.objection(origin):
+        return None
+    if origin.scheme != "https":
+        zh = f"{origin} 没有加密，只能读 https:// 开头的网页"
+        return Localised(zh=zh, en=f"{origin} isn't encrypted; only pages at https:// are read")
+    return _not_public(origin.host)
+
+
+def _not_public(host: str) -> Localised:
+    zh = f"{host} 不是公网上的网站，只能读公网上的网页"
+    return Localised(zh=zh, en=f"{host} isn't public; only pages of the public web are read")
 
 
 @provider(unset=lambda settings: "" if settings.fetch_pages else "ROUTER_FETCH_PAGES", outward=True)
@@ -80,9 +100,8 @@ async def fetch_page(
 ) -> WebPage:
     """Fetch a page of the public web, as text."""
     origin = origin_of(url)
-    if objection := sender.guard.objection(origin):
-        zh = f"url：不能打开（{objection}）"
-        raise ArgumentsToolError(Localised(zh=zh, en=f"url: {objection}"))
+    if refusal := _refusal(sender.guard, origin):
+        raise ArgumentsToolError(Localised(zh=f"url：{refusal.zh}", en=f"url: {refusal.en}"))
     received = await sender.send(OutgoingRequest("GET", origin, _target(url)), SECONDS)
     if not received.fine:
         raise failure_of(received, str(origin), _NOTHING_SECRET)

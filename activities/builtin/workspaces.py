@@ -62,6 +62,8 @@ LONGEST_LINE = 300
 """Characters of a line that is shown as found."""
 LONGEST_EXPRESSION = 200
 _NAMED = 5
+_AT_ONCE = 50
+"""Files whose content is in memory at once as it is kept."""
 
 
 class Workspace:
@@ -106,17 +108,20 @@ class Workspace:
 
     async def texts(self, owner: Principal, under: str = "") -> AsyncIterator[tuple[str, str]]:
         """Each file of a folder, or of all, with its text."""
-        for file in await self.listed(owner, under):
-            found = await self._workspaces.find(owner.tenant, owner.id, file.path)
-            if found is not None:
-                yield file.path, await self._opened(owner, found[1])
+        paths = [file.path for file in await self.listed(owner, under)]
+        for start in range(0, len(paths), _AT_ONCE):
+            few = paths[start : start + _AT_ONCE]
+            for file, content in await self._workspaces.contents(owner.tenant, owner.id, few):
+                yield file.path, await self._opened(owner, content)
 
-    async def delete(self, owner: Principal, path: str) -> WorkspaceFile:
-        """Do away with it; `ArgumentsToolError` where there is none."""
+    async def delete(self, owner: Principal, path: str, expected: int | None) -> WorkspaceFile:
+        """Do away with it; `ArgumentsToolError` where there is none, or not of that version."""
         try:
-            return await self._workspaces.delete(owner.tenant, owner.id, path)
+            return await self._workspaces.delete((owner.tenant, owner.id, path), expected)
         except NotFound:
             raise await self._absent(owner, path) from None
+        except Conflict as error:
+            raise ArgumentsToolError(error.said) from None
 
     async def _opened(self, owner: Principal, content: bytes) -> str:
         codec = EncryptingCodec(self._keys, owner.tenant)
@@ -247,7 +252,8 @@ def _saved(file: WorkspaceFile) -> Saved:
 
 @tool(
     permission="read",
-    retries=1,
+    # Of a version it can't be done twice: the second try would find its own.
+    retries=0,
     title={"zh": "保存文件", "en": "Save a file"},
     description_zh="把一段文字存成个人空间里的文件，只有你自己看得到。",
     examples=["把这些存成文件", "save this as a file in my workspace"],
@@ -446,9 +452,9 @@ def _hits(expression: str, texts: Mapping[str, str]) -> list[FoundLine]:
     description_zh="删除个人空间里的一个文件，删了就没有了。",
     examples=["把我存的那个文件删掉", "delete the file that I saved"],
 )
-async def delete_file(path: Path, ctx: ToolContext, mine: Mine) -> Gone:
+async def delete_file(path: Path, ctx: ToolContext, mine: Mine, version: Version = None) -> Gone:
     """Delete a file in the caller's own workspace, for good."""
-    file = await mine.delete(ctx.caller, path)
+    file = await mine.delete(ctx.caller, path, version)
     return Gone(deleted=file.path, version=file.version)
 
 

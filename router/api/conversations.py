@@ -8,7 +8,8 @@ from temporalio.common import QueryRejectCondition
 from router.api.dependencies import Services
 from router.api.params import derived_id
 from router.contracts.conversation import STATUS, ConversationState, ConversationStatus, workflow_id
-from router.domain.errors import NotFound
+from router.domain.errors import NotFound, Unavailable
+from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.domain.records import ConversationRecord
@@ -56,22 +57,34 @@ async def forget(services: Services, tenant: str, conversation: str) -> None:
 
     Raises:
         Conflict: a legal hold keeps it; nothing has gone.
-        Unavailable: something is out of reach; asked once more, it is finished.
+        Unavailable: something is out of reach. Nothing has gone, or its words have and the rest
+            hasn't, as it says; asked once more, it is finished.
     """
-    erasure, temporal = services.store.erasure, services.temporal
-    await erasure.check(tenant, conversation)
-    own = workflow_id(tenant, conversation)
-    await executions.terminate(temporal, own, _WORD)
-    await erasure.erase(tenant, conversation)
-    # A message on its way may have begun it once more, just before it was forgotten.
-    await executions.terminate(temporal, own, _WORD)
+    at = await services.store.erasure.erase(tenant, conversation)
     await services.store.live.tell(
         Progress(tenant=tenant, conversation=conversation, message_id="", type="forgotten", data={})
     )
-    found = await executions.end(temporal, executions.begun_by([own]), _WORD)
-    # Lists lag: the last run may be in none yet.
-    last = executions.Execution(own, "", open=False)
-    await executions.delete_histories(temporal, [last, *found])
+    try:
+        await _forget_workflows(services.temporal, workflow_id(tenant, conversation), at)
+    except Unavailable as error:
+        raise Unavailable(_UNFINISHED) from error
+
+
+_UNFINISHED = Localised(
+    zh="对话的内容已经删掉了，但它的后台记录还没有清完；请再删除一次，把它清完。",
+    en="What was said is gone; what ran behind it isn't yet. Delete it once more to finish.",
+)
+
+
+async def _forget_workflows(temporal: Client, own: str, until: datetime) -> None:
+    """End and delete what had begun by then; a thread that begins anew meanwhile goes on."""
+    # Lists lag: the newest run may be in none yet.
+    newest = await executions.newest(temporal, own)
+    gone = [newest] if newest is not None and newest.began_at <= until else []
+    for each in gone:
+        await executions.terminate(temporal, own, _WORD, each.run_id)
+    gone += await executions.end(temporal, executions.begun_by([own]), _WORD, until)
+    await executions.delete_histories(temporal, gone)
 
 
 async def thread(

@@ -2,13 +2,15 @@
 
 import asyncio
 import secrets
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from temporalio.client import Client
 
 from router.cli.options import DataFolder, noted, settings_in
-from router.domain.errors import Conflict, Forbidden, NotFound
-from router.gateway.executions import delete_histories, end, of_person, workflows_of
+from router.domain.errors import Conflict, Forbidden, NotFound, Unavailable
+from router.gateway.executions import Execution, delete_histories, end, of_person, workflows_of
 from router.runtime.data_folder import made
 from router.runtime.temporal import connect
 from router.settings import Settings
@@ -41,13 +43,20 @@ async def erase_person(
         pseudonym = f"erased-{secrets.token_hex(6)}"
         # By the pseudonym: the trail is no place to find out whose it was.
         await noted(AuditTrail(database), tenant, "person.erase", pseudonym)
-        executions = await end(client, theirs, WORD)
+        executions = await _ended(client, theirs)
         # Last the database, which knows what else is theirs: so this can be taken up again.
         await delete_histories(client, executions)
         await erasing.erase(pseudonym)
     finally:
         await database.dispose()
     return pseudonym, there, len(executions)
+
+
+async def _ended(client: Client, theirs: Sequence[str]) -> list[Execution]:
+    try:
+        return await end(client, theirs, WORD)
+    except Unavailable as error:
+        raise Unavailable(f"nothing was erased: {error}") from error
 
 
 def _check(tenant: str, person: str, there: Holdings, executions: int, *, confirmed: bool) -> None:

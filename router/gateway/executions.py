@@ -4,13 +4,15 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
-from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.common.v1 import WorkflowExecution as ExecutionName
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
-from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
 
 from router.contracts.start_options import REQUESTER, TENANT
 from router.domain.errors import Unavailable
+from router.domain.locale import Localised
 from router.gateway.retries import RPC_TIMEOUT, WorkflowOver, own_errors
 
 _AT_ONCE = 20
@@ -27,6 +29,7 @@ class Execution:
     workflow_id: str
     run_id: str
     open: bool
+    began_at: datetime
 
 
 def begun_by(ids: Collection[str]) -> list[str]:
@@ -50,25 +53,50 @@ async def workflows_of(client: Client, queries: Sequence[str]) -> list[Execution
     with own_errors():
         for query in queries:
             async for each in client.list_workflows(query):
-                is_open = each.status is WorkflowExecutionStatus.RUNNING
-                found[each.id, each.run_id] = Execution(each.id, each.run_id, is_open)
+                found[each.id, each.run_id] = _execution(each)
     return list(found.values())
 
 
-async def end(client: Client, queries: Sequence[str], word: str) -> list[Execution]:
-    """Terminate what goes on, as `word` says why; all there was. `Unavailable`: it never ends."""
+async def newest(client: Client, workflow: str) -> Execution | None:
+    """Its newest run, which lists may not have yet; None where there is none. `Unavailable` too."""
+    try:
+        with own_errors():
+            return _execution(
+                await client.get_workflow_handle(workflow).describe(rpc_timeout=RPC_TIMEOUT)
+            )
+    except WorkflowOver:
+        return None
+
+
+def _execution(known: WorkflowExecution) -> Execution:
+    is_open = known.status is WorkflowExecutionStatus.RUNNING
+    return Execution(known.id, known.run_id, is_open, known.start_time)
+
+
+async def end(
+    client: Client, queries: Sequence[str], word: str, until: datetime | None = None
+) -> list[Execution]:
+    """Terminate what goes on, as `word` says why; all there was, of what began `until` then.
+
+    Raises:
+        Unavailable: Temporal is out of reach, or something never ends.
+    """
     for _ in range(_ROUNDS):
-        found = await workflows_of(client, queries)
+        every = await workflows_of(client, queries)
+        found = [each for each in every if until is None or each.began_at <= until]
         still = [each for each in found if each.open]
         if not still:
             return found
         for each in still:
             await terminate(client, each.workflow_id, word, each.run_id)
         await asyncio.sleep(_PAUSE)
-    raise Unavailable(
-        f"{still[0].workflow_id} and {len(still) - 1} more workflows don't end: nothing was "
-        "erased; see in Temporal's UI what keeps starting them, and try again"
+    first, more = still[0].workflow_id, len(still) - 1
+    zh = f"{first} 和另外 {more} 个工作流停不下来，请在 Temporal 的界面里看是什么一直在启动它们"
+    en = (
+        f"{first} and {more} more workflows don't end: see in Temporal's UI what keeps starting "
+        "them, and try again"
     )
+    raise Unavailable(Localised(zh=f"{zh}，然后再试一次", en=en))
 
 
 async def terminate(client: Client, workflow: str, word: str, run: str | None = None) -> bool:
@@ -85,9 +113,9 @@ async def terminate(client: Client, workflow: str, word: str, run: str | None = 
 async def delete_histories(client: Client, executions: Iterable[Execution]) -> None:
     """Have the server forget them; it does so in its own time, usually within seconds."""
     for each in executions:
-        execution = WorkflowExecution(workflow_id=each.workflow_id, run_id=each.run_id)
+        name = ExecutionName(workflow_id=each.workflow_id, run_id=each.run_id)
         request = DeleteWorkflowExecutionRequest(
-            namespace=client.namespace, workflow_execution=execution
+            namespace=client.namespace, workflow_execution=name
         )
         with suppress(WorkflowOver), own_errors():
             await client.workflow_service.delete_workflow_execution(request, timeout=RPC_TIMEOUT)

@@ -58,31 +58,31 @@ def delete_words(connection: Connection, tenant: str, conversations: Sequence[st
 class ConversationErasure(Aggregate):
     """Having one conversation forgotten, as its owner wishes, and nothing else of theirs."""
 
-    async def check(self, tenant: str, conversation: str) -> None:
-        """Return where it may go; `Conflict` where a legal hold keeps it."""
-        await self._database.read(lambda c: _check_unheld(c, tenant, conversation))
-
-    async def erase(self, tenant: str, conversation: str) -> None:
+    async def erase(self, tenant: str, conversation: str) -> datetime:
         """Delete what was said and happened in it, and files that came with it and nothing has.
 
         A row with its id and its owner is left, so that what comes late of it is kept no more;
-        runs that were begun in it stay, with their files and their audit. Once more does nothing.
+        runs that were begun in it stay, with their files and their audit. The moment since which
+        it is forgotten is given back; once more deletes nothing else.
 
         Raises:
             Conflict: a legal hold keeps it; nothing has gone.
         """
 
-        def erase(connection: Connection) -> None:
+        def erase(connection: Connection) -> datetime:
             self._database.serialise(connection, lock_of(tenant, conversation))
             _check_unheld(connection, tenant, conversation)
             _delete_files(connection, tenant, conversation)
             delete_words(connection, tenant, [conversation])
             here = (_conversations.c.tenant == tenant, _conversations.c.id == conversation)
-            now = {"forgotten_at": datetime.now(UTC), "metadata": {}}
-            connection.execute(update(_conversations).where(*here).values(**now))
+            now = datetime.now(UTC)
+            row = update(_conversations).where(*here).values(forgotten_at=now, metadata={})
+            connection.execute(row)
+            return now
 
-        await self._database.write(erase)
+        at = await self._database.write(erase)
         await self._database.scrub()
+        return at
 
 
 HELD = Localised(
@@ -131,6 +131,7 @@ _owned: tuple[tuple[str, Table, str], ...] = (
     ("news", tables.log, "recipient"),
     ("memories", tables.memories, "owner"),
     ("workspace files", tables.workspace_files, "owner"),
+    ("workspaces with deleted files", tables.workspace_versions, "owner"),
 )
 """What is simply theirs: what it is called, its table and the column with the person."""
 

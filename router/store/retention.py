@@ -91,6 +91,7 @@ _AGED = (
     _Aged(tables.keys, "claimed_at", "user"),
     _Aged(_log, "at", "recipient"),
     _Aged(tables.workspace_files, "changed_at", "owner"),
+    _Aged(tables.workspace_versions, "deleted_at", "owner"),
 )
 _FILES = _Aged(tables.files, "at", "owner")
 """What goes by its age too, unless a run has it."""

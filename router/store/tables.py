@@ -87,7 +87,7 @@ def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0010", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0011", metadata
 )
 
 conversations = Table(
@@ -475,6 +475,17 @@ workspace_files = Table(
     PrimaryKeyConstraint("tenant", "owner", "path"),
 )
 _index("workspace_files_by_age", workspace_files, "changed_at")
+
+# The highest version of an owner's files that were deleted: a file that is new begins above it.
+workspace_versions = Table(
+    "workspace_versions",
+    metadata,
+    *texts("tenant", "owner"),
+    required("highest", Integer),
+    required("deleted_at", MomentType),
+    PrimaryKeyConstraint("tenant", "owner"),
+)
+_index("workspace_versions_by_age", workspace_versions, "deleted_at")
 
 # Answers of models that are the same for everyone: nobody's, so that nothing of a person is in one.
 kept_answers = Table(

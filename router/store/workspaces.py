@@ -3,22 +3,26 @@
 import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, or_, select
 
 from router.domain.errors import Conflict, NotFound
 from router.domain.locale import Localised
 from router.domain.records import Record
 from router.store import tables
-from router.store.database import Aggregate
-from router.store.rows import record, records, to_row, upsert
+from router.store.database import Aggregate, Database
+from router.store.rows import begins_with, from_row, records, to_row, upsert
 
 _files = tables.workspace_files
+_versions = tables.workspace_versions
 
 LONGEST_PATH = 200
 DEEPEST = 8
 """Names in a path."""
+LONGEST_NAME = 255
+"""Bytes in UTF-8: no file system takes more, and commands see the files on one."""
 
 
 def workspace_path(written: str) -> str:
@@ -28,7 +32,7 @@ def workspace_path(written: str) -> str:
     'notes/2026/plan.md'
 
     Raises `ValueError`, which says what is wrong with it: it leads elsewhere, is hidden, has
-    letters that nobody sees, is too long or too deep.
+    letters that nobody sees, is too long or too deep, or a name in it is too long.
     """
     path = unicodedata.normalize("NFC", written)
     names = path.split("/")
@@ -43,6 +47,8 @@ def workspace_path(written: str) -> str:
             raise ValueError("no name in it may be empty, begin with a dot or with a space around")
         if any(unicodedata.category(sign)[0] == "C" or sign in "\u2028\u2029" for sign in name):
             raise ValueError("it has characters that nobody sees; leave them out")
+        if len(name.encode()) > LONGEST_NAME:
+            raise ValueError(f"a name in it has more than {LONGEST_NAME} bytes in UTF-8")
     return path
 
 
@@ -53,7 +59,8 @@ class WorkspaceFile(Record):
     size: int
     """Bytes of its text in UTF-8."""
     version: int
-    """1 at first, and one more with each change: whoever names it changes that one, or nothing."""
+    """One more with each change: whoever names it changes that one, or nothing. It begins at 1, or
+    above all that the owner's deleted files had, so that none is ever given to a path twice."""
     changed_at: datetime
 
 
@@ -78,7 +85,7 @@ class Workspaces(Aggregate):
         """The owner's files by path, all of them or those in one folder."""
         query = select(*_ABOUT).filter_by(tenant=tenant, owner=owner).order_by(_files.c.path)
         if under:
-            query = query.where(_files.c.path.startswith(f"{under}/", autoescape=True))
+            query = query.where(begins_with(self._database, _files.c.path, f"{under}/"))
         return await records(self._database, WorkspaceFile, query)
 
     async def contents(
@@ -103,40 +110,92 @@ class Workspaces(Aggregate):
         With `expected` only over that version of it, 0 being none.
 
         Raises:
-            Conflict: it isn't that version any more, or the quota is full; nothing has changed.
+            Conflict: it isn't that version any more, the quota is full, or a folder is of its name
+                or a file of a folder's in it; nothing has changed.
         """
         tenant, owner, path = place
-        there = select(*_ABOUT).filter_by(tenant=tenant, owner=owner, path=path)
         keep = upsert(self._database.insert(_files), _files)
 
         def work(connection: Connection) -> WorkspaceFile:
-            self._database.serialise(connection, f"workspace/{tenant}/{owner}")
-            row = connection.execute(there).mappings().first()
-            before = 0 if row is None else int(row["version"])
-            if expected is not None and expected != before:
-                raise Conflict(_changed(path, before))
+            self._lock(connection, tenant, owner)
+            there = _expected(connection, place, expected)
+            _check_free(self._database, connection, place)
             _check_quota(connection, place, size, quota)
+            version = (there.version if there else _highest_deleted(connection, tenant, owner)) + 1
             now = datetime.now(UTC)
-            kept = WorkspaceFile(path=path, size=size, version=before + 1, changed_at=now)
+            kept = WorkspaceFile(path=path, size=size, version=version, changed_at=now)
             whole: dict[str, Any] = to_row(kept, tenant=tenant, owner=owner, content=content)
             connection.execute(keep, whole)
             return kept
 
         return await self._database.write(work)
 
-    async def delete(self, tenant: str, owner: str, path: str) -> WorkspaceFile:
-        """Do away with the file; what it was. `NotFound` where there is none."""
-        which = {"tenant": tenant, "owner": owner, "path": path}
-        found = await record(self._database, WorkspaceFile, select(*_ABOUT).filter_by(**which))
-        gone = delete(_files).filter_by(**which)
-        count = await self._database.write(lambda c: c.execute(gone).rowcount)
-        if found is None or not count:
-            raise NotFound(f"there is no {path!r}")
+    async def delete(
+        self, place: tuple[str, str, str], expected: int | None = None
+    ) -> WorkspaceFile:
+        """Do away with the file at tenant, owner and path, or only with that version; what it was.
+
+        Raises:
+            NotFound: there is none.
+            Conflict: it isn't that version any more; nothing has changed.
+        """
+        tenant, owner, path = place
+        gone = delete(_files).filter_by(tenant=tenant, owner=owner, path=path)
+        note = upsert(self._database.insert(_versions), _versions)
+
+        def work(connection: Connection) -> WorkspaceFile:
+            self._lock(connection, tenant, owner)
+            there = _expected(connection, place, expected)
+            if there is None:
+                raise NotFound(f"there is no {path!r}")
+            highest = max(there.version, _highest_deleted(connection, tenant, owner))
+            now = datetime.now(UTC)
+            row = {"tenant": tenant, "owner": owner, "highest": highest, "deleted_at": now}
+            connection.execute(note, row)
+            connection.execute(gone)
+            return there
+
+        found = await self._database.write(work)
         await self._database.scrub()
         return found
 
+    def _lock(self, connection: Connection, tenant: str, owner: str) -> None:
+        self._database.serialise(connection, f"workspace/{tenant}/{owner}")
+
 
 _ABOUT = [_files.c[name] for name in WorkspaceFile.model_fields]
+
+
+def _expected(
+    connection: Connection, place: tuple[str, str, str], expected: int | None
+) -> WorkspaceFile | None:
+    """The file as it is, if any; `Conflict` where that isn't the version."""
+    tenant, owner, path = place
+    query = select(*_ABOUT).filter_by(tenant=tenant, owner=owner, path=path)
+    row = connection.execute(query).first()
+    there = None if row is None else from_row(WorkspaceFile, row)
+    version = there.version if there else 0
+    if expected not in (None, version):
+        raise Conflict(_changed(path, version))
+    return there
+
+
+def _highest_deleted(connection: Connection, tenant: str, owner: str) -> int:
+    query = select(_versions.c.highest).filter_by(tenant=tenant, owner=owner)
+    return connection.scalar(query) or 0
+
+
+def _check_free(database: Database, connection: Connection, place: tuple[str, str, str]) -> None:
+    """As on a disk a name is a file's or a folder's."""
+    tenant, owner, path = place
+    folders = [str(folder) for folder in PurePosixPath(path).parents][:-1]
+    crosswise = or_(_files.c.path.in_(folders), begins_with(database, _files.c.path, f"{path}/"))
+    query = select(_files.c.path).filter_by(tenant=tenant, owner=owner).where(crosswise).limit(1)
+    other = connection.scalar(query)
+    if other is not None:
+        zh = f"已有文件 {other}：同一个名字不能既是文件又是文件夹，{path} 请换一个名字"
+        en = f"there is a file {other}: no name is a file's and a folder's, so {path} needs another"
+        raise Conflict(Localised(zh=zh, en=en))
 
 
 def _check_quota(

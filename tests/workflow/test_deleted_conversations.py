@@ -1,6 +1,7 @@
 """A conversation that its owner has deleted, over HTTP with the worker and Temporal real."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -10,10 +11,13 @@ from httpx import AsyncClient, Response
 from temporalio.client import Client
 
 from router.contracts.conversation import workflow_id
+from router.domain.errors import Unavailable
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import LogEntry
+from router.gateway import executions
 from router.gateway.executions import begun_by, workflows_of
 from router.runtime.composition import Parts
+from router.store.erasure import ConversationErasure
 from router.store.legal_holds import LegalHold
 from router.tool.tool import tool
 from tests.fakes.model_server import calls
@@ -109,4 +113,78 @@ async def test_a_legal_hold_keeps_it(api: AsyncClient, alice: Talk, parts: Parts
     assert "court" not in problem(await delete(api, alice), 409)["detail"]
     assert (await api.get(f"{path_of(alice)}/messages")).json()["items"]
     await parts.store.legal_holds.release(DEFAULT_TENANT, "run", run)
+    assert (await delete(api, alice)).status_code == 204
+
+
+async def test_where_its_words_cannot_be_deleted_all_of_it_goes_on(
+    api: AsyncClient, alice: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await alice.say("你好")
+
+    async def unreachable(*_: str) -> datetime:
+        raise Unavailable("The database can't be reached right now; try again.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(ConversationErasure, "erase", unreachable)
+        problem(await delete(api, alice), 503)
+    newest = await executions.newest(alice.client, alice.handle.id)
+    assert newest is not None
+    assert newest.open
+    assert (await api.get(f"{path_of(alice)}/messages", headers=ALICE)).json()["items"]
+
+
+@pytest.fixture
+def once_erased(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[Callable[[], Awaitable[object]]], None]:
+    """Has this happen when the words of a conversation have just gone."""
+
+    def during(happens: Callable[[], Awaitable[object]]) -> None:
+        erase = ConversationErasure.erase
+
+        async def followed(own: ConversationErasure, tenant: str, conversation: str) -> datetime:
+            at = await erase(own, tenant, conversation)
+            await happens()
+            return at
+
+        monkeypatch.setattr(ConversationErasure, "erase", followed)
+
+    return during
+
+
+async def test_a_thread_that_begins_anew_meanwhile_goes_on(
+    api: AsyncClient,
+    alice: Talk,
+    parts: Parts,
+    once_erased: Callable[[Callable[[], Awaitable[object]]], None],
+) -> None:
+    await alice.say("你好")
+
+    async def begins_anew() -> None:
+        await alice.handle.terminate()
+        await alice.open()
+        await alice.say("请问")
+
+    once_erased(begins_anew)
+    assert (await delete(api, alice)).status_code == 204
+    newest = await executions.newest(alice.client, alice.handle.id)
+    assert newest is not None
+    assert newest.open
+    kept = await parts.store.log.transcript(DEFAULT_TENANT, alice.id, None, 10)
+    assert [row.data["text"] for row in kept if row.data["role"] == "user"] == ["请问"]
+
+
+async def test_who_has_to_finish_it_is_told_that_its_words_are_gone(
+    api: AsyncClient, alice: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await alice.say("你好")
+
+    async def unreachable(*_: object) -> list[executions.Execution]:
+        raise Unavailable("Temporal or its worker can't be reached right now; try again.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(executions, "end", unreachable)
+        said = problem(await delete(api, alice), 503)
+    assert "内容已经删掉了" in said["detail"]
+    problem(await api.get(path_of(alice), headers=ALICE), 404)
     assert (await delete(api, alice)).status_code == 204

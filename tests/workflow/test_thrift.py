@@ -11,7 +11,7 @@ from router.domain.principals import DEFAULT_TENANT
 from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChains
 from router.runtime.composition import Parts
-from tests.fakes.model_server import ModelServer, fails, says
+from tests.fakes.model_server import ModelServer, calls, fails, says
 from tests.workflow.desk import Talk, person, texts
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import working
@@ -55,6 +55,31 @@ async def test_a_cheaper_model_answers_once_little_is_left(
     assert changes == [{"model": "cheap", "before": "dear"}]
     usages: list[Any] = [row.data["usage"] for row in items if row.data["role"] == "assistant"]
     assert [(usage["model"], usage["llm_calls"]) for usage in usages] == [(n, 1) for n in answered]
+
+
+async def test_where_little_is_left_doubt_is_put_to_the_person_and_to_no_other_model(
+    real_client: Client, parts: Parts
+) -> None:
+    unsure = calls(
+        ("ask_clarification", {"text": "是要请假吗？", "options": ["请假", "报销"]}),
+    )
+    async with ModelServer(unsure) as server:
+        strong = ChatModel(server.url, "strong")
+        chains = FallbackChains(
+            [ChatModel(server.url, "dear")],
+            lambda role, *_: strong if role == "escalate" else None,
+            thrift=[(0.9, ChatModel(server.url, "cheap"))],
+        )
+        settings = parts.settings.model_copy(update={"llm_budgets": Budgets(user=Budget(calls=4))})
+        async with working(
+            real_client, replace(parts, chains=chains, settings=settings), [server]
+        ) as house:
+            unsure_one = house.person.model_copy(update={"id": "unsure-alice"})
+            talk = await replace(house, person=unsure_one, id=f"{house.id}u").open()
+            turn = await talk.say("牙疼得厉害，三月头两天来不了")
+        await chains.aclose()
+    assert [chat["model"] for chat in server.chats] == ["dear"]
+    assert turn.route.kind == "clarify"
 
 
 async def test_what_is_too_long_is_asked_once_more_with_half_of_the_history(

@@ -81,6 +81,14 @@ class OutboundGuard:
             return f"{host} is at {address}, which isn't public; {remedy}"
         return ""
 
+    def refusal(self, host: str, port: int, address: str) -> Localised | None:
+        """What whoever asked is told where it may not be connected to; None where it may."""
+        objection = self.objection_to(host, port, address)
+        if not objection:
+            return None
+        zh = f"不能连接 {host}：{address} 不在可以连接的范围内，请联系管理员"
+        return Localised(zh=zh, en=objection)
+
     def check_redirect(self, before: Origin, after: Origin) -> None:
         """Raise `PermanentToolError` where an answer may not lead from one to the other."""
         if before.scheme == "https" and after.scheme != "https":
@@ -141,9 +149,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         except (OSError, UnicodeError) as error:
             raise httpx2.ConnectError(f"{host} can't be resolved: {error}") from None
         for address in addresses:
-            if objection := self._guard.objection_to(host, port, address):
-                zh = f"不能连接 {host}，请联系管理员（{objection}）"
-                raise PermanentToolError(Localised(zh=zh, en=objection))
+            if refusal := self._guard.refusal(host, port, address):
+                raise PermanentToolError(refusal)
         failure: Exception = httpx2.ConnectError(f"{host} has no address")
         for address in addresses:
             try:

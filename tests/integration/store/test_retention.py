@@ -111,7 +111,9 @@ async def furnish(store: Store, person: str, at: datetime = NOW) -> None:
     speaker = Principal(id=person, name=person)
     await store.memories.keep("default", person, MemoryRecord.of(speaker, WORDS, "zh", at))
     quota = WorkspaceQuota(files=9, together=999)
-    await store.workspaces.save(("default", person, "a.md"), WORDS.encode(), 3, quota)
+    for path in ("a.md", "b.md"):
+        await store.workspaces.save(("default", person, path), WORDS.encode(), 3, quota)
+    await store.workspaces.delete(("default", person, "b.md"))
     await store.keys.claim("default", person, "k1", "d")
     await store.spending.add("default", person, date(2026, 11, 18), Usage(llm_calls=2))
     called = test_store.audited(0, person, "look", "admitted")

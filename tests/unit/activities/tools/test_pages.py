@@ -1,5 +1,6 @@
 """Pages of the web as text, from where a stranger's words may come and nowhere else."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,10 +89,28 @@ async def test_an_address_that_is_none_is_refused_unsent(desk: Desk, url: str) -
 @pytest.mark.parametrize("host", [LOOPBACK, METADATA, "[::1]", "10.0.0.1", "inside.example"])
 async def test_nothing_within_the_house_is_fetched(desk: Desk, host: str) -> None:
     desk.dependencies.provide(page_sender, Sender(PageGuard(), HERE))
-    with pytest.raises(
-        (ArgumentsToolError, PermanentToolError), match=r"isn't public|no tool may go"
-    ):
+    with pytest.raises((ArgumentsToolError, PermanentToolError), match="isn't public") as refused:
         await desk.ask("fetch_page", url=f"https://{host}/")
+    assert_helps(refused.value)
+
+
+LED_AWAY = ("https://inside.example/", f"https://{METADATA}/latest", "http://pages.example/")
+
+
+@pytest.mark.parametrize("there", LED_AWAY)
+async def test_where_a_page_leads_off_the_public_web_the_reader_is_told_so(
+    desk: Desk, tmp_path: Path, there: str
+) -> None:
+    with pytest.raises(PermanentToolError, match="only pages") as refused:
+        await fetched(desk, tmp_path, lambda _: Reply([b""], 302, {"location": there}))
+    assert_helps(refused.value)
+
+
+def assert_helps(refused: RouterError) -> None:
+    """It names no setting, for none would help, and says it in either language alone."""
+    assert "ROUTER_" not in refused.said.en + refused.said.zh
+    assert "网页" in refused.said.zh
+    assert not re.search(r"[a-z]{2,} [a-z]{2,}", refused.said.zh)
 
 
 def test_what_is_fetched_is_a_strangers_word(desk: Desk) -> None:

@@ -107,6 +107,56 @@ async def test_nobody_writes_over_what_they_have_not_seen(mine: Desk) -> None:
             await stale
 
 
+@pytest.mark.parametrize("tool", ["save_file", "edit_file", "delete_file"])
+async def test_a_version_is_of_no_later_file_of_the_same_path(mine: Desk, tool: str) -> None:
+    seen = await save(mine)
+    await save(mine, "b.md")
+    await mine.ask("delete_file", path="notes/a.md")
+    await save(mine, text="one, anew")
+    more: dict[str, Any] = {**dict(ON_A_FILE), "save_file": {"text": "x"}}[tool]
+    with pytest.raises(ArgumentsToolError, match="at version 2 by now"):
+        await mine.ask(tool, path="notes/a.md", version=seen["version"], **more)
+    assert (await mine.ask("read_file", path="notes/a.md"))["text"] == "one, anew"
+    assert (await mine.ask("delete_file", path="notes/a.md", version=2))["version"] == 2
+    assert (await save(mine, "c.md"))["version"] == 3
+
+
+async def test_of_a_deletion_and_a_change_at_once_only_one_is_done(mine: Desk) -> None:
+    await save(mine)
+    both = (
+        mine.ask("delete_file", path="notes/a.md", version=1),
+        save(mine, "notes/a.md", version=1),
+    )
+    outcomes = await asyncio.gather(*both, return_exceptions=True)
+    refused = [one for one in outcomes if isinstance(one, ArgumentsToolError)]
+    assert len(refused) == 1
+
+
+def test_what_names_a_version_is_not_tried_again(mine: Desk) -> None:
+    """The second try would find what the first has made, and call that somebody else's."""
+    tools = [mine.registry[name] for name in ("save_file", "edit_file", "delete_file")]
+    assert [one.retries for one in tools] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("there", "other"),
+    [("notes", "notes/plan.md"), ("a/b/c", "a/b"), ("a", "a/b/c"), ("a/b/c", "a")],
+)
+async def test_a_name_is_a_files_or_a_folders(mine: Desk, there: str, other: str) -> None:
+    await save(mine, there)
+    with pytest.raises(ArgumentsToolError, match=f"there is a file {there}:"):
+        await save(mine, other)
+    assert [item["path"] for item in (await mine.ask("list_files"))["items"]] == [there]
+    for beside in (f"{there}b", f"{there}.md"):
+        assert (await save(mine, beside))["version"] == 1
+
+
+async def test_a_folder_is_none_of_another_case(mine: Desk) -> None:
+    await save(mine, "Notes/a.md")
+    await save(mine, "notes")
+    assert (await mine.ask("list_files", folder="notes"))["items"] == []
+
+
 async def test_of_edits_at_once_none_is_lost(mine: Desk) -> None:
     await save(mine, text="abcd")
     edits = [mine.ask("edit_file", path="notes/a.md", old=old, new="-") for old in "abcd"]
@@ -173,6 +223,7 @@ HOSTILE = {
     "too long": "x" * 201,
     "too long once composed": "豈" * 201,
     "too deep": "/".join("abcdefghi"),
+    "a name too long for a disk": "notes/" + "计" * 86,
 }
 
 
@@ -209,6 +260,15 @@ async def test_what_is_in_a_file_is_encrypted(mine: Desk, database: Database) ->
     assert b"three" not in raw
     mine.dependencies.provide(provided.settings, Settings(workspace=True, payload_keys=KEYS))
     assert (await mine.ask("read_file", path="notes/a.md"))["text"] == TEXT
+
+
+async def test_all_files_are_searched_however_many(mine: Desk) -> None:
+    many = Settings(workspace=True, workspace_files=200)
+    mine.dependencies.provide(provided.settings, many)
+    for number in range(60):
+        await save(mine, f"{number:02}.md", "here")
+    found = await mine.ask("search_files", expression="here")
+    assert [hit["path"] for hit in found["items"]] == [f"{n:02}.md" for n in range(60)]
 
 
 async def test_a_command_sees_the_files_and_is_none(mine: Desk) -> None:
