@@ -269,8 +269,8 @@ def plan() -> list[Figure]:
         count("lines with the sample company's words", 0, sample),
         count("expressions that may backtrack", 0, slow),
         count("workflow.patched", 0, old),
-        Figure("migrations", len(migrations), 11),
-        Figure("lines of tests, Python", _lines_of_tests("py"), 93_600),
+        Figure("migrations", len(migrations), 12),
+        Figure("lines of tests, Python", _lines_of_tests("py"), 93_900),
         Figure("lines of tests, JSON", _lines_of_tests("json"), 6_000),
     ]
 
