@@ -40,7 +40,10 @@ _Recent = OrderedDict[tuple[str, str], tuple[ConversationRecord, float]]
 
 @dataclass(frozen=True)
 class Ownership:
-    """Conversations by owner, with the last used in memory: their rows never change."""
+    """Conversations by owner, with the last used in memory: their rows never change.
+
+    But for being forgotten; other processes learn of that within `GOOD_FOR`.
+    """
 
     conversations: Conversations
     remembered: int = REMEMBERED

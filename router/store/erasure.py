@@ -62,8 +62,9 @@ class ConversationErasure(Aggregate):
         """Delete what was said and happened in it, and files that came with it and nothing has.
 
         A row with its id and its owner is left, so that what comes late of it is kept no more;
-        runs that were begun in it stay, with their files and their audit. The moment since which
-        it is forgotten is given back; once more deletes nothing else.
+        runs that were begun in it stay, with their files and their audit, and long results of
+        tools, which are by person. The moment since which it is forgotten is given back; once more
+        deletes nothing else.
 
         Raises:
             Conflict: a legal hold keeps it; nothing has gone.
