@@ -9,7 +9,7 @@ from prometheus_client.registry import REGISTRY
 from router.runtime import garbage_collection
 from router.runtime.garbage_collection import EACH, GROWN, UNEXPLAINED, CollectionPolicy
 
-MANY = UNEXPLAINED // 10
+MANY = UNEXPLAINED // 20
 
 
 class Kept:
@@ -103,7 +103,7 @@ def test_the_next_full_collection_is_as_soon_after_a_look_through_all(
     policy: CollectionPolicy,
 ) -> None:
     """Python waits for a quarter of what stayed, unless it is told that this is next to nothing."""
-    stays = objects(10 * MANY)
+    stays = objects(20 * MANY)
     gc.freeze()
     assert policy.look(idle=True)
     before = gc.get_stats()[2]["collections"]
