@@ -14,7 +14,7 @@ export function outbox(user, { changed, begun, connected, handedIn }) {
   const place = `intent-router.outbox.${user}`;
   const waiting = JSON.parse(sessionStorage.getItem(place) ?? "[]");
   const gone = new AbortController();
-  const underWay = new Map(); // message id to its delivery: what is said behind files comes after them
+  const underWay = new Map(); // message id to its delivery: what has to come behind it waits for it
   const openings = new Map(); // beginning to what opens its conversation
   const opened = new Map(); // beginning to the id of its conversation
 
@@ -26,11 +26,14 @@ export function outbox(user, { changed, begun, connected, handedIn }) {
   // Send it until it is answered; the turn. Throws what the server refuses it with.
   async function send(entry) {
     entry.conversation ??= opened.get(entry.beginning) ?? null;
+    // What waits for the same conversation to begin would set out at once, and arrive in any order.
+    const early = entry.conversation === null;
+    const ahead = (other) => other.attached || (early && other.beginning === entry.beginning);
     if (!waiting.includes(entry)) {
       waiting.push(entry);
       keep();
     }
-    const before = waiting.slice(0, waiting.indexOf(entry)).filter((other) => other.attached);
+    const before = waiting.slice(0, waiting.indexOf(entry)).filter(ahead);
     const mine = Promise.allSettled(before.map(({ id }) => underWay.get(id))).then(() => delivered(entry));
     underWay.set(entry.id, mine);
     try {
