@@ -13,7 +13,6 @@ from pydantic import JsonValue
 from router.client import exchange as ops
 from router.client.exchange import (
     AGAIN,
-    CLOSED,
     EventLines,
     Exchange,
     NoAnswer,
@@ -21,6 +20,7 @@ from router.client.exchange import (
     Request,
     Response,
     Retries,
+    StreamCut,
     Subscription,
     refusal,
 )
@@ -303,7 +303,7 @@ class Client(_Connection[httpx2.Client]):
 
     def _events(self, heard: Subscription) -> Iterator[ApiEvent]:
         while not heard.over:
-            lost: RouterError = Unavailable(CLOSED.why)
+            lost: RouterError = StreamCut()
             try:
                 answer = self._http.send(self._built(heard.request), stream=True)
                 with closing(answer):
@@ -492,7 +492,7 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
 
     async def _events(self, heard: Subscription) -> AsyncGenerator[ApiEvent]:
         while not heard.over:
-            lost: RouterError = Unavailable(CLOSED.why)
+            lost: RouterError = StreamCut()
             try:
                 answer = await self._http.send(self._built(heard.request), stream=True)
                 async with aclosing(answer):

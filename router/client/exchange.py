@@ -98,7 +98,13 @@ class NoAnswer(NamedTuple):
     why: str
 
 
-CLOSED = NoAnswer("the connection ended before the answer did; what was sent is done all the same")
+class StreamCut(Unavailable):
+    """The stream ended before the answer did; what was sent is done all the same."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the connection ended before the answer did; what was sent is done all the same"
+        )
 
 
 class Pause(NamedTuple):

@@ -17,7 +17,7 @@ from router.cli.rest import Rest
 from router.cli.terminal import screen
 from router.cli.terminal.screen import Screen
 from router.client import Refused
-from router.client.exchange import CLOSED
+from router.client.exchange import StreamCut
 from router.client.responses import ApiEvent
 from router.domain.errors import Unavailable
 from router.domain.locale import Locale, Localised
@@ -128,9 +128,7 @@ class ChatConversation:
                         showing.end(Turn.model_validate(event.data))
                     else:
                         showing.take(event)
-        except Unavailable as error:
-            if str(error) != CLOSED.why:
-                raise
+        except StreamCut:
             raise Unavailable(self.say(screen.LOST)) from None
 
     def hear(self, replies: list[Reply]) -> None:
