@@ -32,7 +32,7 @@ from router.domain.configuration_documents import (
 from router.domain.errors import InvalidInput, NotFound, RouterError
 
 VERSIONS = ".versions.json"
-ORDER: tuple[DocumentKind, ...] = ("tools", "skills", "flows", "personas")
+ORDER: tuple[DocumentKind, ...] = ("tools", "servers", "skills", "flows", "personas")
 """In which they are pushed: flows call tools."""
 REFUSED = 422
 API = "/v1/configuration"

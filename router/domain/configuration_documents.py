@@ -17,7 +17,7 @@ from typing import Literal, get_args
 from router.domain.errors import Problem
 from router.domain.records import Record
 
-DocumentKind = Literal["flows", "skills", "tools", "personas"]
+DocumentKind = Literal["flows", "skills", "tools", "servers", "personas"]
 """What a document may define, as it is called in paths."""
 KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)
 
@@ -55,6 +55,7 @@ RULES: Mapping[DocumentKind, KindRules] = MappingProxyType(
         "flows": KindRules(*_UNDERSCORED, "flows/{name}.yaml"),
         "skills": KindRules(*_HYPHENED, "skills/{name}/SKILL.md"),
         "tools": KindRules(*_HYPHENED, "tools/{name}.json"),
+        "servers": KindRules(*_HYPHENED, "servers/{name}.json"),
         "personas": KindRules(
             re.compile(PERSONA), f"{PERSONA}, the only one", "personas/{name}.yaml"
         ),

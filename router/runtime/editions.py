@@ -14,8 +14,10 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from activities.capabilities import Capabilities
@@ -37,6 +39,7 @@ from router.formats.watcher import SECONDS
 from router.formats.yaml_document import Place
 from router.retrieval.index import CapabilityIndex
 from router.runtime.definitions import flow_folder, vocabulary
+from router.runtime.tenant_servers import MOST_SERVERS, ServerTools, TenantServers
 from router.settings import Settings
 from router.settings.environment import TOOL_PREFIX
 from router.skill.loader import FoundSkill, LoadedSkills, circle_problems, skill_in_text
@@ -47,6 +50,7 @@ from router.telemetry.metrics import CONFIGURATION_UNFIT
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import GROUP as DECLARED
 from router.tool.kinds.declarations import tools_in_text
+from router.tool.mcp.file import ServerEntry, group_of, prefix_of, servers_in_text
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
 from router.understanding.triggers.patterns import rivalries
@@ -77,6 +81,8 @@ class DraftEdition:
     persona: Persona | None
     flows: Mapping[str, FlowDefinition]
     """By name, those of documents."""
+    servers: Mapping[str, ServerEntry] = field(default_factory=dict)
+    """By name, the MCP servers of documents."""
     problems: list[Problem] = field(default_factory=list)
     """Each in a document, or in a file that the documents would break."""
     remarks: list[Problem] = field(default_factory=list)
@@ -106,12 +112,14 @@ def drafted(
     documents: Iterable[ConfigurationDocument],
     tenant: str,
     entitlement: Entitlement,
+    found: ServerTools = MappingProxyType({}),
 ) -> DraftEdition:
     """The tenant's documents laid over what the house has. It takes a while: call it in a thread.
 
     `entitlement` is what the house lets the tenant have; a document of another name is refused.
+    `found` is what the MCP servers of documents have listed; of the others tools are expected.
     """
-    return _Drafting(settings, house, list(documents), tenant, entitlement).draft()
+    return _Drafting(settings, house, list(documents), tenant, entitlement, found).draft()
 
 
 class _Drafting:
@@ -124,8 +132,11 @@ class _Drafting:
         documents: Sequence[ConfigurationDocument],
         tenant: str,
         entitlement: Entitlement,
+        found: ServerTools,
     ) -> None:
         self.settings = settings
+        self.guard = OutboundGuard(settings.http_allow)
+        self.found = found
         self.house = house
         self.documents = documents
         self.entitlement = entitlement
@@ -135,6 +146,7 @@ class _Drafting:
 
     def draft(self) -> DraftEdition:
         registry = self._registry()
+        servers = self._servers(registry)
         skills = self._skills(registry)
         catalog, files = self._catalog(registry)
         persona = next(iter(self._each("personas", persona_in_text)), None)
@@ -142,6 +154,7 @@ class _Drafting:
             Capabilities(catalog, skills, registry),
             persona,
             {name: file.definition for name, file in files.items()},
+            servers,
             list(dict.fromkeys(self.problems)),
             list(dict.fromkeys(self.remarks)),
         )
@@ -167,7 +180,7 @@ class _Drafting:
         return False
 
     def _registry(self) -> Registry:
-        sender = Sender(OutboundGuard(self.settings.http_allow))
+        sender = Sender(self.guard)
         loaded = self._each(
             "tools", lambda path, text: tools_in_text(path, text, self.variables, sender)
         )
@@ -178,6 +191,37 @@ class _Drafting:
         except DefinitionError as error:
             self.problems += error.problems
             return self.house.registry.overlaid([], DOCUMENTED)
+
+    def _servers(self, registry: Registry) -> dict[str, ServerEntry]:
+        """The MCP servers of documents; the registry has their tools from then on, or expects them.
+
+        A server's name is its tools' as well: it is taken where the house has one of that name.
+        """
+        servers: dict[str, ServerEntry] = {}
+        for path, entries in self._each("servers", self._entries_in):
+            for name, entry in entries.items():
+                if prefix_of(name) in registry.prefixes:
+                    what = f"there is an MCP server {name} already"
+                    self.problems.append(Problem(path, 1, what, "give this one another name"))
+                elif self._may_have_some(name) or self._covered("tool", f"{prefix_of(name)}*", path):
+                    servers[name] = entry
+                    registry.expect(group_of(name), prefix_of(name))
+        if len(servers) > MOST_SERVERS:
+            what = f"a tenant has at most {MOST_SERVERS} MCP servers, not {len(servers)}"
+            self.problems.append(Problem(path, 1, what, "leave some out, or offer them as one"))
+        for name in servers.keys() & self.found.keys():
+            try:
+                registry.replace(group_of(name), self.found[name])
+            except DefinitionError as error:
+                _log.error("no tool of the MCP server %s can be taken in: %s", name, error)
+        return servers
+
+    def _may_have_some(self, server: str) -> bool:
+        """True where the house names tools of such a server, which only itself knows."""
+        return any(each.startswith(prefix_of(server)) for each in self.entitlement.tools.only)
+
+    def _entries_in(self, path: Path, text: str) -> tuple[str, dict[str, ServerEntry]]:
+        return str(path), servers_in_text(path, text, self.variables, self.guard)
 
     def _skills(self, registry: Registry) -> SkillCatalog:
         found = self._each("skills", skill_in_text)
@@ -268,10 +312,15 @@ class HouseConfiguration:
     tenants: LiveTenants
     has_model: bool
 
-    def draft(self, tenant: str, documents: Iterable[ConfigurationDocument]) -> DraftEdition:
+    def draft(
+        self,
+        tenant: str,
+        documents: Iterable[ConfigurationDocument],
+        found: ServerTools = MappingProxyType({}),
+    ) -> DraftEdition:
         """The documents laid over the files; in this thread."""
         entitlement = self.tenants.now.entitlement(tenant)
-        return drafted(self.settings, self.offered, documents, tenant, entitlement)
+        return drafted(self.settings, self.offered, documents, tenant, entitlement, found)
 
 
 @dataclass(frozen=True)
@@ -281,6 +330,7 @@ class _Made:
     edition: Edition
     index: CapabilityIndex
     house_changes: int
+    servers: Mapping[str, ServerEntry]
 
 
 class Configuration:
@@ -298,6 +348,14 @@ class Configuration:
         self._owed: set[str] = set()
         self._complaints: dict[str, str] = {}
         self._working = asyncio.Lock()
+        self._servers = TenantServers(house.settings.http_allow, self._note_tools)
+        self._listed: set[str] = set()
+        self._news = asyncio.Event()
+
+    def _note_tools(self, tenant: str) -> None:
+        """That a server of the tenant's has listed other tools than before."""
+        self._listed.add(tenant)
+        self._news.set()
 
     @property
     def ever_held(self) -> bool:
@@ -306,12 +364,20 @@ class Configuration:
 
     @property
     def unfit(self) -> Mapping[str, str]:
-        """By tenant, what keeps its documents from being taken up as they are now."""
-        return self._complaints
+        """By tenant, what keeps its documents from being taken up as they are now.
+
+        An MCP server that isn't there is said too, by the process that misses it.
+        """
+        said = dict(self._complaints)
+        for tenant in self._documents:
+            if away := self._servers.away(tenant):
+                said[tenant] = "; ".join([*filter(None, [said.get(tenant)]), *away])
+        return said
 
     async def refresh(self) -> bool:
         """Take up what was activated since the last time; True where something was."""
         async with self._working:
+            self._owed, self._listed = self._owed | self._listed, set()
             mark, tenants = await self._kept.mark(), self._house.tenants.now
             others = tenants is not self._tenants
             if mark == self._mark and not others and not self._owed:
@@ -359,6 +425,9 @@ class Configuration:
         house.index.give({t: made.index for t, made in editions.items()})
         house.tenants.give({t: one.persona for t, one in whole.items() if one.persona})
         CONFIGURATION_UNFIT.set(len(self._complaints))
+        for tenant in tenants:
+            made_now = editions.get(tenant)
+            await self._servers.follow(tenant, made_now.servers if made_now else {})
 
     async def _made(self, tenant: str, documents: Documents, before: _Made | None) -> _Made | None:
         if not documents:
@@ -367,7 +436,8 @@ class Configuration:
         house_changes = self._house_changes
         # What was laid over another house is no choice: it has that house's files in it as well.
         keeps = before is not None and before.house_changes == house_changes
-        draft = await asyncio.to_thread(self._house.draft, tenant, documents)
+        listed = self._servers.tools(tenant)
+        draft = await asyncio.to_thread(self._house.draft, tenant, documents, listed)
         self._complain(tenant, draft.problems, keeps=keeps)
         if draft.problems and keeps:
             return before
@@ -376,14 +446,14 @@ class Configuration:
             fitting = tuple(each for each in documents if each.path not in files)
             # What breaks only files stands in some document: without all of them nothing is broken.
             documents = fitting if len(fitting) < len(documents) else ()
-            draft = await asyncio.to_thread(self._house.draft, tenant, documents)
+            draft = await asyncio.to_thread(self._house.draft, tenant, documents, listed)
         if not documents:
             return None
         edition = await asyncio.to_thread(draft.edition, has_model=self._house.has_model)
         index = self._house.index.beside()
         await index.update(edition.capabilities.everything())
         _log.info("%s has %d documents of its own", tenant, len(documents))
-        return _Made(edition, index, house_changes)
+        return _Made(edition, index, house_changes, draft.servers)
 
     def _note_failure(self, tenant: str, error: Exception, told: str | None) -> None:
         """That the tenant's documents couldn't be taken up; logged where it wasn't `told` yet."""
@@ -415,10 +485,11 @@ class Configuration:
         held = await self._kept.active(tenant)
         others = [each for each in held if (each.kind, each.name) != (kind, name)]
         new = [ConfigurationDocument(kind=kind, name=name, text=text)] if text is not None else []
-        draft = await asyncio.to_thread(self._house.draft, tenant, [*others, *new])
+        listed = self._servers.tools(tenant)
+        draft = await asyncio.to_thread(self._house.draft, tenant, [*others, *new], listed)
         path, problems = path_of(kind, name), draft.problems
         if problems:
-            now = (await asyncio.to_thread(self._house.draft, tenant, held)).problems
+            now = (await asyncio.to_thread(self._house.draft, tenant, held, listed)).problems
             problems = [each for each in problems if each.file == path or each not in now]
         if problems:
             raise DefinitionError(problems)
@@ -435,10 +506,20 @@ class Configuration:
         return Examined(mark, remarks, flow.version, does)
 
     async def kept_up(self) -> None:
-        """Take up what is activated, here or in another process, until cancelled."""
+        """Take up what is activated, here or in another process, until cancelled.
+
+        Meanwhile there is a session with each MCP server of tenants' documents.
+        """
+        async with self._servers.running():
+            await self._followed()
+
+    async def _followed(self) -> None:
         away = False
         while True:
-            await asyncio.sleep(SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SECONDS):
+                    await self._news.wait()
+            self._news.clear()
             try:
                 await self.refresh()
             except RouterError as error:

@@ -85,6 +85,7 @@ async def at_work(settings: Settings, *, editing: bool = False) -> AsyncIterator
         finally:
             for task in tasks:
                 task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def check_keys(settings: Settings, kept: KeySeals) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +17,7 @@ from router.domain.errors import DefinitionError, MisconfiguredError, RouterErro
 from router.domain.locale import Localised
 from router.formats.watcher import Stamp, changes, stamp_of
 from router.settings import Settings
+from router.tool.http.client import OutboundGuard
 from router.tool.kinds import ToolSource
 from router.tool.mcp.connection import Away, McpConnection
 from router.tool.mcp.file import ServerEntry, group_of, load_servers, prefix_of
@@ -30,6 +32,14 @@ Publish = Callable[[str, Sequence[Tool]], Awaitable[None]]
 """Takes the tools of a server, by its name, in place of those that it had before."""
 
 
+@dataclass(frozen=True)
+class Owner:
+    """A tenant that servers are of, and what keeps requests to them from going anywhere."""
+
+    tenant: str
+    guard: OutboundGuard
+
+
 class Servers:
     """The connections, and who stands in for whom."""
 
@@ -39,8 +49,11 @@ class Servers:
         inherited: Mapping[str, str],
         publish: Publish,
         file: Path,
+        owner: "Owner | None" = None,
     ) -> None:
+        """Of the house, or of the tenant who is the `owner`."""
         self._publish = publish
+        self._owner = owner
         self._tools: dict[str, list[Tool]] = {}
         self._titles: dict[str, list[Localised]] = {}
         self._source = SourceLine(str(file), 1)
@@ -50,7 +63,12 @@ class Servers:
         self.connections = {name: self._connection(name, entry) for name, entry in entries.items()}
 
     def _connection(self, name: str, entry: ServerEntry) -> McpConnection:
-        return McpConnection(name, entry, self._inherited, partial(self._changed, name))
+        told, guard = partial(self._changed, name), self._owner.guard if self._owner else None
+        return McpConnection(self._label(name), entry, self._inherited, told, guard)
+
+    def _label(self, name: str) -> str:
+        """What a server is called beside those of all tenants."""
+        return f"{self._owner.tenant}/{name}" if self._owner else name
 
     def begin(self) -> None:
         """Keep a session with each that has none yet."""
@@ -121,7 +139,9 @@ class Servers:
             listing = next((c.listing for c in connections if c.listing is not None), None)
             if listing is not None:
                 entry = self.connections[name].entry
-                offer = ServerOffer(name, entry, listing, connections, self._source)
+                offer = ServerOffer(
+                    name, entry, listing, connections, self._source, self._label(name)
+                )
                 # What strangers describe is read beside the loop: there may be much of it.
                 self._tools[name] = await asyncio.to_thread(offer.tools)
                 await self._publish_again(name)

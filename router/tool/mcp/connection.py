@@ -43,6 +43,7 @@ from router.domain.errors import Elicitation, Unavailable
 from router.domain.loopback import may_be_proxied
 from router.domain.visible_text import one_line
 from router.formats.http_body import PACKED, bounding
+from router.tool.http.client import GuardedTransport, OutboundGuard, system_resolver
 from router.tool.mcp import keeper
 from router.tool.mcp.file import ServerEntry
 from router.tool.mcp.untrusted import LONGEST_ERROR, visible, worded_schema, wording
@@ -114,14 +115,20 @@ def _are_events(response: httpx2.Response) -> bool:
 
 
 @asynccontextmanager
-async def called(entry: ServerEntry) -> AsyncIterator[TransportStreams]:
-    """The streams of a server at an address, which may be silent for as long as it likes."""
+async def called(
+    entry: ServerEntry, guard: OutboundGuard | None = None
+) -> AsyncIterator[TransportStreams]:
+    """The streams of a server at an address, which may be silent for as long as it likes.
+
+    With a `guard` no address is connected to that it bars.
+    """
     async with (
         httpx2.AsyncClient(
             headers={"Accept-Encoding": PACKED, **entry.headers},
             timeout=httpx2.Timeout(SECONDS, read=None),
             event_hooks={"response": [bounding(LONGEST_ANSWER, _are_events)]},
-            trust_env=may_be_proxied(str(entry.url)),
+            transport=GuardedTransport(guard, system_resolver) if guard else None,
+            trust_env=guard is None and may_be_proxied(str(entry.url)),
         ) as http,
         streamable_http_client(
             str(entry.url), http_client=http, max_sse_event_size=LONGEST_ANSWER
@@ -340,7 +347,7 @@ class Listing:
 
 
 class McpConnection:
-    """A server by its name in the file; `changed` is called whenever `listing` is another."""
+    """A server by its name; `changed` is called whenever `listing` is another."""
 
     def __init__(
         self,
@@ -348,10 +355,14 @@ class McpConnection:
         entry: ServerEntry,
         inherited: Mapping[str, str],
         changed: Callable[[], Awaitable[None]],
+        guard: OutboundGuard | None = None,
     ) -> None:
         self.name = name
+        self._guard = guard
         self.entry = entry
         self.listing: Listing | None = None
+        self.away: str | None = None
+        """Why it isn't there, while it isn't."""
         self.tried = asyncio.Event()
         """Set once it has been there, or failed to be."""
         self._inherited = inherited
@@ -361,7 +372,6 @@ class McpConnection:
         self._waiting: list[Interview] = []
         self._news = asyncio.Event()
         self._gone = False
-        self._why: str | None = None
         self._said = ""
         self._log = logging.getLogger(f"router.mcp.{name}")
 
@@ -402,7 +412,7 @@ class McpConnection:
         async with self._places:
             client = self._client
             if client is None:
-                raise Away(self._why or "it is still being started")
+                raise Away(self.away or "it is still being started")
             self._waiting.append(interview)
             token = _interview.set(interview)
             try:
@@ -444,10 +454,10 @@ class McpConnection:
 
     async def _while_up(self, client: Client, listing: Listing) -> None:
         self._client = client
-        level = logging.INFO if self._why is None else logging.WARNING
+        level = logging.INFO if self.away is None else logging.WARNING
         told = "the MCP server %s is there, with %d tools"
         self._log.log(level, told, self.name, len(listing.tools))
-        self._why = None
+        self.away = None
         await self._take(listing)
         self.tried.set()
         async with anyio.create_task_group() as tasks:
@@ -488,7 +498,7 @@ class McpConnection:
         """A client whose session is open while it is entered."""
         ended = None  # An address has no end of its own: a call that fails tells.
         if self.entry.url is not None:
-            transport = called(self.entry)
+            transport = called(self.entry, self._guard)
         else:
             transport = child_process(self.entry, self._inherited, self._complained)
             ended = self._lose
@@ -534,10 +544,10 @@ class McpConnection:
     def _note_away(
         self, why: str, remedy: str = "it is tried again; `intent-router doctor` says more"
     ) -> None:
-        if self._why is None:
+        if self.away is None:
             told = (self.name, why, self._complaint(), remedy)
             self._log.warning("the MCP server %s isn't there: %s%s; %s", *told)
-        self._why = why
+        self.away = why
         self.tried.set()
 
 

@@ -21,6 +21,8 @@ from router.domain.principals import EVERYONE
 from router.formats.strict_json import json_document
 from router.formats.validation import Complaint, Entry, FileWording, problems_in, validated
 from router.formats.yaml_document import Place, Unreadable, read_text
+from router.tool.http.client import OutboundGuard
+from router.tool.http.endpoint import origin_of
 from router.tool.labels import LONGEST, is_label
 from router.tool.mcp.untrusted import LONGEST_DESCRIPTION
 from router.tool.tool import DURATION, Permission, seconds_of
@@ -206,8 +208,14 @@ def load_servers(path: Path, variables: Mapping[str, str]) -> dict[str, ServerEn
 _FEWER = "split it, or offer fewer servers"
 
 
-def servers_in_text(path: Path, text: str, variables: Mapping[str, str]) -> dict[str, ServerEntry]:
-    """Those of a text, of which `path` is what is said; raises the same."""
+def servers_in_text(
+    path: Path, text: str, variables: Mapping[str, str], guard: OutboundGuard | None = None
+) -> dict[str, ServerEntry]:
+    """Those of a text, of which `path` is what is said; raises the same.
+
+    With a `guard` its author isn't the operator of the house: then servers are addresses that the
+    guard lets out, and no program is started.
+    """
     if len(text.encode()) > LARGEST:
         raise DefinitionError([Problem(str(path), 1, f"it is over {LARGEST // 1024} KiB", _FEWER)])
     try:
@@ -224,7 +232,7 @@ def servers_in_text(path: Path, text: str, variables: Mapping[str, str]) -> dict
     readings = {n: validated(ServerEntry, e, (*around, n), _WORDING) for n, e in servers.items()}
     found = {name: each.value for name, each in readings.items() if each.value and each.is_sound}
     complaints = [each for reading in readings.values() for each in reading.complaints]
-    problems = problems_in(str(path), document, [*complaints, *_unfit(found, around)])
+    problems = problems_in(str(path), document, [*complaints, *_unfit(found, around, guard)])
     if problems:
         raise DefinitionError(problems)
     return {name: entry for name, entry in found.items() if not entry.disabled}
@@ -247,9 +255,13 @@ def _filled(value: Any, variables: Mapping[str, str]) -> Any:
     return _VARIABLE.sub(lambda found: variables.get(found[1], found[0]), value)
 
 
-def _unfit(servers: dict[str, ServerEntry], around: Place) -> Iterator[Complaint]:
-    """What is wrong with the names of servers, and of those that stand in for another."""
+def _unfit(
+    servers: dict[str, ServerEntry], around: Place, guard: OutboundGuard | None
+) -> Iterator[Complaint]:
+    """What is wrong with the names of servers, those that stand in for another, and their ways."""
     for name, entry in servers.items():
+        if guard is not None and (barred := _barred(entry, guard)):
+            yield Complaint((*around, name, "url" if entry.url else "command"), barred)
         if not SERVER.fullmatch(name) or len(name) > LONGEST_SERVER:
             remedy = f"up to {LONGEST_SERVER} small letters and digits, with single _ or - between"
             fault = Fault(f"a server can't be called {name!r}", f"use {remedy}")
@@ -259,6 +271,17 @@ def _unfit(servers: dict[str, ServerEntry], around: Place) -> Iterator[Complaint
             remedy = nearest(other, set(servers) - {name}) or "name another server here"
             fault = Fault(f"there is no other server {other}", remedy)
             yield Complaint((*around, name, "fallback"), fault)
+
+
+def _barred(entry: ServerEntry, guard: OutboundGuard) -> Fault | None:
+    if entry.url is None:
+        return Fault("no program is started for a document", 'write the server\'s "url"')
+    try:
+        objection = entry.lacks or guard.objection(origin_of(entry.url))
+    except ValueError as error:
+        objection = f"url can't be used: {error}"
+    what, _, remedy = objection.partition("; ")
+    return Fault(what, remedy) if objection else None
 
 
 def group_of(server: str) -> str:

@@ -403,6 +403,8 @@ class ServerOffer:
     listing: Listing
     connections: Sequence[McpConnection]
     source: SourceLine
+    label: str
+    """The server's name beside those of all tenants: by it calls are counted and it is rested."""
 
     def tools(self) -> list[Tool]:
         """Its tools, and those that read its resources and prompts where it has such.
@@ -467,7 +469,7 @@ class ServerOffer:
             timeout=entry.timeout or self.entry.timeout,
             retries=entry.retries,
             options=ToolOptions(
-                at_once=self.entry.calls, pool=f"mcp {self.name}", system=f"mcp {self.name}"
+                at_once=self.entry.calls, pool=f"mcp {self.label}", system=f"mcp {self.label}"
             ),
             implementation=self._implementation(asked, schema, name, repeatable),
             source=self.source,

@@ -67,10 +67,16 @@ def weather(url: str = "https://weather.example.com/{city}", **more: object) -> 
     return json.dumps(declared, indent=2, ensure_ascii=False)
 
 
+def server(name: str = "crm", **more: object) -> str:
+    """An MCP server at an address."""
+    return json.dumps({name: {"url": "https://crm.example.com/mcp", **more}}, indent=2)
+
+
 SOUND: dict[DocumentKind, tuple[str, str]] = {
     "flows": ("overtime", overtime()),
     "skills": ("travel-tips", SKILL),
     "tools": ("weather", weather()),
+    "servers": ("crm", server()),
     "personas": ("desk", PERSONA),
 }
 """By kind, a name and a text that fit the shipped files."""

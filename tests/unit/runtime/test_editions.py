@@ -1,9 +1,10 @@
 """Documents laid over what the house has: what they may say, and what becomes of it."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,9 +29,10 @@ from router.runtime.editions import (
     drafted,
     variables_of,
 )
+from router.runtime.tenant_servers import ServerTools
 from router.settings import Settings
 from router.understanding.reader import Reader
-from tests.unit.runtime.documents import PERSONA, SKILL, SOUND, overtime, weather
+from tests.unit.runtime.documents import PERSONA, SKILL, SOUND, overtime, server, weather
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +112,11 @@ def _leave() -> str:
     )
 
 
+def servers(count: int) -> str:
+    each = {"url": "https://crm.example.com/mcp"}
+    return json.dumps({f"crm{n}": each for n in range(count)})
+
+
 REFUSED: dict[str, tuple[list[tuple[DocumentKind, str, str]], str]] = {
     "another-name": ([("flows", "extra", overtime())], "flows/extra.yaml:2"),
     "unknown-tool": (
@@ -147,6 +154,35 @@ REFUSED: dict[str, tuple[list[tuple[DocumentKind, str, str]], str]] = {
         "skills/travel-tips/SKILL.md",
     ),
     "persona-with-another-key": ([("personas", "desk", PERSONA + "code: x\n")], "personas/desk"),
+    "a-program": (
+        [("servers", "crm", '{"crm": {"command": "sh"}}')],
+        "servers/crm.json:1: no program is started for a document",
+    ),
+    "a-server-at-a-private-address": (
+        [("servers", "crm", server(url="https://10.0.0.1/mcp"))],
+        "10.0.0.1, which isn't public",
+    ),
+    "a-server-over-plain-http": (
+        [("servers", "crm", server(url="http://crm.example.com/mcp"))],
+        "servers/crm.json:3: http://crm.example.com isn't https",
+    ),
+    "a-server-with-a-password": (
+        [("servers", "crm", server(url="https://me:secret@crm.example.com/mcp"))],
+        "it has a name or password before the host",
+    ),
+    "a-server-with-the-house-s-secret": (
+        [("servers", "crm", server(headers={"Authorization": "{env.ROUTER_TOOL_SECRET}"}))],
+        "ROUTER_TOOL_SECRET isn't set",
+    ),
+    "two-of-one-server": (
+        [("servers", "a", server()), ("servers", "b", server())],
+        "there is an MCP server crm already",
+    ),
+    "servers-without-end": (
+        [("servers", "many", servers(21))],
+        "a tenant has at most 20 MCP servers, not 21",
+    ),
+    "a-key-that-servers-have-not": ([("servers", "crm", server(user="x"))], "there is no key user"),
     "two-of-one-tool": ([("tools", "a", weather()), ("tools", "b", weather())], "get_weather"),
 }
 
@@ -165,6 +201,27 @@ def test_a_flow_may_call_the_tool_of_a_document_for_as_long_as_that_is_there(des
     flow, tool = calling("look_outside"), weather(name="look_outside")
     assert said(desk(("flows", "overtime", flow), ("tools", "w", tool)).problems) == ""
     assert "look_outside" in said(desk(("flows", "overtime", flow)).problems)
+
+
+def test_a_flow_may_call_what_an_mcp_server_of_a_document_is_yet_to_list(desk: Desk) -> None:
+    flow = calling("crm__find")
+    known = desk(("flows", "overtime", flow), ("servers", "crm", server()))
+    assert known.problems == []
+    assert "crm__" in known.capabilities.registry.prefixes
+    assert "crm__find" in said(desk(("flows", "overtime", flow)).problems)
+
+
+@pytest.mark.parametrize(
+    ("tools", "fits"),
+    [(["*"], True), (["crm__*"], True), (["crm__find"], True), (["get_leave_balance"], False)],
+)
+def test_a_tenant_has_the_servers_whose_tools_the_house_gives_it(
+    desk: Desk, tools: list[str], *, fits: bool
+) -> None:
+    entitlement = Entitlement(tools=NameSelection(only=frozenset(tools)))
+    draft = desk(("servers", "crm", server()), entitlement=entitlement)
+    assert (draft.problems == []) is fits
+    assert ("gives this tenant no tool crm__*" in said(draft.problems)) is not fits
 
 
 def test_the_house_says_which_names_a_tenant_may_have(desk: Desk) -> None:
@@ -200,10 +257,15 @@ class Troubled(HouseConfiguration):
 
     trouble: dict[str, Exception] = field(default_factory=dict)
 
-    def draft(self, tenant: str, documents: Iterable[ConfigurationDocument]) -> DraftEdition:
+    def draft(
+        self,
+        tenant: str,
+        documents: Iterable[ConfigurationDocument],
+        found: ServerTools = MappingProxyType({}),
+    ) -> DraftEdition:
         if error := self.trouble.get(tenant):
             raise error
-        return super().draft(tenant, documents)
+        return super().draft(tenant, documents, found)
 
 
 class Kept:

@@ -1,0 +1,138 @@
+"""An MCP server that was never in a file: written over REST, called in a flow, taken out again."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from httpx import AsyncClient
+from temporalio.client import Client
+
+from router.runtime.composition import Parts
+from router.runtime.upkeep import at_work
+from router.runtime.worker import build_worker
+from router.settings import Settings
+from tests.e2e.house import free_ports
+from tests.fakes.mcp_modern import PROGRAM
+from tests.integration.tool.mcp.conftest import PATIENCE
+from tests.unit.runtime.documents import overtime, server
+from tests.workflow.test_configuration import PEOPLE, Person, until
+from tests.workflow.test_streaming import served
+
+QUEUE = "tenant-servers"
+PATH = "/v1/configuration/servers/crm"
+
+
+@pytest.fixture
+async def origin() -> AsyncIterator[str]:
+    """Where a real MCP server is."""
+    (port,) = free_ports(1)
+    serving = await asyncio.create_subprocess_exec(sys.executable, PROGRAM, "--http", str(port))
+    yield f"http://127.0.0.1:{port}"
+    serving.send_signal(signal.SIGTERM)
+    await asyncio.wait_for(serving.wait(), PATIENCE)
+
+
+@pytest.fixture
+async def house(tmp_path: Path, origin: str) -> AsyncIterator[Parts]:
+    directory = tmp_path / "people.yaml"
+    directory.write_text(PEOPLE, "utf-8")
+    settings = Settings.load(data=tmp_path, directory=directory, http_allow=[origin])
+    async with at_work(settings) as parts:
+        yield parts
+
+
+@pytest.fixture
+async def desk(house: Parts, real_client: Client) -> AsyncIterator[AsyncClient]:
+    async with (
+        build_worker(real_client, house, QUEUE),
+        served(house, real_client, QUEUE) as client,
+    ):
+        yield client
+
+
+async def names(person: Person) -> set[str]:
+    return {each["name"] for each in (await person("GET", "/v1/capabilities"))["items"]}
+
+
+def calling(tool: str) -> str:
+    """The flow, which has a server's tool called once overtime is agreed to."""
+    call = f"{{call: {tool}, save: grown, next: noted, on_error: turned_down}}"
+    states = f"approved: grow\n    rejected: turned_down\n  grow: {call}\n"
+    return overtime().replace("approved: noted\n    rejected: turned_down\n", states)
+
+
+async def test_a_server_of_a_document_brings_its_tools_to_its_tenant_alone(
+    desk: AsyncClient, origin: str
+) -> None:
+    olga, alice, bob = (Person(desk, f"acme/{who}") for who in ("olga", "alice", "bob"))
+    stranger = Person(desk, "globex/alice")
+    tools = {"ask": {"permission": "read"}, "grow": {"permission": "read"}}
+    text = server(url=f"{origin}/mcp", tools=tools)
+    await olga("PUT", PATH, json={"text": text})
+
+    async def there() -> bool:
+        return "crm__grow" in await names(alice)
+
+    await until(there)
+    assert "crm__grow" not in await names(stranger)
+
+    await olga("PUT", "/v1/configuration/flows/overtime", json={"text": calling("crm__grow")})
+    flow = (await alice.begin("log overtime", "3"))["flow"]
+    await bob.approve()
+
+    async def ended() -> Any:
+        run = await alice.run(flow["id"])
+        return run if run["status"] in {"completed", "rejected"} else None
+
+    assert (await until(ended))["status"] == "completed"
+
+    async def grown() -> bool:
+        # What the call brought: the server says that it has another tool now.
+        return "crm__sing" in await names(alice)
+
+    await until(grown)
+
+    await olga("DELETE", "/v1/configuration/flows/overtime")
+    await olga("DELETE", PATH)
+    assert not {name for name in await names(alice) if name.startswith("crm__")}
+
+
+async def test_a_server_that_is_not_there_is_said_and_keeps_nothing_else(
+    desk: AsyncClient, origin: str
+) -> None:
+    olga, alice = (Person(desk, f"acme/{who}") for who in ("olga", "alice"))
+    await olga("PUT", PATH, json={"text": server(url=f"{origin}/nowhere")})
+    await olga("PUT", "/v1/configuration/flows/overtime", json={"text": overtime()})
+
+    async def said() -> Any:
+        return (await olga("GET", "/v1/configuration"))["unfit"]
+
+    assert "crm isn't there" in await until(said)
+    assert (await alice.begin("log overtime", "3"))["flow"]["status"] == "waiting_approval"
+
+
+async def test_a_process_keeps_a_session_only_while_it_is_at_work(
+    desk: AsyncClient, house: Parts, origin: str
+) -> None:
+    olga, alice = (Person(desk, f"acme/{who}") for who in ("olga", "alice"))
+    await olga("PUT", PATH, json={"text": server(url=f"{origin}/mcp")})
+
+    async def there() -> bool:
+        return "crm__grow" in await names(alice)
+
+    await until(there)
+    before = asyncio.all_tasks()
+    async with at_work(house.settings) as other:
+
+        async def also_there() -> bool:
+            return "crm__grow" in other.offered.of("acme").registry.names
+
+        await until(also_there)
+        begun = asyncio.all_tasks() - before
+
+    left = {task.get_name() for task in begun if not task.done()}
+    assert "MCP server crm" not in left
