@@ -57,25 +57,23 @@ class Measured:
 MEASURED = Measured(
     # CPU: `bench stages`, 2026-11-26. The rest: `bench actions`, 2026-11-26.
     kinds={
-        "small talk": Taken(cpu=16.0, actions=4.0, visibility=0.0, events=13.0, kib=7.9),
-        "status": Taken(cpu=32.7, actions=5.2, visibility=0.2, events=19.2, kib=8.4),
-        # No stage has been measured of a model's turn: it is taken for a flow's answer.
-        "model": Taken(cpu=33.2, actions=6.0, visibility=0.0, events=25.0, kib=18.6),
+        "small talk": Taken(cpu=18.8, actions=4.0, visibility=0.0, events=13.0, kib=8.0),
+        "status": Taken(cpu=31.2, actions=6.0, visibility=0.7, events=21.7, kib=12.6),
+        "model": Taken(cpu=35.6, actions=6.7, visibility=0.5, events=27.2, kib=25.0),
         # Two answers to a flow, and a decision that is taken for a third.
-        "request": Taken(cpu=3 * 33.2, actions=38.0, visibility=11.0, events=99.0, kib=92.1),
+        "request": Taken(cpu=3 * 31.45, actions=37.0, visibility=11.0, events=99.0, kib=92.0),
     },
-    # `bench machines`, 2026-11-26, at load 20: rows are counted whatever the load, but of what the
-    # APIs take of the processor, and of a row's size, a quiet machine may say otherwise.
-    api_share=0.23,
+    # `bench machines`, 2026-11-26: the largest of its four.
+    api_share=0.31,
     rows=3.6,
-    row_kib=4.3,
-    # `bench load`, 2026-11-23: the process just started, what 10,000 of one turn take, Temporal's
-    # column. `bench cold`, 2026-11-26: what each turn adds.
+    row_kib=4.5,
+    # `bench load`: the process just started and what 10,000 of one turn take, 2026-11-23 (115 KiB
+    # each on 2026-11-26); Temporal's column, 2026-11-26. `bench cold`, 2026-11-26: what a turn adds.
     process_mib=280,
     open_kib=120,
     turn_kib=15,
     turns_held=20,
-    temporal_cpu=33.0,
+    temporal_cpu=17.0,
 )
 
 CACHED: int = Settings.model_fields["cached_workflows"].default
