@@ -31,7 +31,7 @@ def benchmarks() -> list[str]:
     """The names of those files that can be run, `chaos` and its like included."""
     files = sorted(HERE.glob("*.py"))
     runnable = (f for f in files if "__main__" in f.read_text(encoding="utf-8"))
-    apart = {"__main__", "plots", "semantic_router_peer"}
+    apart = {"__main__", "plots", "flames", "semantic_router_peer"}
     return [file.stem for file in runnable if file.stem not in apart]
 
 

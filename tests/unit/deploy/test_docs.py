@@ -141,7 +141,7 @@ def test_every_benchmark_has_its_place_on_the_page() -> None:
     assert named - set(held) == set()
 
 
-NO_TABLE = {"__main__", "plots", "semantic_router_peer"}
+NO_TABLE = {"__main__", "plots", "flames", "semantic_router_peer"}
 """What prints pages and pictures of others, or answers another benchmark."""
 
 
