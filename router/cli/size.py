@@ -68,7 +68,7 @@ MEASURED = Measured(
     rows=3.6,
     row_kib=4.5,
     # `bench load`: the process just started and what 10,000 of one turn take, 2026-11-23 (115 KiB
-    # each on 2026-11-26); Temporal's column, 2026-11-26. `bench cold`, 2026-11-26: what a turn adds.
+    # each on 2026-11-26); Temporal's column, 2026-11-26. `bench cold`: what each turn adds.
     process_mib=280,
     open_kib=120,
     turn_kib=15,

@@ -39,7 +39,6 @@ from router.formats.watcher import SECONDS
 from router.formats.yaml_document import Place
 from router.retrieval.index import CapabilityIndex
 from router.runtime.definitions import flow_folder, vocabulary
-from router.runtime.tenant_servers import MOST_SERVERS, ServerTools, TenantServers
 from router.settings import Settings
 from router.settings.environment import TOOL_PREFIX
 from router.skill.loader import FoundSkill, LoadedSkills, circle_problems, skill_in_text
@@ -50,6 +49,7 @@ from router.telemetry.metrics import CONFIGURATION_UNFIT
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import GROUP as DECLARED
 from router.tool.kinds.declarations import tools_in_text
+from router.tool.kinds.mcp_servers import MOST_SERVERS, ServerTools, TenantServers
 from router.tool.mcp.file import ServerEntry, group_of, prefix_of, servers_in_text
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
@@ -203,7 +203,9 @@ class _Drafting:
                 if prefix_of(name) in registry.prefixes:
                     what = f"there is an MCP server {name} already"
                     self.problems.append(Problem(path, 1, what, "give this one another name"))
-                elif self._may_have_some(name) or self._covered("tool", f"{prefix_of(name)}*", path):
+                elif self._may_have_some(name) or self._covered(
+                    "tool", f"{prefix_of(name)}*", path
+                ):
                     servers[name] = entry
                     registry.expect(group_of(name), prefix_of(name))
         if len(servers) > MOST_SERVERS:

@@ -309,7 +309,7 @@ async def mcp(settings: Settings) -> str:
             return False, f"{name} isn't there: {away}"
         there = f"{name}: {', '.join(tool.name for tool in listing.tools) or 'no tools'}"
         source = SourceLine(str(settings.mcp_servers), 1)
-        foreign = in_english_only(ServerOffer(name, entry, listing, (), source).tools())
+        foreign = in_english_only(ServerOffer(name, entry, listing, (), source, name).tools())
         return True, f"{there}\n{foreign}" if foreign else there
 
     found = await asyncio.gather(*(looked(*entry) for entry in entries.items()))

@@ -33,7 +33,7 @@ Publish = Callable[[str, Sequence[Tool]], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Owner:
+class ServerOwner:
     """A tenant that servers are of, and what keeps requests to them from going anywhere."""
 
     tenant: str
@@ -49,7 +49,7 @@ class Servers:
         inherited: Mapping[str, str],
         publish: Publish,
         file: Path,
-        owner: "Owner | None" = None,
+        owner: "ServerOwner | None" = None,
     ) -> None:
         """Of the house, or of the tenant who is the `owner`."""
         self._publish = publish
@@ -175,6 +175,81 @@ async def connected(
         yield servers
     finally:
         await servers.end()
+
+
+ServerTools = Mapping[str, Sequence[Tool]]
+"""By server, the tools that it has listed."""
+MOST_SERVERS = 20
+"""Of one tenant: every process keeps a session with each."""
+
+
+class TenantServers:
+    """The servers of tenants' documents: a session with each while a process is at work.
+
+    `changed` is told whose servers list other tools than before.
+    """
+
+    def __init__(self, allowed: Sequence[str], changed: Callable[[str], None]) -> None:
+        self._guard = OutboundGuard(allowed)
+        self._changed = changed
+        self._wanted: dict[str, Mapping[str, ServerEntry]] = {}
+        self._tools: dict[str, dict[str, Sequence[Tool]]] = {}
+        self._kept: dict[str, Servers] = {}
+        self._is_running = False
+
+    def tools(self, tenant: str) -> ServerTools:
+        """What the tenant's servers have listed until now."""
+        return {**self._tools.get(tenant, {})}
+
+    def away(self, tenant: str) -> list[str]:
+        """The tenant's servers that aren't there, and why."""
+        servers = self._kept.get(tenant)
+        connections = servers.connections.items() if servers else ()
+        return [f"{name} isn't there: {c.away}" for name, c in connections if c.away]
+
+    async def follow(self, tenant: str, entries: Mapping[str, ServerEntry]) -> None:
+        """Let exactly these be the tenant's; a session with one that is as it was goes on."""
+        before = self._wanted.get(tenant, {})
+        if entries == before:
+            return
+        self._wanted[tenant] = entries
+        stays = {name for name, entry in before.items() if entries.get(name) == entry}
+        found = self._tools.get(tenant, {})
+        self._tools[tenant] = {name: each for name, each in found.items() if name in stays}
+        if self._is_running:
+            await self._keep(tenant)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Keep sessions while within."""
+        self._is_running = True
+        try:
+            for tenant in [*self._wanted]:
+                await self._keep(tenant)
+            yield
+        finally:
+            self._is_running = False
+            kept, self._kept = self._kept, {}
+            await asyncio.gather(*(servers.end() for servers in kept.values()))
+
+    async def _keep(self, tenant: str) -> None:
+        entries = self._wanted[tenant]
+        servers = self._kept.get(tenant)
+        if servers is None:
+            publish = partial(self._published, tenant)
+            owner = ServerOwner(tenant, self._guard)
+            # What a program would inherit: a document starts none.
+            servers = self._kept[tenant] = Servers({}, {}, publish, Path("servers"), owner)
+        await servers.follow(entries)
+        if not entries:
+            del self._kept[tenant], self._wanted[tenant]
+        else:
+            _log.info("%s has %d MCP servers of its own", tenant, len(entries))
+
+    async def _published(self, tenant: str, server: str, tools: Sequence[Tool]) -> None:
+        if server in self._wanted.get(tenant, {}):
+            self._tools.setdefault(tenant, {})[server] = tools
+            self._changed(tenant)
 
 
 SETTLED_WITHIN = 5.0

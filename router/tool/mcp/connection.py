@@ -21,7 +21,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
@@ -37,16 +36,16 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
-from router.domain.errors import Elicitation, Unavailable
+from router.domain.errors import Unavailable
 from router.domain.loopback import may_be_proxied
 from router.domain.visible_text import one_line
 from router.formats.http_body import PACKED, bounding
 from router.tool.http.client import GuardedTransport, OutboundGuard, system_resolver
 from router.tool.mcp import keeper
+from router.tool.mcp.elicitation import NOBODY, Interview
 from router.tool.mcp.file import ServerEntry
-from router.tool.mcp.untrusted import LONGEST_ERROR, visible, worded_schema, wording
 
 INHERITED = ("PATH", "HOME", "LANG")
 
@@ -238,66 +237,6 @@ def _shorten(message: types.JSONRPCMessage) -> None:
             for name in [*value][MOST_ENTRIES:]:
                 del value[name]
             found += (each for name, each in value.items() if name not in _AS_IT_IS)
-
-
-MOST_ASKED = 5
-LONGEST_SCHEMA = 8 * 1024
-"""Of a form, as JSON: a longer one is nothing that a person would fill in."""
-LONGEST_URL = 2000
-_NO_FORM = {"too_long": True}
-
-NOBODY = types.ErrorData(
-    code=types.INVALID_REQUEST,
-    message="Nobody can be asked during a call. Do nothing; it is made again with the answer.",
-)
-
-
-class Interview:
-    """One call's questions, and the answers that earlier tries have brought: each serves once."""
-
-    def __init__(self, answers: Mapping[str, JsonValue]) -> None:
-        self.asked: list[Elicitation] = []
-        self._left = dict(answers)
-
-    def answer(self, params: types.ElicitRequestParams) -> types.ElicitResult | types.ErrorData:
-        """What the person said to it; where they haven't yet, that nobody answers now."""
-        asked = _elicitation(params)
-        if asked.key in self._left:
-            return types.ElicitResult.model_validate(self._left.pop(asked.key))
-        if len(self.asked) < MOST_ASKED:
-            self.asked.append(asked)
-        return NOBODY
-
-    @property
-    def summary(self) -> str:
-        """Everything that was asked, for somebody who can't be asked."""
-        each = (f"{one.message} ({_where(one)})" for one in self.asked)
-        remedy = "Find it out, and call again with arguments that say it, if it takes such"
-        return f"wants to know first: {'; '.join(each)}. {remedy}"
-
-
-def _elicitation(params: types.ElicitRequestParams) -> Elicitation:
-    """The question, visible and bounded; a form that is too long is left out."""
-    what: dict[str, Any] = {"message": visible(params.message, LONGEST_ERROR)}
-    if isinstance(params, types.ElicitRequestURLParams):
-        what["url"] = visible(params.url, LONGEST_URL)
-    else:
-        try:
-            what["schema_"] = worded_schema(params.requested_schema)
-        except ValueError:
-            what["schema_"] = _NO_FORM
-    text = json.dumps(what, sort_keys=True, ensure_ascii=False)
-    if len(text.encode()) > LONGEST_SCHEMA:
-        what["schema_"] = _NO_FORM
-    key = sha256(text.encode()).hexdigest()[:16]
-    return Elicitation(key=key, **what)
-
-
-def _where(asked: Elicitation) -> str:
-    if asked.url is not None:
-        return f"at the address {asked.url}"
-    fields = json.dumps(asked.schema_.get("properties") or {}, ensure_ascii=False)
-    return f"fields: {wording(fields, LONGEST_URL)}"
 
 
 OPENED_WITHIN = 60.0

@@ -33,7 +33,8 @@ from router.domain.locale import LOCALES, Locale, Localised
 from router.tool.context import Dependencies, ToolContext
 from router.tool.implementation import Arguments, ArgumentSchema, SchemaImplementation
 from router.tool.labels import labelled
-from router.tool.mcp.connection import Away, Interview, Listing, Lost, McpConnection
+from router.tool.mcp.connection import Away, Listing, Lost, McpConnection
+from router.tool.mcp.elicitation import Interview
 from router.tool.mcp.file import ServerEntry, names
 from router.tool.mcp.keeper import TOO_LONG
 from router.tool.mcp.untrusted import (

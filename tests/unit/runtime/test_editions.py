@@ -29,8 +29,8 @@ from router.runtime.editions import (
     drafted,
     variables_of,
 )
-from router.runtime.tenant_servers import ServerTools
 from router.settings import Settings
+from router.tool.kinds.mcp_servers import ServerTools
 from router.understanding.reader import Reader
 from tests.unit.runtime.documents import PERSONA, SKILL, SOUND, overtime, server, weather
 
