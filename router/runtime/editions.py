@@ -12,6 +12,7 @@ whose house has changed, takes those of them that fit, and says which don't.
 import asyncio
 import logging
 import re
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +24,7 @@ from typing import TypeVar
 from activities.capabilities import Capabilities
 from router.directory.persona import Persona, persona_in_text
 from router.directory.tenants import LiveTenants, Tenants
+from router.domain.circuit import Clock
 from router.domain.configuration_documents import (
     ConfigurationDocument,
     DocumentKind,
@@ -335,10 +337,48 @@ class _Made:
     servers: Mapping[str, ServerEntry]
 
 
+FIRST_WAIT, LONGEST_WAIT = SECONDS, 120.0
+
+
+class _Pace:
+    """Which tenants are to be looked at again though nobody has written anything for them.
+
+    At once the first time, and then later each time: what fails may go on failing, and an MCP
+    server may list other tools without end.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._due: dict[str, float] = {}
+        self._last: dict[str, tuple[float, float]] = {}
+        """By tenant, when it was asked for, and how long it had to wait."""
+
+    def ask(self, tenant: str) -> None:
+        """Have it looked at again."""
+        if tenant not in self._due:
+            now = self._clock()
+            at, waited = self._last.get(tenant, (-LONGEST_WAIT, 0.0))
+            calm = now - at > waited + LONGEST_WAIT
+            wait = 0.0 if calm else min(max(2 * waited, FIRST_WAIT), LONGEST_WAIT)
+            self._due[tenant], self._last[tenant] = now + wait, (now, wait)
+
+    @property
+    def due(self) -> set[str]:
+        """Those whose time has come."""
+        now = self._clock()
+        return {tenant for tenant, at in self._due.items() if at <= now}
+
+    def done(self, tenant: str) -> None:
+        """It was looked at."""
+        self._due.pop(tenant, None)
+
+
 class Configuration:
     """Keeps what tenants have as their documents have it by now."""
 
-    def __init__(self, house: HouseConfiguration, store: Store) -> None:
+    def __init__(
+        self, house: HouseConfiguration, store: Store, clock: Clock = time.monotonic
+    ) -> None:
         self._house = house
         self._kept = store.configuration
         self._versions = store.flow_versions
@@ -347,16 +387,15 @@ class Configuration:
         self._documents: dict[str, Documents] = {}
         self._editions: dict[str, _Made] = {}
         self._house_changes = 0
-        self._owed: set[str] = set()
+        self._again = _Pace(clock)
         self._complaints: dict[str, str] = {}
         self._working = asyncio.Lock()
         self._servers = TenantServers(house.settings.http_allow, self._note_tools)
-        self._listed: set[str] = set()
         self._news = asyncio.Event()
 
     def _note_tools(self, tenant: str) -> None:
         """That a server of the tenant's has listed other tools than before."""
-        self._listed.add(tenant)
+        self._again.ask(tenant)
         self._news.set()
 
     @property
@@ -379,20 +418,25 @@ class Configuration:
     async def refresh(self) -> bool:
         """Take up what was activated since the last time; True where something was."""
         async with self._working:
-            self._owed, self._listed = self._owed | self._listed, set()
+            again = self._again.due
             mark, tenants = await self._kept.mark(), self._house.tenants.now
             others = tenants is not self._tenants
-            if mark == self._mark and not others and not self._owed:
+            if mark == self._mark and not others and not again:
                 return False
             found = defaultdict[str, list[DocumentVersion]](list)
             for each in await self._kept.active():
                 found[each.tenant].append(each)
             now = {tenant: tuple(documents) for tenant, documents in found.items()}
-            changed = self._owed | {
+            changed = again | {
                 t for t in now.keys() | self._documents if now.get(t) != self._documents.get(t)
             }
             self._house_changes += others
-            await self._take_up(now.keys() | changed if others else changed, now)
+            try:
+                await self._take_up(now.keys() | changed if others else changed, now)
+            except BaseException:
+                for tenant in again:
+                    self._again.ask(tenant)
+                raise
             # Only now: where that was broken off, the next look finds the same again.
             self._documents, self._mark, self._tenants = now, mark, tenants
             return bool(changed)
@@ -404,14 +448,14 @@ class Configuration:
             await self._take_up(self._documents.keys(), self._documents)
 
     async def _take_up(self, tenants: Iterable[str], documents: Mapping[str, Documents]) -> None:
-        editions, owed = dict(self._editions), set(self._owed)
+        editions = dict(self._editions)
         for tenant in sorted(tenants):
             told = self._complaints.get(tenant)
-            owed.discard(tenant)
+            self._again.done(tenant)
             try:
                 made = await self._made(tenant, documents.get(tenant, ()), editions.get(tenant))
             except Exception as error:  # noqa: BLE001 - one tenant's trouble is no other's
-                owed.add(tenant)
+                self._again.ask(tenant)
                 self._note_failure(tenant, error, told)
                 continue
             if made is not None:
@@ -419,7 +463,7 @@ class Configuration:
             else:
                 editions.pop(tenant, None)
         # Nothing waits from here on: whoever comes next finds all of it.
-        self._editions, self._owed = editions, owed
+        self._editions = editions
         house, whole = self._house, {t: made.edition for t, made in editions.items()}
         house.offered.give({t: one.capabilities for t, one in whole.items()})
         house.offered.registry.give({t: one.capabilities.registry for t, one in whole.items()})

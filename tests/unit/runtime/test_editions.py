@@ -1,5 +1,6 @@
 """Documents laid over what the house has: what they may say, and what becomes of it."""
 
+import itertools
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ from router.runtime.editions import (
 from router.settings import Settings
 from router.tool.kinds.mcp_servers import ServerTools
 from router.understanding.reader import Reader
+from tests.fakes.clock import Clock
 from tests.unit.runtime.documents import PERSONA, SKILL, SOUND, overtime, server, weather
 
 
@@ -310,7 +312,8 @@ class Process:
             has_model=False,
         )
         store: Any = SimpleNamespace(configuration=self.kept, flow_versions=None)
-        self.configuration = Configuration(self.house, store)
+        self.clock = Clock()
+        self.configuration = Configuration(self.house, store, self.clock)
 
     def flows_of(self, tenant: str) -> set[str]:
         return {*self.offered.of(tenant).catalog.flows}
@@ -363,8 +366,25 @@ async def test_failing_again_and_again_is_logged_once(
     process.house.trouble["acme"] = Unavailable("no encoder")
     for _ in range(3):
         await process.configuration.refresh()
+        process.clock.now += 1000
     (said,) = (r.message for r in caplog.records if "no encoder" in r.message)
     assert said.startswith("the documents of acme stay as they were: they can't be taken up")
+
+
+async def test_what_goes_on_failing_is_tried_later_each_time(process: Process) -> None:
+    process.kept.hold("acme", overtime())
+    process.house.trouble["acme"] = Unavailable("no encoder")
+    tried = []
+    for _ in range(400):
+        if await process.configuration.refresh():
+            tried.append(process.clock.now - 1000)
+        process.clock.now += 1
+    waits = [after - before for before, after in itertools.pairwise(tried)]
+    assert waits == [1, 2, 4, 8, 16, 32, 64, 120, 120]
+    process.house.trouble.clear()
+    process.kept.hold("acme", overtime(2))
+    assert await process.configuration.refresh()
+    assert "overtime" in process.flows_of("acme")
 
 
 async def test_documents_that_do_not_fit_a_changed_house_are_laid_over_it_without_them(
