@@ -8,6 +8,7 @@ it. A browser says of itself that it is one, in headers that no page can leave o
 """
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from hmac import compare_digest
 
 from starlette.requests import HTTPConnection
@@ -31,16 +32,17 @@ ASSETS = "/web/"
 class DevAccess:
     """ASGI middleware: refuses what a page of others may have sent.
 
-    `token` is what a browser shows once; None, and none is asked for. Pages of `codec_origin`, a
-    URL of Temporal's UI, may ask what is under `codec`.
+    `token` is what a browser shows once; None, and none is asked for. `shared` has, by what paths
+    begin with, URLs of others whose pages may ask for those.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None, codec: str, codec_origin: str) -> None:
+    def __init__(
+        self, app: ASGIApp, token: str | None, shared: Mapping[str, Iterable[str]]
+    ) -> None:
         self._app = app
         self._token = token
         self._cookie = cookie_of(token or "")
-        self._codec = f"{codec}/"
-        self._codec_origin = origin_of(codec_origin)
+        self._shared = [(path, {*map(origin_of, urls)}) for path, urls in shared.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or say why not; the printed address gives the cookie."""
@@ -60,7 +62,7 @@ class DevAccess:
                 "this machine alone: use 127.0.0.1 or localhost, or set ROUTER_AUTH=jwt."
             )
             return problem(403, detail)
-        if origin == self._codec_origin and path.startswith(self._codec):
+        if any(path.startswith(at) and origin in origins for at, origins in self._shared):
             return None
         if origin is not None and origin.partition("://")[2].lower() != host.lower():
             detail = (

@@ -1,7 +1,7 @@
 """What every request passes: bounds, headers for browsers, other origins, spans, measurements."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from http import HTTPMethod
 from time import monotonic
 from types import MappingProxyType
@@ -188,25 +188,28 @@ class SafeHeaders:
         await self._app(scope, receive, send_safely)
 
 
-class CodecOrigin:
-    """ASGI middleware: what is under `prefix` may be read by pages of exactly one origin.
+class SharedOrigins:
+    """ASGI middleware: what is under `prefixes` may be asked by pages of exactly these origins.
 
-    That is Temporal's UI, which needs no cookie of ours. `origin` is taken from any URL of it.
+    None of it needs a cookie of ours, and none is let through. An origin is taken from any URL.
     """
 
-    def __init__(self, app: ASGIApp, prefix: str, origin: str) -> None:
+    def __init__(
+        self, app: ASGIApp, prefixes: Sequence[str], origins: Iterable[str], headers: Sequence[str]
+    ) -> None:
         self._app = app
-        self._prefix = f"{prefix}/"
+        self._prefixes = tuple(prefixes)
         self._shared = CORSMiddleware(
             app,
-            allow_origins=[origin_of(origin)],
-            allow_methods=["POST"],
-            allow_headers=["authorization", "content-type", "x-namespace"],
+            allow_origins=[origin_of(each) for each in origins],
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["authorization", "content-type", *headers],
+            expose_headers=["content-disposition", "retry-after"],
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass it on, by way of starlette's CORS where it is under the prefix."""
-        shared = scope["type"] == "http" and scope["path"].startswith(self._prefix)
+        """Pass it on, by way of starlette's CORS where it is under a prefix."""
+        shared = scope["type"] == "http" and scope["path"].startswith(self._prefixes)
         await (self._shared if shared else self._app)(scope, receive, send)
 
 

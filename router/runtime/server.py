@@ -25,8 +25,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from router.api import errors, openapi, routes
 from router.api.dependencies import AppState, Services, authenticate
-from router.api.dev_access import PARAMETER, DevAccess
-from router.api.middleware import BodyLimit, CodecOrigin, ObservabilityMiddleware, SafeHeaders
+from router.api.dev_access import ASSETS, PARAMETER, DevAccess
+from router.api.middleware import BodyLimit, ObservabilityMiddleware, SafeHeaders, SharedOrigins
 from router.api.routes import codec, page, people
 from router.channels.registry import mounted
 from router.contracts.conversation import WORKFLOW
@@ -174,16 +174,34 @@ def create_app(services: Services) -> FastAPI:
     app.state.shared = state
     # Add what every request passes through; the last one added is the first it meets.
     app.add_middleware(BodyLimit, admit=authenticate, others=routes.bodies())
-    app.add_middleware(CodecOrigin, prefix=codec.PREFIX, origin=settings.temporal_ui)
+    _share(app, settings)
     if settings.auth == "dev":
         app.include_router(people.sign_in)
-        app.add_middleware(DevAccess, services.page_token, codec.PREFIX, settings.temporal_ui)
+        shared = {f"{codec.PREFIX}/": [settings.temporal_ui], "/": settings.portal_origins}
+        app.add_middleware(DevAccess, services.page_token, shared)
     app.add_middleware(SafeHeaders)
     app.add_middleware(ObservabilityMiddleware)
     for router in platforms.routers:
         app.include_router(router)
     page.mount_assets(app)
     return app
+
+
+def _share(app: FastAPI, settings: Settings) -> None:
+    """Let pages of Temporal's UI ask the codec, and pages that have the desk in them the desk."""
+    app.add_middleware(
+        SharedOrigins,
+        prefixes=[f"{codec.PREFIX}/"],
+        origins=[settings.temporal_ui],
+        headers=["x-namespace"],
+    )
+    if settings.portal_origins:
+        app.add_middleware(
+            SharedOrigins,
+            prefixes=["/v1/", ASSETS],
+            origins=settings.portal_origins,
+            headers=["x-locale", "idempotency-key", "last-event-id"],
+        )
 
 
 def openapi_document() -> dict[str, Any]:

@@ -321,6 +321,12 @@ class Settings(Section):
     """Origins that declared tools may call over http or at private addresses too, as JSON:
     `["http://127.0.0.1:9000"]`. Any public one that a tool's file names over https is allowed."""
 
+    portal_origins: Annotated[
+        list[values.HttpOrigin], NoDecode, BeforeValidator(values.from_json)
+    ] = []
+    """Origins whose pages may have the desk in them (docs/portal.md), as JSON:
+    `["https://portal.example.com"]`."""
+
     mcp_servers: Path | None = None
     """A JSON file of MCP servers; None is none: they are programs that somebody chose to run."""
 

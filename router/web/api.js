@@ -1,20 +1,8 @@
 // The REST API as the page uses it.
 
+import { Problem, fresh } from "./wire.js";
 import { token } from "./session.js";
 import { chosen } from "./texts.js";
-
-export class Problem extends Error {
-  constructor(status, detail, asWhom = null) {
-    super(detail);
-    this.status = status;
-    this.asWhom = asWhom; // the token it was asked with
-  }
-
-  // True where the server may answer if it is asked again: it is out of reach, or not ready yet.
-  get passes() {
-    return this.status === 0 || [502, 503, 504].includes(this.status);
-  }
-}
 
 export const get = (path) => call("GET", path);
 
@@ -36,16 +24,11 @@ export async function fetched(path) {
   return { name: decodeURIComponent(name ?? "file"), content: await answer.blob() };
 }
 
-// The body of an event stream, from behind the event of this id on.
-export async function streamed(path, after, signal) {
+// Opens an event stream: its body, from behind the event of this id on.
+export const streamed = (path) => async (after, signal) => {
   const headers = { Accept: "text/event-stream", ...(after && { "Last-Event-ID": after }) };
   return (await asked("GET", path, undefined, headers, signal)).body;
-}
-
-export function fresh() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
+};
 
 async function call(method, path, body, extra = {}) {
   const answer = await asked(method, path, body, extra);

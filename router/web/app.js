@@ -1,6 +1,6 @@
 // Puts the page together: who is here, what is open, and what is new.
 
-import { Problem, get } from "./api.js";
+import { get, streamed } from "./api.js";
 import { approvals } from "./approvals.js";
 import { chat } from "./chat.js";
 import { forgetDrafts, sweepDrafts } from "./drafts.js";
@@ -8,6 +8,7 @@ import { coalesced, follow } from "./events.js";
 import { memory } from "./memory.js";
 import { comeBack } from "./oidc.js";
 import { operations } from "./operations.js";
+import { Problem } from "./wire.js";
 import { requests } from "./requests.js";
 import { dropToken, keepToken, remember, remembered, token } from "./session.js";
 import { sidebar } from "./sidebar.js";
@@ -98,7 +99,7 @@ async function enter() {
   await news();
   if (mine !== comings) return;
   desk.sections.chat.resume();
-  minding(() => follow("/v1/events", null, { heard: news, connected: page.connected }, desk.watching.signal));
+  minding(() => follow(streamed("/v1/events"), null, { heard: news, connected: page.connected }, desk.watching.signal));
 }
 
 function close() {

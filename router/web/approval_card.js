@@ -1,11 +1,12 @@
 // One decision that is asked for: a row, which opens into what is decided on and the ways to decide.
 
-import { fresh, get } from "./api.js";
+import { get } from "./api.js";
 import { keeping } from "./drafts.js";
 import { button, element, freshId, labelled, pairs, twice, unfolding } from "./dom.js";
 import { avatar, diagram, filesOf, timeline } from "./runs.js";
 import { t } from "./texts.js";
 import { ago, left, moment } from "./times.js";
+import { fresh } from "./wire.js";
 
 const WAYS = [
   ["delegate", { decision: "delegate" }],

@@ -1,11 +1,12 @@
 // What waits for the caller's decision, one by one or several at once, and what they have decided.
 
-import { fresh, get, post } from "./api.js";
+import { get, post } from "./api.js";
 import { PLAIN, approvalCard, decidedCard } from "./approval_card.js";
 import { keepTyped } from "./drafts.js";
 import { button, element, labelled, twice } from "./dom.js";
 import { empty } from "./runs.js";
 import { t } from "./texts.js";
+import { fresh } from "./wire.js";
 
 const MOST = 200;
 const MANY = 6;

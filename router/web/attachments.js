@@ -2,13 +2,13 @@
 // go with the next message; the first of them is also put into the field of a form that takes a file.
 // Until they are sent they are kept with their conversation, and those that nothing took come back.
 
-import { fresh } from "./api.js";
 import { element, iconButton } from "./dom.js";
 import { attached, keepAttached } from "./drafts.js";
 import { documentOf, KINDS, refusal } from "./files.js";
 import { t } from "./texts.js";
 import { size } from "./times.js";
 import { handIn, MOST } from "./uploads.js";
+import { fresh } from "./wire.js";
 
 export function attachments(page) {
   const list = element("ul", { class: "attachments", "aria-label": t("attachments"), hidden: true });

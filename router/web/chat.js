@@ -1,7 +1,7 @@
 // One conversation. The transcript on the server is the truth: what is sent shows at once as
 // pending, and is replaced by what the server has; its events say when to look.
 
-import { fresh, get, post, remove } from "./api.js";
+import { get, post, remove, streamed } from "./api.js";
 import { attachments } from "./attachments.js";
 import { composer } from "./composer.js";
 import { button, element, twice } from "./dom.js";
@@ -13,6 +13,7 @@ import { empty } from "./runs.js";
 import { language, t } from "./texts.js";
 import { transcript } from "./transcript.js";
 import { uploads } from "./uploads.js";
+import { fresh } from "./wire.js";
 
 const LIVE = new Set(["thinking", "plan", "tool_started", "tool_finished", "text_delta"]);
 const EXAMPLES = 6;
@@ -119,7 +120,7 @@ export function chat(page) {
       });
     };
     const path = `/v1/conversations/${encodeURIComponent(id)}/events`;
-    const following = () => follow(path, seen ?? "0", { heard, connected: page.connected }, signal);
+    const following = () => follow(streamed(path), seen ?? "0", { heard, connected: page.connected }, signal);
     // Its owner may have it deleted in another window.
     page.minding(() => following().catch((problem) => (missing(problem), id === conversation && lost())));
   }

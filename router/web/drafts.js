@@ -1,7 +1,7 @@
 // What is typed or attached and not sent yet, by where it belongs: it outlives a reload and another
 // language, follows nobody into another conversation, and is forgotten with the tab or by signing out.
 
-import { fresh } from "./api.js";
+import { fresh } from "./wire.js";
 
 const PREFIX = "intent-router.draft.";
 const TAB = "intent-router.tab";

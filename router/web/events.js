@@ -1,20 +1,20 @@
 // Server-sent events, followed for as long as somebody looks: what is missed is caught up with.
 
-import { Problem, streamed } from "./api.js";
+import { Problem } from "./wire.js";
 
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 15_000;
 const SILENCE = 40_000; // the server says `ping` every 15 seconds
 const OUT_OF_SIGHT = 60_000; // a browser opens only six connections to a host, all tabs together
 
-// Follow a stream until `signal` says otherwise: `heard(name, data)` for each event, and
+// Follow the stream that `open(after, signal)` gives until `signal` says otherwise: `heard(name, data)` for each event, and
 // `connected(whether)` as the connection comes and goes. Ends with a Problem that asking again won't mend.
-export async function follow(path, after, { heard, connected }, signal) {
+export async function follow(open, after, { heard, connected }, signal) {
   let pause = FIRST_PAUSE;
   while (!signal.aborted) {
     await seen(signal);
     try {
-      for await (const event of events(path, after, signal)) {
+      for await (const event of events(open, after, signal)) {
         if (signal.aborted) return;
         after = event.id ?? after;
         pause = FIRST_PAUSE;
@@ -31,7 +31,7 @@ export async function follow(path, after, { heard, connected }, signal) {
   }
 }
 
-async function* events(path, after, signal) {
+async function* events(open, after, signal) {
   const cut = new AbortController();
   const giveUp = () => cut.abort();
   let timer;
@@ -42,7 +42,7 @@ async function* events(path, after, signal) {
   signal.addEventListener("abort", giveUp);
   document.addEventListener("visibilitychange", looking);
   try {
-    yield* parsed(await streamed(path, after, cut.signal));
+    yield* parsed(await open(after, cut.signal));
   } finally {
     clearTimeout(timer);
     document.removeEventListener("visibilitychange", looking);

@@ -1,8 +1,9 @@
 // Files: chosen for a form, shown to who decides, and fetched where a text names one.
 
-import { fetched, fresh, get, upload } from "./api.js";
+import { fetched, get, upload } from "./api.js";
 import { button, element, icon } from "./dom.js";
 import { t } from "./texts.js";
+import { fresh } from "./wire.js";
 
 const MOST_BYTES = 10 * 1024 * 1024;
 const PICTURE = /\.(png|jpe?g|webp|gif)$/i;

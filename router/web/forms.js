@@ -1,6 +1,7 @@
 // A form reply as input fields, and what was typed as the values that flows take.
 
 import { button, element, freshId } from "./dom.js";
+import { inputOf, valueOf } from "./fields.js";
 import { KINDS, refusal, sending } from "./files.js";
 import { t } from "./texts.js";
 
@@ -45,17 +46,6 @@ export function answered(reply, action) {
     .join("\n");
 }
 
-const TYPES = {
-  date: { type: "date" },
-  datetime: { type: "datetime-local" },
-  time: { type: "time" },
-  number: { type: "number", step: "any", inputmode: "decimal" },
-  integer: { type: "number", step: "1", inputmode: "numeric" },
-  money: { type: "number", step: "0.01", min: "0", inputmode: "decimal" },
-  duration: { type: "number", step: "0.5", min: "0.5", inputmode: "decimal" },
-  file: { type: "file", accept: KINDS },
-};
-
 // An input with its label, what is in it as the value that a flow takes, and what is wrong with it.
 function input(field) {
   const required = field.required !== false;
@@ -73,7 +63,7 @@ function input(field) {
   };
   control.addEventListener("change", check);
   const label = element("label", { for: control.id }, field.label, required ? null : element("small", {}, ` (${t("optional")})`));
-  const value = field.type === "file" ? sending(control) : () => valueOf(field, control.value);
+  const value = field.type === "file" ? sending(control) : () => valueOf(field, control.value, Boolean(optionsOf(field)));
   return { field, control, value, check, view: element("div", { class: "field" }, label, control, error) };
 }
 
@@ -87,7 +77,7 @@ function controlOf(field, required) {
   const options = optionsOf(field);
   if (options) return select(options, required);
   if (field.type === "text") return element("textarea", { rows: "2", required });
-  return element("input", { ...(TYPES[field.type] ?? { type: "text" }), required, autocomplete: "off" });
+  return element("input", { ...inputOf(field), accept: field.type === "file" ? KINDS : null, required, autocomplete: "off" });
 }
 
 const optionsOf = (field) => (field.type === "boolean" ? yesOrNo() : field.options);
@@ -101,20 +91,4 @@ function select(options, required) {
   const nothing = element("option", { value: "" }, t("choose"));
   const items = options.map((option) => element("option", { value: JSON.stringify(option.value) }, option.label));
   return element("select", { required }, nothing, ...items);
-}
-
-function valueOf(field, typed) {
-  if (optionsOf(field)) return JSON.parse(typed);
-  if (field.type === "number" || field.type === "integer") return Number(typed);
-  if (field.type === "money") return { amount: typed, currency: "CNY" };
-  if (field.type === "duration") return { days: Number(typed) };
-  if (field.type === "datetime") return zoned(typed);
-  return typed;
-}
-
-// A moment needs its offset: the browser's own, at that moment.
-function zoned(typed) {
-  const minutes = -new Date(typed).getTimezoneOffset();
-  const two = (number) => String(Math.floor(Math.abs(number))).padStart(2, "0");
-  return `${typed}:00${minutes < 0 ? "-" : "+"}${two(minutes / 60)}:${two(minutes % 60)}`;
 }

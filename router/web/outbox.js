@@ -1,8 +1,9 @@
 // What was sent and isn't answered yet. It is kept in the tab, and sent again after a reload or
 // once the server is back: by its id the server knows it again, and does nothing twice.
 
-import { Problem, post } from "./api.js";
+import { post } from "./api.js";
 import { rest } from "./events.js";
+import { Problem } from "./wire.js";
 
 const LONGEST_PAUSE = 8000;
 

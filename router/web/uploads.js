@@ -1,9 +1,10 @@
 // Files on their way with a message. Each is handed in once, whatever happens to the page meanwhile,
 // and comes back where nothing took it.
 
-import { Problem, upload } from "./api.js";
+import { upload } from "./api.js";
 import { attached, keepAttached } from "./drafts.js";
 import { documentOf } from "./files.js";
+import { Problem } from "./wire.js";
 import { t } from "./texts.js";
 
 export const MOST = 10; // of a message
