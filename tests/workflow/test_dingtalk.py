@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -18,7 +19,7 @@ from router.domain.file_types import MOST_BYTES
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.fakes.dingtalk import DingTalk, buttons, refused
-from tests.fakes.web_server import Reply
+from tests.fakes.web_server import Drop, Reply
 from tests.workflow.desk import QUEUE
 from tests.workflow.test_files import HAND_IN, PHOTOS, stamp
 from tests.workflow.test_streaming import served
@@ -163,16 +164,28 @@ async def test_a_stream_that_ends_is_opened_again(
     assert not dingtalk.troubles
 
 
-async def test_what_dingtalk_refuses_for_now_comes_later(
-    dingtalk: DingTalk, router: AsyncClient, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        refused("Forbidden.AccessDenied.QpsLimitForApi", 403),
+        refused("Forbidden.AccessDenied.AccessTokenPermissionDenied", 403),
+        Reply([b"<html>away"], 503),
+        Reply([Drop()]),
+    ],
+    ids=["busy", "without a permission", "away", "broken off"],
+)
+async def test_what_dingtalk_refuses_for_now_comes_later_and_once(
+    dingtalk: DingTalk, router: AsyncClient, monkeypatch: pytest.MonkeyPatch, trouble: Reply
 ) -> None:
     monkeypatch.setattr("router.channels.platforms.dingtalk.open_api.BUSY", 0)
-    await dingtalk.says(router, BOB, "取消")
-    dingtalk.token = "t-2"
-    dingtalk.troubles.append(refused("Forbidden.AccessDenied.QpsLimitForApi", 403))
-    await dingtalk.says(router, BOB, "我要请假", group="cidBusy==")
-    assert (await dingtalk.posted("想请什么假"))["to"] == "cidBusy=="
+    for wait in ("AGAIN", "SELDOM"):
+        monkeypatch.setattr(f"router.channels.outbox.{wait}", timedelta(seconds=0.05))
+    dingtalk.troubles.extend([trouble, trouble])
+    group = f"cid{uuid4().hex}"
+    await dingtalk.says(router, BOB, "我要请假", group=group)
+    assert (await dingtalk.posted("想请什么假"))["to"] == group
     assert not dingtalk.troubles
+    assert len(dingtalk.posts) == 1
 
 
 @dataclass
@@ -263,3 +276,26 @@ async def test_a_file_that_can_t_be_had_now_is_asked_for_when_it_comes_again(
     await dingtalk.posted("交 晚.pdf？")
     await asyncio.gather(*(dingtalk.deliver(router, said) for _ in range(2)))
     assert sum("交 晚.pdf" in str(post["content"]) for post in dingtalk.posts) == 1
+
+
+async def test_what_is_said_while_a_file_is_fetched_is_heard_after_it(
+    dingtalk: DingTalk, parts: Parts, real_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the stream, where several things come at once; what others say is heard meanwhile."""
+    monkeypatch.setattr("router.channels.dispatcher.PATIENCE", 60.0)
+    there = asyncio.Event()
+    content = {"downloadCode": dingtalk.keeps("slow", Reply([PDF, there])), "fileName": "慢.pdf"}
+    async with (
+        furnished(parts, [stamp], flows=[HAND_IN, PHOTOS]) as house,
+        build_worker(real_client, house, FILES_QUEUE),
+        served(with_accounts(house, dingtalk.streamed), real_client, FILES_QUEUE),
+    ):
+        slow = dingtalk.message(ALICE, msgtype="file", content=content)
+        first = asyncio.create_task(dingtalk.push(MESSAGE_TOPIC, slow))
+        second = asyncio.create_task(
+            dingtalk.push(MESSAGE_TOPIC, dingtalk.message(ALICE, "我要交收据"))
+        )
+        other = await dingtalk.push(MESSAGE_TOPIC, dingtalk.message(GINA, "我要交收据"))
+        assert (other["code"], first.done(), second.done()) == (200, False, False)
+        there.set()
+        assert [(await each)["code"] for each in (first, second)] == [200, 200]

@@ -13,9 +13,10 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 from urllib.parse import quote
+from weakref import WeakValueDictionary
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse, Response
@@ -242,6 +243,7 @@ class _Stream:
     connect: Callable[..., Any]
     broken: type[Exception]
     """What says that a connection has ended."""
+    _speaking: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     @asynccontextmanager
     async def open(self, _: FastAPI) -> AsyncIterator[None]:
@@ -311,7 +313,11 @@ class _Stream:
 
     async def _answer(self, frame: "_Frame") -> dict[str, Any]:
         if frame.topic == MESSAGE_TOPIC:
-            await self.entrance.heard(frame.data)
+            # What one person says in a chat is taken in in the order in which they said it.
+            where = f"{frame.data.get('conversationId')} {frame.data.get('senderStaffId')}"
+            speaking = self._speaking.setdefault(where, asyncio.Lock())
+            async with speaking:
+                await self.entrance.heard(frame.data)
             return {"response": {}}
         if frame.topic == PRESS_TOPIC:
             return {"response": await self.entrance.pressed(frame.data, frame.id)}
