@@ -56,6 +56,8 @@ class DingTalk(WebServer):
         self.uploads: dict[str, bytes] = {}
         self.troubles: deque[Reply] = deque()
         """What the next calls are answered with instead."""
+        self.no_token = "invalidClientIdOrSecret"
+        """What is said to another secret than the app's."""
         self.unknown: set[str] = set()
         """People whom the robot may not write to."""
         self.tickets: set[str] = set()
@@ -125,13 +127,13 @@ class DingTalk(WebServer):
     def _given_token(self, got: Got) -> Reply:
         body = json.loads(got.body)
         if body != {"appKey": self.app_key, "appSecret": self.secret}:
-            return refused("invalidClientIdOrSecret", 400)
+            return refused(self.no_token, 400)
         return json_reply({"accessToken": self.token, "expireIn": 7200})
 
     def _given_ticket(self, got: Got) -> Reply:
         body = json.loads(got.body)
         if (body["clientId"], body["clientSecret"]) != (self.app_key, self.secret):
-            return refused("authFailed", 401)
+            return refused(self.no_token, 400)
         topics = {(each["type"], each["topic"]) for each in body["subscriptions"]}
         assert topics == {("CALLBACK", MESSAGE_TOPIC), ("CALLBACK", PRESS_TOPIC)}
         ticket = f"one+time/{next(self._ids)}"

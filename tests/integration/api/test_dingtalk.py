@@ -274,6 +274,7 @@ REFUSALS: list[tuple[Reply, type[Exception]]] = [
     (refused("Forbidden.AccessDenied.QpsLimitForAppkeyAndApi", 403), TooManyRequests),
     (refused("anything", 429), TooManyRequests),
     (refused("Forbidden.AccessDenied.AccessTokenPermissionDenied", 403), NotAdmitted),
+    (refused("param.templateNotExist", 400), NotAdmitted),
     (refused("ServiceUnavailable", 503), Unavailable),
     (refused("invalidParameter", 400), Undeliverable),
     (Reply([b"<html>"], 200), Unavailable),
@@ -339,3 +340,24 @@ async def test_a_card_posted_again_is_one(dingtalk: DingTalk, api: OpenApi) -> N
     for _ in range(2):
         await api.post({"account": "staff_a"}, choices(), "k1")
     assert [post["track"] for post in dingtalk.posts] == ["k1"]
+
+
+async def test_an_approver_s_card_is_in_no_group_whatever_the_place(
+    dingtalk: DingTalk, api: OpenApi, unique: str
+) -> None:
+    request = DecisionRequest(approval_record(run_record(unique[:12])), "Alice", "zh")
+    await api.post({"group": "cidG", "account": "staff_bob"}, request, "k1")
+    (card,) = dingtalk.posts
+    assert (card["to"], card["space"]) == ("staff_bob", "IM_ROBOT")
+
+
+@pytest.mark.parametrize("code", ["invalidClientIdOrSecret", "another.reason"])
+async def test_without_a_token_everything_waits(dingtalk: DingTalk, code: str) -> None:
+    """What is refused for good is passed over; that of an app's secret isn't."""
+    app = App(dingtalk.app_key, f"not {dingtalk.secret}", dingtalk.robot, dingtalk.template)
+    dingtalk.no_token = code
+    api = OpenApi(app, dingtalk.origin, dingtalk.origin, None)
+    for calling in (api.say({"account": "staff_a"}, "hello"), api.ticket([])):
+        with pytest.raises(NotAdmitted, match="ROUTER_DINGTALK_APP_KEY"):
+            await calling
+    await api.aclose()

@@ -105,6 +105,11 @@ def test_what_nobody_could_have_sent_says_nothing(name: str, odd: Any) -> None:
     assert message_of(HERE.message(ACCOUNT, "hello") | {name: odd}) is None
 
 
+@pytest.mark.parametrize("chat", ["cidA;IM_ROBOT.boss", "cid A", "cid\n", "cid.b", "群"])
+def test_a_chat_s_id_names_one_place(chat: str) -> None:
+    assert message_of(HERE.message(ACCOUNT, "hello", group=chat)) is None
+
+
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: str(odd)[:8])
 @pytest.mark.parametrize("kind", ["text", "picture", "richText", "file", "audio", "video"])
 def test_contents_that_are_none_bring_nothing_to_fetch(kind: str, odd: Any) -> None:

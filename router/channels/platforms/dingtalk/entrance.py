@@ -132,7 +132,10 @@ class _Entrance:
     async def heard(self, body: Mapping[str, Any]) -> None:
         """Take in a message; raises as `Dispatcher.take`."""
         if not of_company(self.settings.corp_id, self.app.robot, body):
-            log.info("what is no message of this company to this robot of DingTalk is left alone")
+            log.info(
+                "a message on DingTalk is left alone: its company isn't ROUTER_DINGTALK_CORP_ID, "
+                "or its robot isn't ROUTER_DINGTALK_ROBOT_CODE (else _APP_KEY)"
+            )
             return
         if (inbound := message_of(body)) is not None:
             await self.dispatcher.take(inbound)

@@ -245,7 +245,7 @@ class OpenApi:
         status, answer = await _answer(sent)
         endpoint, ticket = answer.get("endpoint"), answer.get("ticket")
         if not (isinstance(endpoint, str) and isinstance(ticket, str)):
-            raise _refusal(status, answer)
+            raise _refusal(status, answer, whole=True)
         return Ticket(endpoint, ticket)
 
     async def _called(self, method: str, path: str, body: Body) -> Body:
@@ -268,7 +268,7 @@ class OpenApi:
             sent = self._http.post(f"{self._url}/v1.0/oauth2/accessToken", json=body)
             status, answer = await _answer(sent)
             if not isinstance(answer.get("accessToken"), str):
-                raise _refusal(status, answer)
+                raise _refusal(status, answer, whole=True)
             self._token = str(answer["accessToken"])
             expires = answer.get("expireIn")
             lasts = expires if isinstance(expires, int) else 0
@@ -288,11 +288,18 @@ async def _answer(sent: Any) -> tuple[int, Body]:
     return response.status_code, answer
 
 
-def _refusal(status: int, answer: Body) -> Exception:
+def _refusal(status: int, answer: Body, *, whole: bool = False) -> Exception:
+    """What is raised for an answer; `whole` where the app itself is refused, or its card is.
+
+    Nothing gets through then, so that what is to be posted has to wait and not to be passed over.
+    """
     code, said = str(answer.get("code", "nothing")), str(answer.get("message", ""))[:300]
     if status == 429 or any(word in code.lower() for word in _TOO_MUCH):  # noqa: PLR2004
         return TooManyRequests("DingTalk is busy", BUSY)
-    if status in {401, 403} or code in _NO_TOKEN or code.lower().startswith("invalidclient"):
+    if "template" in code.lower():
+        remedy = "set ROUTER_DINGTALK_CARD_TEMPLATE_ID to a card that is published"
+        return NotAdmitted(f"DingTalk answers {code}: {said}; {remedy} (docs/dingtalk.md)")
+    if whole or status in {401, 403} or code in _NO_TOKEN:
         remedy = "set ROUTER_DINGTALK_APP_KEY and _APP_SECRET to what the app has, and give it"
         return NotAdmitted(
             f"DingTalk answers {code}: {said}; {remedy} its permissions (docs/dingtalk.md)"

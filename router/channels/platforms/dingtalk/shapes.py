@@ -33,6 +33,8 @@ ALONE, GROUP = "1", "2"
 """DingTalk's kinds of conversations: with the robot alone, and a group in which it is mentioned."""
 MOST_PARTS = 200
 """Pieces of a text with pictures that are looked at."""
+_CHAT = re.compile(r"[A-Za-z0-9+/=_-]{1,100}")
+"""A conversation's id: where a card is delivered is named with several of them, apart by `;`."""
 LONGEST_CODE = 4000
 """Characters of what a file is fetched by."""
 
@@ -54,18 +56,20 @@ def message_of(body: Mapping[str, Any]) -> Inbound | None:
     """
     account, event = body.get("senderStaffId"), body.get("msgId")
     chat, kind = body.get("conversationId"), body.get("conversationType")
-    if not (is_id(account) and is_id(event) and is_id(chat)) or kind not in (ALONE, GROUP):
+    if not (is_id(account) and is_id(event)) or kind not in (ALONE, GROUP):
+        return None
+    if not (isinstance(chat, str) and _CHAT.fullmatch(chat)):
         return None
     read = _READ.get(str(body.get("msgtype")))
     if read is None:
         return None
     content = within(body, "content")
     text, files = read(within(body, "text") if body.get("msgtype") == "text" else content)
-    place: Place = {"group": str(chat)} if kind == GROUP else {"account": str(account)}
+    place: Place = {"group": chat} if kind == GROUP else {"account": str(account)}
     return Inbound(
         event=str(event),
         account=str(account),
-        thread=str(chat),
+        thread=chat,
         place=place,
         text=text,
         files=tuple(files),
