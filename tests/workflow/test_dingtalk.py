@@ -13,7 +13,7 @@ from httpx import AsyncClient
 from temporalio.client import Client
 
 from router.channels.platforms.dingtalk import entrance
-from router.channels.platforms.dingtalk.entrance import MESSAGE_TOPIC
+from router.channels.platforms.dingtalk.entrance import MESSAGE_TOPIC, PRESS_TOPIC
 from router.directory.file import FileDirectory
 from router.domain.file_types import MOST_BYTES
 from router.runtime.composition import Parts
@@ -139,12 +139,15 @@ async def test_the_whole_way_by_the_stream(dingtalk: DingTalk, streaming: AsyncC
     asking = dingtalk.message(ALICE, "我要请年假，2027-11-09 到 2027-11-10，家里有事")
     for _ in range(2):
         assert (await dingtalk.push(MESSAGE_TOPIC, asking))["code"] == 200
-    await dingtalk.presses(streaming, ALICE, await dingtalk.posted("11月9日"), "确认")
+    card = await dingtalk.posted("11月9日")
+    confirming = dingtalk.press(ALICE, card, "确认")
+    for _ in range(2):
+        assert (await dingtalk.push(PRESS_TOPIC, confirming, "m1"))["code"] == 200
     wanted = await dingtalk.posted("请审批")
     await dingtalk.presses(streaming, BOB, wanted, "同意")
     assert "已同意" in wanted["content"]["status"]
     await dingtalk.posted("批准")
-    assert sum("11月9日" in str(post["content"]) for post in dingtalk.posts) >= 1
+    assert [post["kind"] for post in dingtalk.posts].count("card") == 2
     assert dingtalk.routes == {}
     assert (await dingtalk.deliver(streaming, asking)).status_code == 404
 
