@@ -28,7 +28,8 @@ def settings_page() -> str:
     """A row for each variable, in the order of the classes."""
     parts = [f"## {m.__name__}\n\n{model_table(m)}" for m in DESCRIBED]
     sections = [
-        f"## {platform.name.capitalize()}\n\n{_section(platform.settings)}" for platform in found()
+        f"## {kind.__name__.removesuffix('Settings')}\n\n{_section(kind)}"
+        for kind in (platform.settings for platform in found())
     ]
     return page("Settings", INTRODUCTION, _section(Settings), *sections, *parts)
 
