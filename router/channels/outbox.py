@@ -51,12 +51,14 @@ from router.telemetry.metrics import UNPOSTED
 class DecisionOutcome:
     """What a press came to, for whoever pressed. `card` is how theirs looks from now on, if known.
 
-    `text` is in their language. One that `failed` came to nothing yet: they may press again.
+    `text` is in their language. One that `failed` came to nothing yet: they may press again. One
+    that is `wordless` neither, for it doesn't say what is to be changed.
     """
 
     text: str
     card: DecisionRequest | None = None
     failed: bool = False
+    wordless: bool = False
 
 
 async def decided(
@@ -75,7 +77,7 @@ async def decided(
         return await _outcome(services, person, record, _already(record.verdict))
     remark = comment.strip() or None
     if not _may_be_said(remark, decision):
-        return DecisionOutcome(cards.WORD_NEEDED.within(person.locale))
+        return DecisionOutcome(cards.WORD_NEEDED.within(person.locale), wordless=True)
     event = Decided(
         by=person.id,
         name=person.name,
