@@ -18,7 +18,7 @@ def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_every_module_of_the_package_is_a_platform_of_its_name() -> None:
     assert [platform.name for platform in found()] == list(NAMES)
-    assert {"dingtalk", "feishu", "slack"} <= set(NAMES)
+    assert {"dingtalk", "feishu", "slack", "wecom"} <= set(NAMES)
     assert [platform.settings.prefix() for platform in found()] == list(PREFIXES)
 
 
