@@ -17,7 +17,7 @@ def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_every_module_of_the_package_is_a_platform_of_its_name() -> None:
-    assert [platform.name for platform in found()] == list(NAMES) == ["feishu", "slack"]
+    assert [platform.name for platform in found()] == list(NAMES) == ["feishu", "slack", "teams"]
     assert [platform.settings.prefix() for platform in found()] == list(PREFIXES)
 
 
