@@ -64,6 +64,8 @@ class Teams(WebServer):
         self.token = "bot-token-1"
         self.keys = [self.published(signing_key("teams"), self.kid)]
         """What is published; a test may publish others."""
+        self.jwks_uri = ""
+        """Where its metadata says that keys are, where that isn't here."""
         self.posts: list[Body] = []
         """Messages that were posted, in order: `chat` has where, `id` names each."""
         self.updates: list[Body] = []
@@ -109,7 +111,7 @@ class Teams(WebServer):
 
     def _answered(self, got: Got) -> Reply:
         path, _, _ = got.target.partition("?")
-        told = {"issuer": self.issuer, "jwks_uri": f"{self.origin}/keys"}
+        told = {"issuer": self.issuer, "jwks_uri": self.jwks_uri or f"{self.origin}/keys"}
         published = {"/metadata": told, "/keys": {"keys": self.keys}}
         if path in published:
             return json_reply(published[path])

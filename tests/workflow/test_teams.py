@@ -49,8 +49,9 @@ async def test_leave_is_requested_in_words_and_approved_by_a_card(
     teams: Teams, router: AsyncClient
 ) -> None:
     asking = teams.message("alice", "我要请年假，2027-07-06 到 2027-07-07，家里有事")
+    token = teams.vouching(asking)
     for _ in range(2):
-        assert (await teams.deliver(router, asking)).status_code == 200
+        assert (await teams.deliver(router, asking, token)).status_code == 200
     card = await teams.posted("确认")
     assert card["chat"] == teams.chat("alice")
     await teams.presses(router, "alice", card, "确认")
@@ -99,6 +100,19 @@ async def test_a_channel_s_thread_is_answered_in_it_and_an_approver_alone(
     assert wanted["chat"] == teams.chat("bob")
     group = [post for post in teams.posts if post["chat"] == card["chat"]]
     assert "Action.Execute" not in json.dumps(group)
+
+
+async def test_what_is_chosen_by_a_button_is_asked_on_from(
+    teams: Teams, router: AsyncClient
+) -> None:
+    await teams.says(router, "gina", "我要请假")
+    press = teams.press("gina", await teams.posted("想请什么假"), "年假")
+    for _ in range(2):
+        assert (await teams.deliver(router, press)).status_code == 200
+    await teams.posted("从哪天开始")
+    await teams.says(router, "gina", "取消")
+    await teams.posted("已取消")
+    assert sum("从哪天开始" in str(post.get("attachments")) for post in teams.posts) == 1
 
 
 async def test_what_teams_refuses_for_now_comes_later(teams: Teams, router: AsyncClient) -> None:

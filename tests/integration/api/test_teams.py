@@ -213,6 +213,15 @@ async def test_while_there_are_no_keys_it_is_delivered_again(
     assert called(teams) == []
 
 
+@pytest.mark.parametrize("uri", ["http://evil.test/keys", "file:///etc/keys", "x", "https://"])
+async def test_keys_are_fetched_from_no_address_that_anybody_could_stand_in_for(
+    router: AsyncClient, teams: Teams, uri: str
+) -> None:
+    teams.jwks_uri = uri
+    assert (await teams.deliver(router, teams.message("mallory", "hi"))).status_code == 503
+    assert called(teams) == []
+
+
 STRANGE_BODIES = [
     *((raw, 400) for raw in (b"", b"[]", b"null", b"{", b'{"a": NaN}', b"\xff\xfe")),
     (b'{"a":' * 60 + b"1" + b"}" * 60, 400),

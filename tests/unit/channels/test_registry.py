@@ -30,6 +30,7 @@ def test_none_is_configured_unless_somebody_says_so() -> None:
     [
         (["SLACK_BOT_TOKEN"], "ROUTER_SLACK_SIGNING_SECRET"),
         (["SLACK_SIGNING_SECRET"], "ROUTER_SLACK_BOT_TOKEN"),
+        (["TEAMS_APP_PASSWORD"], "ROUTER_TEAMS_APP_ID"),
         (
             ["FEISHU_APP_ID", "FEISHU_APP_SECRET", "FEISHU_VERIFICATION_TOKEN"],
             "ROUTER_FEISHU_ENCRYPT_KEY",

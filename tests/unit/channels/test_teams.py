@@ -218,9 +218,9 @@ def test_guests_of_another_tenant_are_none_of_ours(more: dict[str, Any], ours: b
     [
         ("https://smba.trafficmanager.net/emea/", True, False),
         ("https://SMBA.trafficmanager.net:443/teams", True, False),
-        ("https://smba.infra.gov.teams.microsoft.us/teams", True, False),
+        ("https://smba.infra.gcc.teams.microsoft.com/teams", True, False),
         ("https://house-my.sharepoint.com/x?tempauth=1", False, True),
-        ("https://house.sharepoint.cn/x", False, True),
+        ("https://house.sharepoint.com:443/x", False, True),
         ("http://smba.trafficmanager.net/emea/", False, False),
         ("https://smba.trafficmanager.net:8443/", False, False),
         ("https://evil.trafficmanager.net/", False, False),

@@ -27,16 +27,9 @@ from router.settings.values import WebUrl
 CHANNEL = "msteams"
 ISSUER = "https://api.botframework.com"
 ALGORITHM = "RS256"
-CONNECTORS = frozenset(
-    {
-        "smba.trafficmanager.net",
-        "smba.infra.gcc.teams.microsoft.com",
-        "smba.infra.gov.teams.microsoft.us",
-        "smba.infra.dod.teams.microsoft.us",
-    }
-)
+CONNECTORS = frozenset({"smba.trafficmanager.net", "smba.infra.gcc.teams.microsoft.com"})
 """Whole names: whoever rents at Azure may have a name of their own under trafficmanager.net."""
-STORES = (".sharepoint.com", ".sharepoint.us", ".sharepoint.cn")
+STORES = ".sharepoint.com"
 """What the addresses of OneDrive and SharePoint end with, where people's files are."""
 HTTPS = 443
 TIMEOUT = 5.0
