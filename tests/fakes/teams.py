@@ -78,8 +78,8 @@ class Teams(WebServer):
         """Chats whose history somebody removed, until they are opened anew."""
         self.tokens = 0
         """How many tokens were asked for."""
-        self.kept: dict[str, Reply] = {}
-        """What the download of a file is answered with, by its path."""
+        self.kept: dict[str, list[Reply]] = {}
+        """What downloads of a file are answered with, by its path; the last one stays."""
         self.saved: dict[str, bytes] = {}
         """What was put into somebody's OneDrive, by path."""
         self.troubles: deque[Reply] = deque()
@@ -141,12 +141,16 @@ class Teams(WebServer):
         if "authorization" in got.headers:
             return refusal(400, "TokenGivenAway")
         if got.method == "GET":
-            return self.kept.get(path, refusal(404, "itemNotFound"))
+            return self._downloaded(path)
         size = len(got.body)
         if got.headers.get("content-range") != f"bytes 0-{size - 1}/{size}":
             return refusal(400, "invalidRange")
         self.saved[path] = got.body
         return json_reply({"id": "item"}, 201)
+
+    def _downloaded(self, path: str) -> Reply:
+        replies = self.kept.get(path, [refusal(404, "NotFound")])
+        return replies.pop(0) if len(replies) > 1 else replies[0]
 
     def _by_connector(self, got: Got, path: str) -> Reply:
         if got.headers.get("authorization") != f"Bearer {self.token}":
@@ -156,7 +160,7 @@ class Teams(WebServer):
             return self._opened(body)
         found = re.fullmatch(r"/\w+/v3/conversations/([^/]+)/activities(?:/([^/]+))?", path)
         if found is None:
-            return self.kept.get(path, refusal(404, "NotFound"))
+            return self._downloaded(path)
         chat, id_ = unquote(found[1]), unquote(found[2] or "")
         if chat in self.gone:
             return refusal(404, "ConversationNotFound")
@@ -274,19 +278,19 @@ class Teams(WebServer):
         invoke = {"type": "invoke", "name": "fileConsent/invoke", "value": value}
         return self.activity(user, replyToId=post["id"], **invoke)
 
-    def shared(self, name: str, content: bytes | Reply, **more: Any) -> Body:
+    def shared(self, name: str, *content: bytes | Reply, **more: Any) -> Body:
         """A file of somebody's OneDrive that is attached to a message."""
         path = f"/onedrive/shared-{next(self._ids)}/{quote(name)}"
-        self.kept[path] = content if isinstance(content, Reply) else Reply([content])
+        self.kept[path] = [one if isinstance(one, Reply) else Reply([one]) for one in content]
         url = f"{self.origin}{path}"
         about = {"downloadUrl": f"{url}?tempauth=t", "uniqueId": "u1", "fileType": "pdf", **more}
         kind = "application/vnd.microsoft.teams.file.download.info"
         return {"contentType": kind, "contentUrl": url, "name": name, "content": about}
 
-    def pasted(self, content: bytes | Reply) -> Body:
+    def pasted(self, content: bytes) -> Body:
         """A picture that stands within a message."""
         path = f"/emea/v3/attachments/0-weu-{next(self._ids)}/views/original"
-        self.kept[path] = content if isinstance(content, Reply) else Reply([content])
+        self.kept[path] = [Reply([content])]
         return {"contentType": "image/*", "contentUrl": f"{self.origin}{path}"}
 
     async def deliver(

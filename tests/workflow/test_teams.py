@@ -237,8 +237,8 @@ async def test_what_isn_t_taken_is_said_and_the_words_are_heard(
 async def test_what_can_t_be_taken_in_now_is_tried_again_before_teams_gives_it_up(
     desk: Desk, times: int, status: int
 ) -> None:
-    shared = desk.teams.shared("稍后.pdf", PDF)
-    desk.teams.troubles.extend([refusal(503, "serviceNotAvailable")] * times)
+    away = [refusal(503, "serviceNotAvailable")] * times
+    shared = desk.teams.shared("稍后.pdf", *away, PDF)
     asked = await desk.says("erin", "我要交收据", shared, status=status)
     assert (await desk.teams.deliver(desk.router, asked)).status_code == 200
     await desk.teams.posted("交 稍后.pdf？")
