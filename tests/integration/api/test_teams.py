@@ -356,16 +356,31 @@ async def test_a_decision_that_takes_longer_than_teams_waits_is_shown_later(
     assert (await teams.updated("已同意"))["id"] == "17"
 
 
+GROUP = {"conversationType": "groupChat", "id": "19:g@thread.v2"}
+
+
 async def test_a_card_that_was_passed_on_to_a_group_shows_nothing_there(
     teams: Teams, awaited: tuple[AsyncClient, DecisionRequest]
 ) -> None:
     router, request = awaited
-    press = teams.press("bob", on_show(request), "同意")
-    press["conversation"] = {"conversationType": "groupChat", "id": "19:g@thread.v2"}
+    press = teams.press("bob", on_show(request), "同意") | {"conversation": GROUP}
     answer = (await teams.deliver(router, press)).json()
     assert answer["type"] == "application/vnd.microsoft.activity.message"
     assert answer["value"] == "✅ 已同意"
     assert (teams.updates, teams.posts) == ([], [])
+
+
+async def test_what_comes_of_it_later_is_told_to_whoever_pressed_alone(
+    teams: Teams,
+    awaited: tuple[AsyncClient, DecisionRequest],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(teams_platform, "PATIENCE", 0.05)
+    router, request = awaited
+    press = teams.press("bob", on_show(request), "同意") | {"conversation": GROUP}
+    assert "It is being recorded" in (await teams.deliver(router, press)).json()["value"]
+    assert (await teams.posted("已同意"))["chat"] == teams.chat("bob")
+    assert teams.updates == []
 
 
 async def test_nobody_decides_by_a_card_who_isn_t_asked(

@@ -62,11 +62,6 @@ class Spoken(NamedTuple):
     account: str
     place: Place
 
-    @property
-    def is_alone(self) -> bool:
-        """True where nobody else reads what is said there."""
-        return self.place["scope"] == PERSONAL
-
     def did(self, **what: Any) -> Inbound:
         """What they did there."""
         return Inbound(self.event, self.account, self.place["chat"], self.place, **what)
@@ -108,7 +103,7 @@ def message_of(activity: dict[str, Any]) -> Inbound | None:
         button = button_of(packed) if isinstance(packed, str) else None
         return spoken.did(button=button) if button is not None and button.pressed else None
     text, mentioned = _text_of(activity)
-    if not spoken.is_alone and not mentioned:
+    if spoken.place["scope"] != PERSONAL and not mentioned:
         return None
     return spoken.did(text=text, files=tuple(_files_of(activity.get("attachments"))))
 
@@ -231,16 +226,17 @@ class _TeamsRoutes:
         """
         deciding = asyncio.create_task(self.dispatcher.decide(inbound))
         await asyncio.wait({deciding}, timeout=PATIENCE)
-        posted = str(activity.get("replyToId"))
+        posted, is_alone = str(activity.get("replyToId")), inbound.place["scope"] == PERSONAL
 
         async def shown_later() -> None:
             outcome = await deciding
             if outcome is None:
                 return
-            if outcome.card is not None and inbound.place["scope"] == PERSONAL:
+            if outcome.card is not None and is_alone:
                 await self.client.replace(inbound.place, posted, cards_of(outcome.card)[0])
             elif not answered:
-                await self.client.say(inbound.place, outcome.text)
+                # Where it was pressed others may read it: it is told in the person's own chat.
+                await self.client.say({"account": inbound.account}, outcome.text)
 
         answered = deciding.done()
         self.dispatcher.aside(shown_later())
@@ -250,7 +246,7 @@ class _TeamsRoutes:
         if outcome is None:
             return _told(_in_both(cards.NOT_YOURS))
         # A card that somebody passed on to others is answered in words.
-        if outcome.card is None or inbound.place["scope"] != PERSONAL:
+        if outcome.card is None or not is_alone:
             return _told(outcome.text)
         return _answer("card.adaptive", cards_of(outcome.card)[0])
 

@@ -120,7 +120,7 @@ def _wanted(wanted: DecisionRequest) -> Iterator[Element]:
         "id": cards.COMMENT,
         "isMultiline": True,
         "maxLength": LONGEST_COMMENT,
-        "placeholder": cards.WHAT_TO_CHANGE.within(wanted.locale),
+        "label": cards.WHAT_TO_CHANGE.within(wanted.locale),
     }
     buttons = [_executing(cards.deciding(wanted, verdict)) for verdict in VERDICTS]
     yield {"type": "Container", "items": [field, *_rows(buttons)]}
