@@ -161,6 +161,8 @@ class GivenFile:
     name: str
     type: str
     content: bytes
+    id: str
+    """By which the desk has it, where a platform asks first whether somebody wants it."""
 
     @property
     def is_picture(self) -> bool:

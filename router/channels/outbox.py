@@ -300,7 +300,7 @@ class Outbox:
         for file in await files_named(services, mailbox.tenant, reader, text):
             content = await services.store.files.content(mailbox.tenant, file.id)
             if content:
-                given = GivenFile(file.name, file.type, content)
+                given = GivenFile(file.name, file.type, content, file.id)
                 name = derived_id(key, file.id)
                 await self._platforms[mailbox.platform].give(place, given, name)
 

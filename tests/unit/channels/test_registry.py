@@ -18,7 +18,7 @@ def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_every_module_of_the_package_is_a_platform_of_its_name() -> None:
     assert [platform.name for platform in found()] == list(NAMES)
-    assert {"dingtalk", "feishu", "slack", "wecom"} <= set(NAMES)
+    assert {"dingtalk", "feishu", "slack", "teams", "wecom"} <= set(NAMES)
     assert [platform.settings.prefix() for platform in found()] == list(PREFIXES)
 
 
@@ -31,6 +31,7 @@ def test_none_is_configured_unless_somebody_says_so() -> None:
     [
         (["SLACK_BOT_TOKEN"], "ROUTER_SLACK_SIGNING_SECRET"),
         (["SLACK_SIGNING_SECRET"], "ROUTER_SLACK_BOT_TOKEN"),
+        (["TEAMS_APP_PASSWORD"], "ROUTER_TEAMS_APP_ID"),
         (
             ["FEISHU_APP_ID", "FEISHU_APP_SECRET", "FEISHU_VERIFICATION_TOKEN"],
             "ROUTER_FEISHU_ENCRYPT_KEY",
