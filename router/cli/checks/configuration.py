@@ -11,6 +11,7 @@ import httpx2
 
 from activities.sandbox import Bubblewrap
 from router.channels.registry import configured, found
+from router.cli.hooks import misfits
 from router.cli.tools import in_english_only, withheld
 from router.directory.file import SAMPLE
 from router.directory.sources import people_of
@@ -102,6 +103,14 @@ async def tools(settings: Settings) -> str:
     ]
     foreign = in_english_only(registry)
     return "\n".join([f"{len(registry.names)} loaded", *lacking, *([foreign] if foreign else [])])
+
+
+async def hooks(settings: Settings) -> str:
+    """The hooks can be loaded, have what they need, and are about tools that there are."""
+    registry = load_registry(settings)
+    if wrong := misfits(settings, registry):
+        raise MisconfiguredError("\n".join(wrong))
+    return ", ".join(f"{each.name} ({each.point})" for each in registry.hooks) or "none"
 
 
 async def declared_tools(settings: Settings) -> str:
