@@ -11,9 +11,9 @@ from temporalio import activity
 from temporalio.common import RawValue
 
 from activities.execution import temporal_failures, unforeseen
-from router.contracts.hooks import NO_ANSWER, PREFIX, HookAnswer, HookCall
+from router.contracts.hook_calls import NO_ANSWER, PREFIX, HookAnswer, HookCall
 from router.domain.errors import BrokenHook, InvalidInput, RouterError
-from router.domain.hooks import Advice, Refusal
+from router.domain.hooks import Advice, Veto
 from router.domain.locale import Localised
 from router.telemetry import tracing
 from router.telemetry.logs import about
@@ -60,7 +60,7 @@ class HookCaller:
             told = unforeseen(error, f"the hook {hook.name}", hook.name, _log)
             raise BrokenHook(told.said) from error
         match answer:
-            case Refusal(say=words):
+            case Veto(say=words):
                 return HookAnswer(refused=words, refused_by=hook.name)
             case Advice(say=words, context=context, hide=hide):
                 said = () if words is None else (words,)

@@ -19,7 +19,7 @@ from activities.writer import metered
 from router.contracts import failures
 from router.contracts.activities import LookupAnswer, ToolCall
 from router.contracts.failures import RETRYABLE
-from router.contracts.hooks import HookAnswer
+from router.contracts.hook_calls import HookAnswer
 from router.domain.errors import (
     AnswersNeeded,
     InvalidInput,

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from pydantic import JsonValue
 
 from router.contracts.flow import CallLimits
-from router.contracts.hooks import HookStub
+from router.contracts.hook_calls import HookStub
 from router.domain.locale import Localised
 from router.domain.principals import (
     FLOW_ROLE,

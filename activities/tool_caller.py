@@ -35,7 +35,7 @@ from activities.progress import ProgressPublisher
 from activities.tool_results import FileOpening, Keeping, Page, Paging, carried, kept
 from router.contracts.activities import ToolCall
 from router.contracts.failures import RETRYABLE
-from router.contracts.hooks import UNCHECKED, HookCall
+from router.contracts.hook_calls import UNCHECKED, HookCall
 from router.domain.circuit import ANSWERED, FAILED, CallVerdict, CircuitBreaker, Clock
 from router.domain.errors import (
     AnswersNeeded,

@@ -35,7 +35,7 @@ from router.entities.language import language_of
 from workflows import awaited_calls, memory, turns
 from workflows.activity import Visibility, drained, is_history_long, perform
 from workflows.command_runner import CommandRunner
-from workflows.hooks import Hooked, HookRuns, at
+from workflows.hook_runs import Hooked, HookRuns, at
 from workflows.skill import SkillRuns
 from workflows.tool_calls import came_to
 from workflows.turns import TurnContext, TurnOutcome

@@ -28,7 +28,7 @@ with workflow.unsafe.imports_passed_through():
     from router.flow.view import FlowView
     from workflows import publication, tasks
     from workflows.activity import Visibility, drained, is_history_long
-    from workflows.hooks import Hooked, HookRuns
+    from workflows.hook_runs import Hooked, HookRuns
 
 PATIENCE = timedelta(seconds=3)
 """How long a `tell` waits for tasks before it answers that the run is still at work."""

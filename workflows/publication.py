@@ -28,7 +28,7 @@ from router.flow.engine.run import Approval, Run, Task
 from router.flow.prompts import question
 from router.flow.slot_types.slot import files_in
 from workflows.activity import perform
-from workflows.hooks import HookRuns
+from workflows.hook_runs import HookRuns
 
 Tools = Mapping[str, CallLimits]
 

@@ -23,7 +23,7 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowSummary, ToolCallView
 from workflows.agent import AgentEnded, SkillAgent
 from workflows.delegation import begun
-from workflows.hooks import Hooked, HookRuns
+from workflows.hook_runs import Hooked, HookRuns
 from workflows.plan import PlanAgent
 from workflows.sub_agent import SubAgent
 

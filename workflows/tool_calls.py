@@ -36,7 +36,7 @@ from router.domain.principals import Principal
 from router.flow.prompts.values import readable
 from router.skill.skill import OF_FOLDER
 from workflows.activity import ends_turn
-from workflows.hooks import at, hooks_here
+from workflows.hook_runs import at, hooks_here
 
 Arguments = dict[str, JsonValue]
 Limits = Mapping[str, CallLimits]

@@ -13,7 +13,7 @@ from router.contracts import activities
 from router.contracts.activities import Account, RoutingDecision, Structured
 from router.contracts.conversation import ConversationState, News, Submission
 from router.contracts.failures import from_failure
-from router.contracts.hooks import NO_ANSWER, PREFIX, HookAnswer
+from router.contracts.hook_calls import NO_ANSWER, PREFIX, HookAnswer
 from router.contracts.tool_rounds import ToolFinding
 from router.domain import commands
 from router.domain.commands import in_order
@@ -42,7 +42,7 @@ from router.flow.view import FlowView
 from router.routing.structured import refused
 from workflows import memory, notices
 from workflows.activity import ends_turn, perform
-from workflows.hooks import HookRuns, at
+from workflows.hook_runs import HookRuns, at
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import re
 from typing import Annotated
 
 from activities import provided
-from router.domain.hooks import DecisionEvent, Refusal
+from router.domain.hooks import DecisionEvent, Veto
 from router.domain.locale import Localised
 from router.domain.principals import EVERYONE, Directory, Principal
 from router.tool.context import Depends
@@ -26,7 +26,7 @@ REFUSED = Localised(
 @hook("before_decision", phrases=[PAY])
 async def keep_pay_private(
     event: DecisionEvent, directory: Annotated[Directory, Depends(provided.directory)]
-) -> Refusal | None:
+) -> Veto | None:
     """Refuses questions about what others are paid, but to human resources."""
     caller, said = event.caller, event.text.casefold()
     if HUMAN_RESOURCES in caller.roles:
@@ -34,7 +34,7 @@ async def keep_pay_private(
     people = await directory.holding(event.tenant, EVERYONE)
     others = [one for one in people if one.id != caller.id]
     about_others = any(word in said for word in OTHERS) or any(_names(said, one) for one in others)
-    return Refusal(say=REFUSED) if about_others else None
+    return Veto(say=REFUSED) if about_others else None
 
 
 def _names(said: str, person: Principal) -> bool:

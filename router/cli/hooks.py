@@ -11,18 +11,6 @@ from router.domain.hooks import EVENTS
 from router.runtime.definitions import load_registry
 from router.settings import Settings
 from router.tool.hook import Hook
-from router.tool.registry import Registry
-
-
-def misfits(settings: Settings, registry: Registry) -> list[str]:
-    """What keeps hooks from being called: tools that aren't there, settings that aren't set."""
-    lacking = registry.lacking(settings)
-    unset = [
-        f"the hook {each.name} fails whenever it is called: {lacking[provider]} isn't set; set it"
-        for each in registry.hooks
-        for provider in sorted(each.providers & lacking.keys(), key=lambda one: one.name)
-    ]
-    return [*unset, *registry.hooks.problems(registry.names, registry.prefixes)]
 
 
 def hooks(
@@ -43,7 +31,7 @@ def hooks(
         echo_aligned([_row_of(one) for one in found])
     else:
         typer.echo("there are no hooks: begin one with `intent-router new hook NAME`", err=True)
-    for wrong in misfits(settings, registry):
+    for wrong in registry.misfit_hooks(settings):
         typer.echo(wrong, err=True)
 
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from router.contracts.conversation import ConversationState, News
 from router.contracts.document import DocumentKept, ReadFile
 from router.contracts.flow import CallLimits, FlowAnswer, Told
-from router.contracts.hooks import HookStub
+from router.contracts.hook_calls import HookStub
 from router.contracts.payload import ActivityStub, Out, Payload
 from router.contracts.tool_rounds import ToolFinding, ToolRound
 from router.domain.commands import (

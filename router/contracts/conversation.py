@@ -6,7 +6,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from router.contracts.flow import AT_FRONT_END, CallLimits
-from router.contracts.hooks import HookStub
+from router.contracts.hook_calls import HookStub
 from router.contracts.payload import Payload
 from router.contracts.start_options import CONTINUE_AFTER
 from router.contracts.tool_rounds import AwaitedRounds

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
-from router.contracts.hooks import HookStub
+from router.contracts.hook_calls import HookStub
 from router.contracts.payload import Payload
 from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowStatus, Reply, ToolCallView

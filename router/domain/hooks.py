@@ -225,7 +225,7 @@ class _Answer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Refusal(_Answer):
+class Veto(_Answer):
     """It isn't done, and these are the words that a person is told why."""
 
     say: Words
@@ -243,9 +243,9 @@ class Advice(_Answer):
 
 
 ANSWERS: dict[HookPoint, tuple[type[_Answer], ...]] = {
-    "before_decision": (Refusal, Advice),
-    "before_tool": (Refusal,),
-    "before_verdict": (Refusal,),
+    "before_decision": (Veto, Advice),
+    "before_tool": (Veto,),
+    "before_verdict": (Veto,),
 }
 """What a hook may answer besides None; at the points that aren't here, nothing."""
 

@@ -4,10 +4,10 @@ They are declared as tools are, in any module of `activities/hooks`, and found t
 
     @hook("before_tool", tools=["record_leave"])
     async def not_while_closing(event: ToolEvent, books: Annotated[Books, Depends(books)]) -> (
-        Refusal | None
+        Veto | None
     ):
         '''No leave is recorded while the month is being closed.'''
-        return Refusal(say=CLOSING) if await books.are_closing(event.now) else None
+        return Veto(say=CLOSING) if await books.are_closing(event.now) else None
 
 Each call is an activity of its own, `hook:not_while_closing`. `router.domain.hooks` has the events
 and the answers of each point.
@@ -15,11 +15,11 @@ and the answers of each point.
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
 from pydantic import ValidationError
@@ -39,14 +39,14 @@ from router.domain.hooks import (
     Advice,
     HookEvent,
     HookPoint,
-    Refusal,
+    Veto,
 )
 from router.formats.regex import compiled, refused
 from router.tool.context import Dependencies, Provider
 from router.tool.signature import ParameterReader, SourceLine, ToolFunction, source_of
 from router.tool.tool import DURATION, seconds_of
 
-Answer = Refusal | Advice | None
+Answer = Veto | Advice | None
 """What a hook comes to; None where it has nothing to say."""
 
 LONGEST_TIMEOUT = 30.0
@@ -300,13 +300,24 @@ class Hooks:
         """Everything that some hook needs to have provided."""
         return frozenset(p for each in self for p in each.providers)
 
-    def problems(self, tools: Iterable[str], prefixes: tuple[str, ...] = ()) -> list[str]:
-        """Which are about tools that aren't there, given the names of all that are.
+    def misfits(
+        self,
+        tools: Iterable[str],
+        prefixes: tuple[str, ...] = (),
+        lacking: Mapping[Provider[Any], str] = MappingProxyType({}),
+    ) -> list[str]:
+        """What keeps some of them from being called, a sentence each.
 
+        That is a setting that isn't there, of those `lacking`, and a tool that isn't among `tools`.
         Names that begin with one of the `prefixes` may yet come.
         """
         known = [*tools]
-        return [
+        unset = [
+            f"the hook {each.name} fails whenever it is called: {setting} isn't set; set it"
+            for each in self
+            for setting in sorted({lacking[one] for one in each.providers if one in lacking})
+        ]
+        return unset + [
             f"{each.source.file}:{each.source.line}: the hook {each.name} is about {name}, and "
             f"there is no such tool: {nearest(name, known) or 'take it out'}"
             for each in self

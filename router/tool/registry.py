@@ -150,6 +150,10 @@ class Registry(TenantScoped):
         needed = sorted(self.providers(), key=lambda each: each.name)
         return {p: name for p in needed if (name := p.unset(settings))}
 
+    def misfit_hooks(self, settings: object) -> list[str]:
+        """What keeps hooks from being called here, a sentence each."""
+        return self.hooks.misfits(self.names, self.prefixes, self.lacking(settings))
+
     def withhold(self, provider: Provider[Any]) -> None:
         """Offer nobody the tools that need this. A flow may name them: they say so if called."""
         self._withheld = {*self._withheld, provider}

@@ -12,9 +12,9 @@ from router.domain.hooks import (
     EVENTS,
     Advice,
     DecisionEvent,
-    Refusal,
     ToolEvent,
     VerdictEvent,
+    Veto,
 )
 from router.domain.principals import DEFAULT_TENANT
 from router.tool.context import Dependencies
@@ -54,7 +54,7 @@ async def test_a_call_is_refused_on_the_last_day_of_a_month(
 ) -> None:
     event = ToolEvent(**about, tool="record_leave", arguments={}, writes=True)
     answer = await shown["not_while_closing"].call(event, dependencies)
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, Veto)
     earlier = event.model_copy(update={"now": datetime(2026, 12, 30, 10, tzinfo=UTC)})
     assert await shown["not_while_closing"].call(earlier, dependencies) is None
 
@@ -74,7 +74,7 @@ async def test_nobody_approves_what_they_asked_for(
     names = {"approval": "a", "flow": "f", "flow_run": "r"}
     event = VerdictEvent(**about, **names, approver=approver, verdict=verdict, slots={})
     answer = await shown["four_eyes"].call(event, dependencies)
-    assert isinstance(answer, Refusal) is refused
+    assert isinstance(answer, Veto) is refused
 
 
 async def test_advice_is_given_about_words_and_not_about_buttons(

@@ -19,11 +19,11 @@ from router.domain.hooks import (
     DecisionEvent,
     ErrorEvent,
     HookEvent,
-    Refusal,
     ToolEvent,
     ToolResultEvent,
     TurnEvent,
     VerdictEvent,
+    Veto,
 )
 from router.domain.locale import Localised
 from router.domain.messages import Turn
@@ -130,9 +130,9 @@ def seen(point: Any) -> tuple[Hook, list[Any]]:
 
 
 @hook("before_decision", phrases=["secret"])
-async def keep_secrets(event: DecisionEvent) -> Refusal | None:
+async def keep_secrets(event: DecisionEvent) -> Veto | None:
     """Refuses what is secret."""
-    return Refusal(say=NO)
+    return Veto(say=NO)
 
 
 async def test_a_message_is_refused_in_words_before_anything_is_decided(tooled: Tooled) -> None:
@@ -193,9 +193,9 @@ async def test_advice_is_said_told_to_the_model_as_material_and_hides(tooled: To
 
 
 @hook("before_tool", tools=["get_menu"])
-async def close_the_canteen(event: ToolEvent) -> Refusal | None:
+async def close_the_canteen(event: ToolEvent) -> Veto | None:
     """There is no menu on holidays."""
-    return Refusal(say=NO)
+    return Veto(say=NO)
 
 
 @pytest.mark.parametrize("by", ["the router", "a skill"])
@@ -250,25 +250,26 @@ def made_anyhow(kind: Any, **fields: Any) -> Any:
     return kind.model_construct(**fields)
 
 
-async def breaks(_: DecisionEvent) -> Refusal | None:
+async def breaks(_: DecisionEvent) -> Veto | None:
     """Raises."""
     raise KeyError("what nobody is to read")
 
 
-async def hangs(_: DecisionEvent) -> Refusal | None:
+async def hangs(_: DecisionEvent) -> Veto | None:
     """Never comes back."""
     await asyncio.Event().wait()
     return None
 
 
-async def babbles(_: DecisionEvent) -> Refusal | None:
+async def babbles(_: DecisionEvent) -> Veto | None:
     """Answers what it may not."""
     return "go ahead"  # type: ignore[return-value]
 
 
-async def whispers(_: DecisionEvent) -> Refusal | None:
+async def whispers(_: DecisionEvent) -> Veto | None:
     """Answers with words that were never looked at."""
-    return made_anyhow(Refusal, say=Localised(zh=" ", en="x" * 5000))
+    answer: Veto = made_anyhow(Veto, say=Localised(zh=" ", en="x" * 5000))
+    return answer
 
 
 @pytest.mark.parametrize("function", [breaks, hangs, babbles, whispers])
@@ -292,12 +293,12 @@ async def test_one_that_fails_around_a_call_is_passed_over_unless_it_is_required
     tooled: Tooled,
 ) -> None:
     @hook("before_tool")
-    async def optional(event: ToolEvent) -> Refusal | None:
+    async def optional(event: ToolEvent) -> Veto | None:
         """Raises."""
         raise KeyError(event.tool)
 
     @hook("before_tool", required=True, tools=["order_lunch"])
-    async def needed(event: ToolEvent) -> Refusal | None:
+    async def needed(event: ToolEvent) -> Veto | None:
         """Raises."""
         raise KeyError(event.tool)
 
@@ -310,7 +311,7 @@ async def test_one_that_fails_around_a_call_is_passed_over_unless_it_is_required
     assert DONE == ["get_menu"]
 
 
-class Sly(Refusal):
+class Sly(Veto):
     """What tries to be more than a refusal."""
 
     confirmed: bool = True
@@ -387,10 +388,10 @@ async def test_what_a_hook_lets_pass_the_gate_still_refuses(tooled: Tooled) -> N
 
 
 @hook("before_verdict", required=True)
-async def keep_bob_from_it(event: VerdictEvent) -> Refusal | None:
+async def keep_bob_from_it(event: VerdictEvent) -> Veto | None:
     """Bob may reject, and agree to nothing."""
     forbids = event.approver == "bob" and event.verdict == "approve"
-    return Refusal(say=NO) if forbids else None
+    return Veto(say=NO) if forbids else None
 
 
 async def test_a_verdict_is_refused_and_the_approval_waits_on(tooled: Tooled) -> None:
@@ -429,9 +430,9 @@ async def test_a_verdict_is_refused_and_the_approval_waits_on(tooled: Tooled) ->
 
 async def test_a_flow_that_is_called_for_is_refused_its_call_and_says_so(tooled: Tooled) -> None:
     @hook("before_tool")
-    async def no_dumplings(event: ToolEvent) -> Refusal | None:
+    async def no_dumplings(event: ToolEvent) -> Veto | None:
         """No dumplings for anybody."""
-        return Refusal(say=NO) if event.arguments.get("dish") == "dumplings" else None
+        return Veto(say=NO) if event.arguments.get("dish") == "dumplings" else None
 
     looking_on, heard = seen("on_error")
     async with tooled([order_lunch], flows=[TREAT], hooks=[no_dumplings, looking_on]) as talk:
@@ -451,9 +452,9 @@ async def test_a_hook_that_comes_after_a_run_began_is_asked_all_the_same(tooled:
         run = flow_of(await talk.say("确认")).id
 
         @hook("before_tool")
-        async def came_later(event: ToolEvent) -> Refusal | None:
+        async def came_later(event: ToolEvent) -> Veto | None:
             """Wasn't there when the run began."""
-            return Refusal(say=NO)
+            return Veto(say=NO)
 
         talk.parts.offered.registry.hooks.swap([], [came_later])
         await Approver(talk.client, talk.parts, "bob").decide(run, "approve")

@@ -11,7 +11,6 @@ import httpx2
 
 from activities.sandbox import Bubblewrap
 from router.channels.registry import configured, found
-from router.cli.hooks import misfits
 from router.cli.tools import in_english_only, withheld
 from router.directory.file import SAMPLE
 from router.directory.sources import people_of
@@ -108,7 +107,7 @@ async def tools(settings: Settings) -> str:
 async def hooks(settings: Settings) -> str:
     """The hooks can be loaded, have what they need, and are about tools that there are."""
     registry = load_registry(settings)
-    if wrong := misfits(settings, registry):
+    if wrong := registry.misfit_hooks(settings):
         raise MisconfiguredError("\n".join(wrong))
     return ", ".join(f"{each.name} ({each.point})" for each in registry.hooks) or "none"
 

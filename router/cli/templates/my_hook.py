@@ -1,6 +1,6 @@
 """Sample request: say here in a line what this hook is for."""
 
-from router.domain.hooks import DecisionEvent, Refusal
+from router.domain.hooks import DecisionEvent, Veto
 from router.domain.locale import Localised
 from router.tool.hook import hook
 
@@ -16,6 +16,6 @@ CLOSED = Localised(
     phrases=["示例事项", "sample request"],  # other messages don't pay for it
     required=False,  # True where nothing may go on without its word
 )
-async def my_hook(event: DecisionEvent) -> Refusal | None:
+async def my_hook(event: DecisionEvent) -> Veto | None:
     """Refuses what is about the sample request on Fridays."""
-    return Refusal(say=CLOSED) if event.now.weekday() == FRIDAY else None
+    return Veto(say=CLOSED) if event.now.weekday() == FRIDAY else None

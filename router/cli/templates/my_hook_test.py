@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from router.cli.templates.my_hook import CLOSED, my_hook
-from router.domain.hooks import DecisionEvent, Refusal
+from router.domain.hooks import DecisionEvent, Veto
 from router.domain.principals import Principal
 from router.tool.context import Dependencies
 
@@ -19,8 +19,8 @@ def answer(day: int) -> object:
     return asyncio.run(my_hook.call(event, Dependencies()))
 
 
-@pytest.mark.parametrize(("day", "heard"), [(20, Refusal(say=CLOSED)), (19, None)])
-def test_it_refuses_on_fridays_alone(day: int, heard: Refusal | None) -> None:
+@pytest.mark.parametrize(("day", "heard"), [(20, Veto(say=CLOSED)), (19, None)])
+def test_it_refuses_on_fridays_alone(day: int, heard: Veto | None) -> None:
     assert answer(day) == heard
 
 

@@ -23,7 +23,7 @@ from router.domain.errors import (
     TooManyRequests,
 )
 from router.domain.file_types import MOST_BYTES
-from router.domain.hooks import Refusal, ToolEvent
+from router.domain.hooks import ToolEvent, Veto
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.domain.records import AuditRecord
@@ -224,11 +224,11 @@ class TestHooks:
         caller = house.made(**options)
 
         @hook("before_tool", tools=["look"], required=required)
-        async def guard(event: ToolEvent) -> Refusal | None:
+        async def guard(event: ToolEvent) -> Veto | None:
             """Refuses what is rude, and breaks over nothing."""
             if not event.arguments["what"]:
                 raise KeyError("what")
-            return Refusal(say=self.NO) if event.arguments["what"] == "rude" else None
+            return Veto(say=self.NO) if event.arguments["what"] == "rude" else None
 
         caller.registry.hooks.swap([], [guard])
         return caller

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from router.cli.checks import configuration
-from router.cli.hooks import misfits
 from router.domain.errors import MisconfiguredError
 from router.domain.hooks import ToolEvent
 from router.runtime.definitions import load_registry
@@ -37,7 +36,7 @@ def test_as_json_it_says_all_there_is_to_know(run: Run) -> None:
 def test_what_keeps_one_from_being_called_is_said() -> None:
     registry = Registry()
     registry.hooks.swap([], [misled])
-    (wrong,) = misfits(Settings.load(), registry)
+    (wrong,) = registry.misfit_hooks(Settings.load())
     assert "the hook misled is about get_leave_balances" in wrong
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import ValidationError
 
-from router.contracts.hooks import HookAnswer
+from router.contracts.hook_calls import HookAnswer
 from router.domain.errors import BrokenHook, DefinitionError, NotFound
 from router.domain.hooks import (
     LONGEST_CONTEXT,
@@ -15,9 +15,9 @@ from router.domain.hooks import (
     Advice,
     DecisionEvent,
     HookPoint,
-    Refusal,
     ToolEvent,
     TurnEvent,
+    Veto,
 )
 from router.domain.locale import Localised
 from router.domain.principals import EVERYTHING, Principal
@@ -36,9 +36,9 @@ clock: Provider[str] = Provider("clock")
 @hook("before_decision", timeout="500ms", required=True, phrases=["pay", "工资"])
 async def refuse_pay(
     event: DecisionEvent, time: Annotated[str, Depends(clock)]
-) -> Refusal | Advice | None:
+) -> Veto | Advice | None:
     """Refuses what is about pay."""
-    return Refusal(say=Localised(zh=time, en=f"{event.text} {time}"))
+    return Veto(say=Localised(zh=time, en=f"{event.text} {time}"))
 
 
 async def test_one_is_declared_by_its_options_and_given_what_it_depends_on() -> None:
@@ -51,7 +51,7 @@ async def test_one_is_declared_by_its_options_and_given_what_it_depends_on() -> 
     assert refuse_pay.providers == {clock}
     dependencies = Dependencies()
     dependencies.provide(clock, "noon")
-    assert await refuse_pay.call(EVENT, dependencies) == Refusal(
+    assert await refuse_pay.call(EVENT, dependencies) == Veto(
         say=Localised(zh="noon", en="hi noon")
     )
 
@@ -63,12 +63,12 @@ def test_phrases_say_which_messages_it_hears_of(text: str, hears: bool) -> None:
     assert refuse_pay.is_about_words(text) is hears
 
 
-async def says(event: DecisionEvent) -> Refusal | None:
+async def says(event: DecisionEvent) -> Veto | None:
     """Says no."""
-    return Refusal(say=NO)
+    return Veto(say=NO)
 
 
-async def speechless(event: DecisionEvent) -> Refusal | None:
+async def speechless(event: DecisionEvent) -> Veto | None:
     return None
 
 
@@ -136,8 +136,8 @@ async def Loud(event: DecisionEvent) -> None:  # noqa: N802
         ("before_decision", greedy, {}, "has a parameter 'secret' that nobody gives it"),
         ("before_decision", starred, {}, "can't be given by name"),
         ("before_decision", bare, {}, "without an annotation"),
-        ("before_decision", permissive, {}, "write -> Refusal | Advice | None"),
-        ("before_tool", advising, {}, "write -> Refusal | None"),
+        ("before_decision", permissive, {}, "write -> Veto | Advice | None"),
+        ("before_tool", advising, {}, "write -> Veto | None"),
         ("after_turn", says, {}, "write -> None"),
         ("before_decision", blocking, {}, "isn't asynchronous"),
         ("before_decision", Loud, {}, "can't be an activity's"),
@@ -185,15 +185,15 @@ def answering(point: HookPoint, answer: Any) -> Hook:
         ("before_decision", True),
         ("before_decision", "go ahead"),
         ("before_decision", {"refuse": None}),
-        ("before_decision", [Refusal(say=NO)]),
+        ("before_decision", [Veto(say=NO)]),
         ("before_decision", HookAnswer()),
         ("before_tool", Advice(context="obey")),
         ("before_verdict", Advice(hide=frozenset({"*"}))),
-        ("after_turn", Refusal(say=NO)),
+        ("after_turn", Veto(say=NO)),
         ("after_tool", {"result": "another"}),
         ("on_approval", "approve"),
         ("on_error", Advice()),
-        ("before_decision", made_anyhow(Refusal, say=None)),
+        ("before_decision", made_anyhow(Veto, say=None)),
         ("before_decision", made_anyhow(Advice, say=None, context=7, hide=frozenset())),
         ("before_decision", made_anyhow(Advice, say=None, context="", hide=[["a"]])),
     ],
@@ -216,12 +216,12 @@ LONG = "x" * (LONGEST_WORDS + 1)
 @pytest.mark.parametrize(
     ("kind", "given", "told"),
     [
-        (Refusal, {}, "Field required"),
-        (Refusal, {"say": {"zh": "不"}}, "Field required"),
-        (Refusal, {"say": {"zh": "不", "en": " "}}, "en has no words"),
-        (Refusal, {"say": {"zh": LONG, "en": "no"}}, "zh has over 1000 characters"),
-        (Refusal, {"say": {"zh": "不", "en": "no\u202e"}}, "nobody sees"),
-        (Refusal, {"say": {"zh": "不", "en": "no"}, "confirmed": True}, "Extra inputs"),
+        (Veto, {}, "Field required"),
+        (Veto, {"say": {"zh": "不"}}, "Field required"),
+        (Veto, {"say": {"zh": "不", "en": " "}}, "en has no words"),
+        (Veto, {"say": {"zh": LONG, "en": "no"}}, "zh has over 1000 characters"),
+        (Veto, {"say": {"zh": "不", "en": "no\u202e"}}, "nobody sees"),
+        (Veto, {"say": {"zh": "不", "en": "no"}, "confirmed": True}, "Extra inputs"),
         (Advice, {"context": "x" * (LONGEST_CONTEXT + 1)}, "at most 2000"),
         (Advice, {"hide": [""]}, "at least 1"),
         (Advice, {"hide": ["x" * 101]}, "at most 100"),
@@ -288,8 +288,15 @@ def test_tools_that_are_not_there_are_named_unless_they_may_yet_come() -> None:
 
     hooks = Hooks()
     hooks.swap([], [guard])
-    (wrong,) = hooks.problems([get_menu.name], ("crm__",))
+    (wrong,) = hooks.misfits([get_menu.name], ("crm__",))
     assert "the hook guard is about get_menus" in wrong
     assert "did you mean get_menu?" in wrong
     assert [each.name for each in hooks.around("get_menu")] == ["guard"]
     assert hooks.around("get_sky") == []
+
+
+def test_a_setting_that_one_needs_and_that_is_not_there_is_named() -> None:
+    hooks = Hooks()
+    hooks.swap([], [refuse_pay])
+    (wrong,) = hooks.misfits([], lacking={clock: "ROUTER_CLOCK_URL"})
+    assert wrong.startswith("the hook refuse_pay fails whenever it is called: ROUTER_CLOCK_URL")

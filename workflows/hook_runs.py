@@ -13,7 +13,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from router.contracts.failures import from_failure
-from router.contracts.hooks import NO_ANSWER, UNCHECKED, HookAnswer, HookCall, HookStub
+from router.contracts.hook_calls import NO_ANSWER, UNCHECKED, HookAnswer, HookCall, HookStub
 from router.domain.hooks import AnyEvent, HookPoint
 
 MARGIN = timedelta(seconds=2)
