@@ -192,6 +192,36 @@ async def test_advice_is_said_told_to_the_model_as_material_and_hides(tooled: To
     assert DONE == []
 
 
+async def test_what_is_said_to_a_skill_at_work_is_refused_before_it_hears_it(
+    tooled: Tooled,
+) -> None:
+    entered, leave = asyncio.Event(), asyncio.Event()
+
+    @tool(permission="read", title={"zh": "等", "en": "Wait"})
+    async def wait_long() -> str:
+        """Waits."""
+        entered.set()
+        await leave.wait()
+        return "waited"
+
+    to_skill = calls(("dispatch_to_skill", {"skill_name": "guide", "request": "等"}))
+    script, guide = (
+        [to_skill, calls(("wait_long", {})), says("好了")],
+        skill("guide", "向导", "Guide"),
+    )
+    async with tooled([wait_long], script, [guide], hooks=[keep_secrets]) as talk:
+        working = asyncio.create_task(talk.say("等一等"))
+        await entered.wait()
+        steering = asyncio.create_task(talk.say("a secret", on_busy="steer"))
+        async with asyncio.timeout(20):
+            while not (await scheduled(talk.handle))["hook:keep_secrets"]:  # noqa: ASYNC110 - it is the server that counts
+                await asyncio.sleep(0.02)
+        leave.set()
+        assert words(await working) == "好了"
+        assert words(await steering) == NO.en
+        assert "a secret" not in str([chat["messages"] for chat in talk.model.chats])
+
+
 @hook("before_tool", tools=["get_menu"])
 async def close_the_canteen(event: ToolEvent) -> Veto | None:
     """There is no menu on holidays."""
@@ -426,6 +456,23 @@ async def test_a_verdict_is_refused_and_the_approval_waits_on(tooled: Tooled) ->
         "reject",
         "not today",
     )
+
+
+async def test_where_a_verdict_cannot_be_checked_it_is_not_taken(tooled: Tooled) -> None:
+    @hook("before_verdict", required=True)
+    async def broken(event: VerdictEvent) -> Veto | None:
+        """Breaks."""
+        raise KeyError(event.slots["dish"])
+
+    async with tooled([order_lunch], flows=[TREAT], hooks=[broken]) as talk:
+        await talk.say("请客")
+        run = flow_of(await talk.say("确认")).id
+        bob = Approver(talk.client, talk.parts, "bob")
+        with pytest.raises(WorkflowUpdateFailedError) as refused:
+            await bob.decide(run, "approve")
+        assert isinstance(from_failure(refused.value.cause), Forbidden)
+        assert (await run_of(talk.parts, run)).status == "waiting_approval"
+    assert DONE == []
 
 
 async def test_a_flow_that_is_called_for_is_refused_its_call_and_says_so(tooled: Tooled) -> None:
