@@ -11,6 +11,7 @@ from pydantic import JsonValue, ValidationError
 from temporalio import activity
 from temporalio.common import RawValue
 
+from activities.call_hook import HookActivity, is_of_hook
 from activities.execution import heartbeating, temporal_failures
 from activities.progress import ProgressPublisher
 from activities.tool_caller import ToolCaller
@@ -18,6 +19,7 @@ from activities.writer import metered
 from router.contracts import failures
 from router.contracts.activities import LookupAnswer, ToolCall
 from router.contracts.failures import RETRYABLE
+from router.contracts.hook_calls import HookAnswer
 from router.domain.errors import (
     AnswersNeeded,
     InvalidInput,
@@ -68,13 +70,19 @@ Result = TypeVar("Result")
 class ToolActivity:
     """The activity behind every tool's name: dynamic, it takes what no other is named like."""
 
-    def __init__(self, caller: ToolCaller, telling: ProgressPublisher) -> None:
+    def __init__(
+        self, caller: ToolCaller, telling: ProgressPublisher, hooks: HookActivity | None = None
+    ) -> None:
+        """With `hooks` it is the activity of theirs too: a worker has one that is dynamic."""
         self._caller = caller
         self._telling = telling
+        self._hooks = hooks
 
     @activity.defn(dynamic=True)
-    async def call_tool(self, arguments: Sequence[RawValue]) -> LookupAnswer:
+    async def call_tool(self, arguments: Sequence[RawValue]) -> LookupAnswer | HookAnswer:
         """Call the tool that the activity is named after, with a `ToolCall` as its input."""
+        if self._hooks is not None and is_of_hook(activity.info().activity_type):
+            return await self._hooks.call_hook(arguments)
         with temporal_failures():
             call = _decoded(arguments)
             with about(call.conversation, call.message_id):

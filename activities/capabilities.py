@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from pydantic import JsonValue
 
 from router.contracts.flow import CallLimits
+from router.contracts.hook_calls import HookStub
 from router.domain.locale import Localised
 from router.domain.principals import (
     FLOW_ROLE,
@@ -24,6 +25,7 @@ from router.routing.offer import Offer
 from router.routing.tool_form import form_of
 from router.skill.skill import OF_FOLDER, Skill, SkillCatalog
 from router.tool.context import Provider
+from router.tool.hook import Hook
 from router.tool.implementation import FunctionImplementation
 from router.tool.registry import Registry, allows
 from router.tool.tool import Tool
@@ -208,7 +210,14 @@ class Capabilities(TenantScoped):
             outward=tool.outward,
             title=tool.title,
             defaults=tool.defaults,
+            hooks=stubs(self.registry.hooks.around(name)),
         )
+
+    def hooks_about(self, normalised: str) -> tuple[HookStub, ...]:
+        """The hooks that hear of a message which reads so, of its turn and of what breaks in it."""
+        hooks = self.registry.hooks
+        before = [each for each in hooks.at("before_decision") if each.is_about_words(normalised)]
+        return stubs([*before, *hooks.at("after_turn", "on_error")])
 
     def _form(self, tool: Tool) -> FlowDefinition | None:
         """Made once: with some hundred tools all of them take longer than a turn does."""
@@ -219,6 +228,14 @@ class Capabilities(TenantScoped):
     def _forms_of(self, tools: Iterable[Tool]) -> dict[str, FlowDefinition]:
         forms = ((tool.name, self._form(tool)) for tool in tools)
         return {name: form for name, form in forms if form is not None}
+
+
+def stubs(hooks: Iterable[Hook]) -> tuple[HookStub, ...]:
+    """The hooks as workflows know them."""
+    return tuple(
+        HookStub(name=each.name, point=each.point, timeout=each.timeout, required=each.required)
+        for each in hooks
+    )
 
 
 def _phrases_of(tool: Tool) -> ToolPhrases:

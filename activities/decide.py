@@ -126,7 +126,7 @@ class Decider:
 
     async def scope(self, given: activities.Decide) -> str:
         """What an answer depends on that is the same for everyone; empty where it is somebody's."""
-        if self.answers is None or self.chain is None or given.front_end:
+        if self.answers is None or self.chain is None or given.front_end or given.context:
             return ""
         asked_with = [self._prompt(given).fingerprint, *self.chain.states]
         return await self.answers.scope(given, self.remembered, asked_with)
@@ -202,7 +202,8 @@ class Decider:
 
     def _evidence(self, given: activities.Decide) -> Evidence:
         findings = _found_in(given.rounds)
-        text = "\n".join([decider.words_of(given.message), *self.files.words, *self.remembered])
+        known = [*self.files.words, *self.remembered, given.context]
+        text = "\n".join([decider.words_of(given.message), *known])
         return replies.evidence(text, findings, given.history, given.account.now)
 
     def beginnings(self) -> list[ChatRequest]:
@@ -351,6 +352,7 @@ class Decider:
             earlier=given.earlier,
             files=self.files,
             remembered=self.remembered,
+            context=given.context,
             so_far=decider.called_so_far(
                 (_recalled(each), each.reasoning) for each in given.rounds
             ),
@@ -513,7 +515,7 @@ class Decider:
             return lambda _: True
         before = [line.told for line in given.history]
         words = decider.words_of(given.message)
-        said_before = [*before, words, *self.files.words, *self.remembered]
+        said_before = [*before, words, *self.files.words, *self.remembered, given.context]
         known, facts = cache(lambda: Evidence([], said_before, given.account.now)), self._facts
         return lambda said: known().doubt(said, of_names=False, of_facts=facts) is None
 

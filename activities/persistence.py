@@ -2,20 +2,23 @@
 
 from temporalio import activity
 
+from activities.capabilities import stubs
 from activities.execution import temporal_failures
 from router.contracts import activities
-from router.contracts.activities import Keep, Publish, Recall, Recalled, Write
+from router.contracts.activities import Keep, Publish, Published, Recall, Recalled, Write
 from router.contracts.conversation import ConversationState
 from router.gateway.lost_runs import publish
 from router.store.store import Store
 from router.telemetry.metrics import FLOW_STEPS
+from router.tool.hook import Hooks
 
 
 class Records:
     """The activities `recall`, `keep`, `write` and `publish`; run again, they leave the same."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, hooks: Hooks | None = None) -> None:
         self._store = store
+        self._hooks = hooks or Hooks()
 
     @activity.defn(name=activities.RECALL.name)
     async def recall(self, asked: Recall) -> Recalled:
@@ -47,8 +50,10 @@ class Records:
             await self._store.log.append(rows.tenant, rows.entries)
 
     @activity.defn(name=activities.PUBLISH.name)
-    async def publish(self, news: Publish) -> None:
+    async def publish(self, news: Publish) -> Published:
         """Make a run, its approvals and the news of them known, all at once."""
         with temporal_failures():
             await publish(self._store.runs, news)
         FLOW_STEPS.labels(news.run.flow, news.run.state, news.run.status).inc()
+        hooks = self._hooks.at("before_verdict", "on_approval", "on_error")
+        return Published(hooks=stubs(hooks))

@@ -29,15 +29,18 @@ from zoneinfo import ZoneInfo
 from pydantic import JsonValue, ValidationError
 from temporalio import activity
 
+from activities.call_hook import HookCaller
 from activities.execution import is_of_code, unforeseen
 from activities.progress import ProgressPublisher
 from activities.tool_results import FileOpening, Keeping, Page, Paging, carried, kept
 from router.contracts.activities import ToolCall
 from router.contracts.failures import RETRYABLE
+from router.contracts.hook_calls import UNCHECKED, HookCall
 from router.domain.circuit import ANSWERED, FAILED, CallVerdict, CircuitBreaker, Clock
 from router.domain.errors import (
     AnswersNeeded,
     ArgumentsToolError,
+    BrokenHook,
     BrokenTool,
     OutOfReach,
     PermanentToolError,
@@ -47,6 +50,7 @@ from router.domain.errors import (
     TransientToolError,
     UnknownOutcome,
 )
+from router.domain.hooks import ToolEvent
 from router.domain.locale import Localised
 from router.domain.records import AuditRecord, EffectRecord
 from router.domain.visible_text import legible
@@ -56,6 +60,7 @@ from router.store.idempotency import EffectsLedger
 from router.telemetry.metrics import REFUSED
 from router.tool.context import Dependencies, ToolContext, needless
 from router.tool.gate import Attempt, admit, lacks_confirmation, screen
+from router.tool.hook import Hook
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 
@@ -218,6 +223,7 @@ class ToolCaller:
         self._telling = telling
         self._remembered = Remembered()
         self._places = places or Places()
+        self._hooks = HookCaller(registry.hooks, dependencies)
         self.circuits = ToolCircuits()
 
     async def call(self, call: ToolCall, confirmed: bool = False) -> JsonValue:
@@ -228,9 +234,9 @@ class ToolCaller:
         admitted: Tool | None = None
         try:
             await self._check_rate(call)
-            admitted = await let_through(
-                self._registry_of(call), call, confirmed, self._dependencies
-            )
+            tool = await let_through(self._registry_of(call), call, confirmed, self._dependencies)
+            await self._ask_hooks(tool, call)
+            admitted = tool
             result, outcome = await self._answered(admitted, call)
         except RouterError as error:
             await self._note_failure(call, error, admitted=admitted is not None)
@@ -260,12 +266,33 @@ class ToolCaller:
         """
         try:
             tool = screen(self._registry_of(call), attempt_of(call, confirmed=False))
+            await self._ask_hooks(tool, call)
             about = await check_rules(tool, call, self._dependencies)
         except RouterError as error:
             await self._note_failure(call, error, admitted=False)
             raise
         await self._note(call, "checked")
         return about
+
+    async def _ask_hooks(self, tool: Tool, call: ToolCall) -> None:
+        """Ask the hooks that no workflow has asked: the command line's calls, and new hooks.
+
+        Raises `PermanentToolError` where one refuses, or had refused before.
+        """
+        if call.refused is not None:
+            raise PermanentToolError(call.refused)
+        before = [h for h in self._registry_of(call).hooks.around(tool.name) if not_yet(h, call)]
+        # What was begun is on its way: it comes to what it comes to.
+        begun = before and tool.writes and await self._ledger.find(with_own_keys(call).key)
+        for hook in before if not begun else ():
+            try:
+                answer = await self._hooks.call(hook.name, HookCall(event=_event(tool, call)))
+            except BrokenHook as error:
+                if hook.required:
+                    raise PermanentToolError(UNCHECKED) from error
+                continue
+            if answer.refused is not None:
+                raise PermanentToolError(answer.refused)
 
     async def _answered(self, tool: Tool, call: ToolCall) -> tuple[JsonValue, str]:
         known = self._remembered.find(tool, call)
@@ -343,6 +370,21 @@ async def check_rules(tool: Tool, call: ToolCall, dependencies: Dependencies) ->
     context = _context(own, None, tool, dependencies)
     async with _foreseen(tool, context):
         return await tool.check(call.arguments, context, dependencies)
+
+
+def not_yet(hook: Hook, call: ToolCall) -> bool:
+    """True where the hook has still to let the call pass."""
+    return hook.point == "before_tool" and hook.name not in call.passed
+
+
+def _event(tool: Tool, call: ToolCall) -> ToolEvent:
+    about = ("caller", "conversation", "tool", "arguments", "checking", "flow_run", "message_id")
+    return ToolEvent(
+        **{name: getattr(call, name) for name in about},
+        locale=call.spoken,
+        now=call.now.astimezone(ZoneInfo(call.caller.timezone)),
+        writes=tool.writes,
+    )
 
 
 def attempt_of(call: ToolCall, confirmed: bool) -> Attempt:

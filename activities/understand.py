@@ -89,6 +89,7 @@ class Understander:
             **dict(reading),
             tools={name: capabilities.limits(name) for name in called},
             plainly=self._alone,
+            hooks=capabilities.hooks_about(reading.normalised),
         )
         if understood.route is not None and understood.route.policy == called_skill.__name__:
             return self._calling(understood, given)

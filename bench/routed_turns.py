@@ -41,8 +41,13 @@ TEXTS = (
     *("what do you think about Mondays", "tell me something nice", "how are you doing", "午饭吃啥"),
 )
 ABOUT_LEAVE = (
-    *("我的年假还剩多少来着", "帮我瞧瞧年假剩多少来着", "年假余额是多少来着", "年假还够几天来着"),
-    *("remind me of my annual leave balance", "my annual leave, how much of it is left over"),
+    *(
+        "年假我用到什么程度了",
+        "帮我瞧瞧年假剩多少来着",
+        "年假这块儿我还有富余吗",
+        "年假还够几天来着",
+    ),
+    *("I wonder if I have used up my annual leave", "my annual leave, how much of it is left over"),
 )
 """For a tool that is near to them, and that no sentence of it takes."""
 USERS = ("alice", "bob", "carol", "dave", "erin", "frank", "gina", "olga")

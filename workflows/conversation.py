@@ -17,7 +17,7 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelle
 from router.contracts import activities, start_options
 from router.contracts import conversation as contract
 from router.contracts.activities import RoutingDecision
-from router.contracts.failures import to_failure
+from router.contracts.failures import from_failure, to_failure
 from router.contracts.skill_run import Steer
 from router.domain.commands import Clarify, Resume, RunSkill, StartFlow
 from router.domain.errors import (
@@ -26,6 +26,7 @@ from router.domain.errors import (
     NotFound,
     RouterError,
     TooManyRequests,
+    Unavailable,
 )
 from router.domain.locale import Locale
 from router.domain.messages import Route, ToolResultAction, Turn, Usage
@@ -34,6 +35,7 @@ from router.entities.language import language_of
 from workflows import awaited_calls, memory, turns
 from workflows.activity import Visibility, drained, is_history_long, perform
 from workflows.command_runner import CommandRunner
+from workflows.hook_runs import Hooked, HookRuns, at
 from workflows.skill import SkillRuns
 from workflows.tool_calls import came_to
 from workflows.turns import TurnContext, TurnOutcome
@@ -87,7 +89,7 @@ class TurnQueue:
 
 
 @workflow.defn(name=contract.WORKFLOW)
-class ConversationWorkflow:
+class ConversationWorkflow(Hooked):
     """One conversation of one person. Its id is `conversation/<tenant>/<id>`."""
 
     @workflow.init
@@ -102,6 +104,7 @@ class ConversationWorkflow:
         self._running: asyncio.Task[Turn] | None = None
         self._unheard = list(self._state.unheard)
         self._skills = SkillRuns()
+        self.hooks = HookRuns(self._state.hooks)
         self._last_word = workflow.now()
         self._whose = {"tenant": start.tenant, "conversation": start.conversation}
         self._visibility = Visibility()
@@ -122,8 +125,12 @@ class ConversationWorkflow:
                 await workflow.wait_condition(workflow.all_handlers_finished)
                 return
             if self._full:
+                # Before nobody is let in any more: then only the last turn's are left.
+                await self.hooks.done()
                 await self._queue.close()
+                await self.hooks.done()
                 workflow.continue_as_new(start.changed(state=self._carried()))
+            await self.hooks.done()
             await drained()
             if self._full:
                 continue
@@ -181,6 +188,10 @@ class ConversationWorkflow:
             message=submission.message, situation=situation, caller=context.caller
         )
         reading = await perform(activities.UNDERSTAND, heard)
+        if asked := at(reading.hooks, "before_decision"):
+            advice = await self.hooks.asked(asked, turns.decision_event(context, situation))
+            if advice.refused is not None or advice.hide:
+                return  # it waits for its turn, in which they are heeded
         for_router = StartFlow | Clarify | Resume | RunSkill
         if not any(isinstance(command, for_router) for command in reading.commands):
             said = Steer(message_id=submission.message_id, text=text)
@@ -289,6 +300,7 @@ class ConversationWorkflow:
         self._gone = found.gone
         if found.state is not None:
             self._state = found.state
+            self.hooks.known = found.state.hooks
             self._asked_of_old = self._asked
         self._recalled = True
 
@@ -341,8 +353,10 @@ class ConversationWorkflow:
             state = memory.remembering_results(state, wanted, answered, routes)
         else:
             state = memory.remembering(state, said, answered, routes, message.files)
-        self._state = awaited_calls.without_abandoned(state)
+        self._state = awaited_calls.without_abandoned(state).changed(hooks=self.hooks.known)
         self._show(turn.route)
+        if looking_on := self.hooks.at("after_turn"):
+            self.hooks.tell(looking_on, turns.turn_event(message, turn))
         return turn
 
     async def _turn_of(self, message: TurnContext) -> Turn:
@@ -354,6 +368,9 @@ class ConversationWorkflow:
             stopped = is_cancelled_exception(error)
             if not stopped:
                 workflow.logger.exception("turn %s failed", message.id)
+                why = from_failure(error) or Unavailable(type(error).__name__)
+                broken = turns.error_event(message, why.said.within(message.locale))
+                self.hooks.tell(self.hooks.at("on_error"), broken)
             flow = self._state.active.summary if self._state.active else None
             turn = turns.ended_early(message, self._number, error)
             await self._skills.gone()
@@ -433,7 +450,8 @@ class ConversationWorkflow:
         asked = active is not None and active.asking
         locale = language_of(text, answers=asked) or self._locale
         known = turns.with_left(submission, self._state.left)
-        return TurnContext(self._start.conversation, locale, known, workflow.now(), seen)
+        whose = (self._start.conversation, locale, known, workflow.now(), seen)
+        return TurnContext(*whose, self.hooks)
 
     @property
     def _locale(self) -> Locale:

@@ -19,7 +19,7 @@ with workflow.unsafe.imports_passed_through():
     from router.contracts import flow as contract
     from router.contracts.failures import to_failure
     from router.contracts.start_options import ASSIGNEE, FLOW_STATE, FLOW_STATUS
-    from router.domain.errors import Conflict, RouterError
+    from router.domain.errors import Conflict, Forbidden, RouterError
     from router.domain.messages import ENDED, ToolCallView
     from router.flow.definition import FlowDefinition
     from router.flow.engine import amendment, documents, elicitation, events, machine, waiting
@@ -28,6 +28,7 @@ with workflow.unsafe.imports_passed_through():
     from router.flow.view import FlowView
     from workflows import publication, tasks
     from workflows.activity import Visibility, drained, is_history_long
+    from workflows.hook_runs import Hooked, HookRuns
 
 PATIENCE = timedelta(seconds=3)
 """How long a `tell` waits for tasks before it answers that the run is still at work."""
@@ -38,7 +39,7 @@ MOST_DECIDED = 8
 
 
 @workflow.defn(name=contract.WORKFLOW)
-class FlowWorkflow:
+class FlowWorkflow(Hooked):
     """One run of one flow. Its id is `<flow>/<tenant>/<run>`."""
 
     @workflow.init
@@ -57,7 +58,9 @@ class FlowWorkflow:
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._listeners = 0
         self._judged: dict[str, events.AmendmentJudged] = {}
-        self._publisher = publication.RunPublisher(self._definition, self._tools, self._created_at)
+        self.hooks = HookRuns()
+        about = (self._definition, self._tools, self._created_at, self._run)
+        self._publisher = publication.RunPublisher(*about, self.hooks)
         self._notifier = publication.ConversationNotifier(self._run)
         self._visibility = Visibility()
         self._told = dict(start.told)
@@ -77,9 +80,11 @@ class FlowWorkflow:
             if not self._listeners:
                 await self._notifier.tell(self._definition, self._run)
             if self._over and not self._publisher.is_behind(self._run):
+                await self.hooks.done()
                 await drained()
                 return tasks.handed_over(self._run)
             if self._full:
+                await self.hooks.done()
                 await drained()
                 if self._full and not self._has_news and not self._publisher.is_behind(self._run):
                     about = {"created_at": self._created_at, "told": self._told}
@@ -122,7 +127,18 @@ class FlowWorkflow:
 
     @workflow.update(name=contract.DECIDE)
     async def decide(self, decision: contract.ApprovalDecision) -> contract.DecisionTaken:
-        """Take an approver's decision, bound to the digest of what they were shown."""
+        """Take an approver's decision, bound to the digest of what they were shown.
+
+        Where a hook refuses it, it is as if it had never been made.
+        """
+        asked = self.hooks.at("before_verdict")
+        if asked and _update_id() not in self._decided:
+            event = publication.verdict_event(self._definition, self._run, decision.event)
+            answer = await self.hooks.asked(asked, event)
+            if answer.refused is not None:
+                raise to_failure(Forbidden(answer.refused))
+            # Others may have decided meanwhile.
+            self._may_decide(decision)
         return await self._taken(decision.event)
 
     @decide.validator

@@ -140,6 +140,11 @@ def handed_off(reason: str) -> Localised:
     )
 
 
+def refused_by_hook(name: str) -> Localised:
+    """Why nothing was decided: a hook won't have it."""
+    return Localised(zh=f"钩子 {name} 没有放行", en=f"the hook {name} refuses it")
+
+
 def stuck(title: Localised) -> Localised:
     """A skill failed in a way nobody foresaw."""
     return Localised(

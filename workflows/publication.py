@@ -5,7 +5,10 @@ Each is told only where the run is something else than it was told last.
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 from temporalio import workflow
 
@@ -14,16 +17,18 @@ from router.contracts.activities import Publish
 from router.contracts.conversation import News
 from router.contracts.flow import CallLimits, FlowAnswer
 from router.domain import records
+from router.domain.hooks import LONGEST_TEXT, ApprovalEvent, ErrorEvent, VerdictEvent
 from router.domain.messages import ENDED, Reply, TextReply, ToolCallView
 from router.domain.progress import ProgressPlace, ToolCallProgress, ToolStatus
 from router.domain.records import LogEntry
 from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation, decisions, elicitation
-from router.flow.engine.events import Remind
+from router.flow.engine.events import Decided, Remind
 from router.flow.engine.run import Approval, Run, Task
 from router.flow.prompts import question
 from router.flow.slot_types.slot import files_in
 from workflows.activity import perform
+from workflows.hook_runs import HookRuns
 
 Tools = Mapping[str, CallLimits]
 
@@ -192,10 +197,21 @@ def details(definition: FlowDefinition, run: Run) -> str:
 class RunPublisher:
     """A run as the database has it, where lists, approvers and whoever watches read it."""
 
-    def __init__(self, definition: FlowDefinition, tools: Tools, created_at: datetime) -> None:
+    def __init__(
+        self,
+        definition: FlowDefinition,
+        tools: Tools,
+        created_at: datetime,
+        run: Run,
+        hooks: HookRuns,
+    ) -> None:
+        """`hooks` are told what is published of `run`, from where it stands now."""
         self._definition = definition
         self._tools = tools
         self._created_at = created_at
+        self._hooks = hooks
+        self._failed = run.status == "failed"
+        self._asked = _asked_in(run)
         self._published: tuple[object, ...] | None = None
         self._reminders: list[Remind] = []
         self._ends: list[LogEntry] = []
@@ -232,8 +248,88 @@ class RunPublisher:
         definition = elicitation.extended(self._definition, run)
         published = of(definition, run, self._created_at, reminders, self._tools)
         whole = published.changed(entries=[*ends, *published.entries])
-        await perform(activities.PUBLISH, whole, summary=f"{run.status} in {run.state}")
+        known = await perform(activities.PUBLISH, whole, summary=f"{run.status} in {run.state}")
+        self._hooks.known = known.hooks
         self._published = listed
+        self._tell_hooks(run, published)
+
+    def _tell_hooks(self, run: Run, published: Publish) -> None:
+        """Have hooks hear of approvals that are new, or decided by now; of a run that failed."""
+        before, self._asked = self._asked, self._asked | _asked_in(run)
+        looking_on = self._hooks.at("on_approval")
+        for row in published.approvals if looking_on else ():
+            known = before.get(row.id)
+            if row.verdict is not None and (known is None or known.verdict != row.verdict):
+                self._hooks.tell(looking_on, _approval_event(run, row, "decided"))
+            elif row.active and known is None:
+                self._hooks.tell(looking_on, _approval_event(run, row, "requested"))
+        if run.status == "failed" and not self._failed:
+            self._failed = True
+            self._hooks.tell(self._hooks.at("on_error"), _error_event(run, published.run))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What of an approver's decision was told already."""
+
+    verdict: str | None
+
+
+def _asked_in(run: Run) -> dict[str, _Asked]:
+    """Those who were asked for a decision by now, by its id: in sequence not those behind."""
+    found = {}
+    for approval in filter(None, (run.settled, run.approval)):
+        waiting = {each.id for each in approval.waiting_for()}
+        for each in approval.assignees:
+            if each.verdict is not None or each.id in waiting:
+                found[each.id] = _Asked(each.verdict)
+    return found
+
+
+def _whose(run: Run) -> dict[str, Any]:
+    requester = run.requester
+    return {
+        "caller": requester,
+        "locale": run.locale,
+        "now": workflow.now().astimezone(ZoneInfo(requester.timezone)),
+        "conversation": run.conversation,
+        "flow_run": run.id,
+    }
+
+
+def verdict_event(definition: FlowDefinition, run: Run, event: Decided) -> VerdictEvent:
+    """An approver's decision, as hooks are told of it before it is taken."""
+    return VerdictEvent(
+        **_whose(run),
+        approver=event.by,
+        verdict=event.verdict,
+        comment=event.comment or "",
+        to=event.to,
+        approval=event.approval,
+        flow=definition.flow,
+        slots=run.slots,
+    )
+
+
+def _approval_event(
+    run: Run, row: records.ApprovalRecord, happened: Literal["requested", "decided"]
+) -> ApprovalEvent:
+    return ApprovalEvent(
+        **_whose(run),
+        happened=happened,
+        approver=row.person,
+        verdict=row.verdict or "",
+        comment=row.comment or "",
+        approval=row.id,
+        title=row.title,
+        flow=row.flow,
+    )
+
+
+def _error_event(run: Run, published: records.RunRecord) -> ErrorEvent:
+    last = published.history[-1] if published.history else None
+    why = (last.comment or last.event) if last else published.status
+    return ErrorEvent(**_whose(run), of="run", name=published.flow, error=why[:LONGEST_TEXT])
 
 
 def _listed(run: Run) -> tuple[object, ...]:

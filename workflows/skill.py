@@ -23,6 +23,7 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowSummary, ToolCallView
 from workflows.agent import AgentEnded, SkillAgent
 from workflows.delegation import begun
+from workflows.hook_runs import Hooked, HookRuns
 from workflows.plan import PlanAgent
 from workflows.sub_agent import SubAgent
 
@@ -102,12 +103,13 @@ def became(run: str, flow: FlowSummary | None) -> str:
 
 
 @workflow.defn(name=WORKFLOW)
-class SkillWorkflow:
+class SkillWorkflow(Hooked):
     """One run of a skill, as a child of the conversation that it works for."""
 
     @workflow.init
     def __init__(self, start: SkillStart) -> None:
         self._start = start
+        self.hooks = HookRuns()
         seconds = timedelta(seconds=start.account.seconds)
         self._ends: datetime = start.ends or workflow.now() + seconds
         agent = PlanAgent if start.task.skill.mode == "plan" else SubAgent
@@ -127,11 +129,13 @@ class SkillWorkflow:
                     self._start = self._carried.changed(task=task)
                     self._agent = SubAgent(self._start, self._ends)
                 if self._full:
+                    await self.hooks.done()
                     workflow.continue_as_new(self._carried)
         except (asyncio.CancelledError, ActivityError) as error:
             if not is_cancelled_exception(error):
                 raise
             ended = AgentEnded("", "cancelled")
+        await self.hooks.done()
         agent = self._agent
         memory = agent.memory.telling(ended.text)
         return SkillOutcome(

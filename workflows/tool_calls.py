@@ -4,25 +4,39 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError, RetryState, TimeoutType
+from temporalio.exceptions import ActivityError, RetryState, TimeoutType, is_cancelled_exception
 from temporalio.exceptions import TimeoutError as TimedOut
 
 from router.contracts.activities import LookupAnswer, ToolCall
 from router.contracts.failures import attempts_in, from_failure
 from router.contracts.flow import CallLimits
 from router.contracts.tool_rounds import ToolFinding
-from router.domain.errors import AnswersNeeded, ArgumentsToolError
+from router.domain.errors import (
+    AnswersNeeded,
+    ArgumentsToolError,
+    BrokenTool,
+    OutOfReach,
+    SetAside,
+    TransientToolError,
+    Unavailable,
+    UnknownOutcome,
+    UnusableResult,
+)
 from router.domain.file_types import SkillFile
+from router.domain.hooks import LONGEST_TEXT, ErrorEvent, ToolEvent, ToolResultEvent
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ToolCallView, Usage
 from router.domain.principals import Principal
 from router.flow.prompts.values import readable
 from router.skill.skill import OF_FOLDER
 from workflows.activity import ends_turn
+from workflows.hook_runs import at, hooks_here
 
 Arguments = dict[str, JsonValue]
 Limits = Mapping[str, CallLimits]
@@ -65,18 +79,80 @@ async def made(
     say: str,
     within: timedelta | None = None,
 ) -> LookupAnswer:
-    """What the call came to; raises `ActivityError` where it fails for good."""
-    answer: LookupAnswer = await workflow.execute_activity(
-        call.tool,
-        call,
-        result_type=LookupAnswer,
-        start_to_close_timeout=limits.timeout,
-        schedule_to_close_timeout=within,
-        heartbeat_timeout=limits.heartbeat,
-        retry_policy=retry,
-        summary=say,
-    )
+    """What the call came to; raises `ActivityError` where it fails for good.
+
+    The hooks around it are asked before, and told what came of it.
+    """
+    call = await _passed(call, limits)
+    try:
+        answer: LookupAnswer = await workflow.execute_activity(
+            call.tool,
+            call,
+            result_type=LookupAnswer,
+            start_to_close_timeout=limits.timeout,
+            schedule_to_close_timeout=within,
+            heartbeat_timeout=limits.heartbeat,
+            retry_policy=retry,
+            summary=say,
+        )
+    except ActivityError as failure:
+        if limits.hooks and not is_cancelled_exception(failure):
+            _tell_failure(call, limits, failure)
+        raise
+    if limits.hooks and not call.checking:
+        about = {"result": answer.value, "attempts": answer.attempts}
+        _tell_result(call, limits, about)
     return answer
+
+
+async def _passed(call: ToolCall, limits: CallLimits) -> ToolCall:
+    """The call as hooks leave it: let pass, or refused, which is left to its activity to say."""
+    asked = at(limits.hooks, "before_tool")
+    if not asked:
+        return call
+    event = ToolEvent(**_about(call, limits), checking=call.checking)
+    answer = await hooks_here().asked(asked, event)
+    if answer.refused is not None:
+        return call.changed(refused=answer.refused)
+    return call.changed(passed=tuple(hook.name for hook in asked))
+
+
+def _about(call: ToolCall, limits: CallLimits) -> dict[str, Any]:
+    return {
+        "caller": call.caller,
+        "locale": call.spoken,
+        "now": call.now.astimezone(ZoneInfo(call.caller.timezone)),
+        "conversation": call.conversation,
+        "tool": call.tool,
+        "arguments": call.arguments,
+        "writes": limits.writes,
+        "flow_run": call.flow_run,
+        "message_id": call.message_id,
+    }
+
+
+def _tell_result(call: ToolCall, limits: CallLimits, came_to: dict[str, Any]) -> None:
+    if hooks := at(limits.hooks, "after_tool"):
+        hooks_here().tell(hooks, ToolResultEvent(**_about(call, limits), **came_to))
+
+
+BREAKS = (
+    *(OutOfReach, BrokenTool, UnusableResult, UnknownOutcome, SetAside),
+    *(Unavailable, TransientToolError),
+)
+"""How a call fails that something is wrong with; for what it asks, it is refused in other ways."""
+
+
+def _tell_failure(call: ToolCall, limits: CallLimits, failure: ActivityError) -> None:
+    error, locale = from_failure(failure), call.spoken
+    said = why(failure, locale)[:LONGEST_TEXT]
+    if not call.checking and not isinstance(error, AnswersNeeded):
+        _tell_result(call, limits, {"error": said, "attempts": tries(failure, limits)})
+    if error is None or isinstance(error, BREAKS):
+        about = _about(call, limits)
+        shown = {n: about[n] for n in ErrorEvent.model_fields if n in about}
+        event = ErrorEvent(**shown, of="tool", name=call.tool, error=said)
+        hooks_here().tell(at(limits.hooks, "on_error"), event)
 
 
 async def call_tool(caller: Caller, id_: str, tool: str, arguments: Arguments) -> ToolFinding:

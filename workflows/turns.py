@@ -13,12 +13,14 @@ from router.contracts import activities
 from router.contracts.activities import Account, RoutingDecision, Structured
 from router.contracts.conversation import ConversationState, News, Submission
 from router.contracts.failures import from_failure
+from router.contracts.hook_calls import NO_ANSWER, PREFIX, HookAnswer
 from router.contracts.tool_rounds import ToolFinding
 from router.domain import commands
 from router.domain.commands import in_order
 from router.domain.documents import FileDocument
 from router.domain.errors import SetAside
 from router.domain.file_types import MOST_FILES
+from router.domain.hooks import LONGEST_TEXT, REFUSING, DecisionEvent, ErrorEvent, TurnEvent
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     ASKING,
@@ -31,6 +33,7 @@ from router.domain.messages import (
     ToolCallView,
     Turn,
     Usage,
+    as_plain_text,
     question_in,
 )
 from router.domain.principals import Principal
@@ -39,6 +42,7 @@ from router.flow.view import FlowView
 from router.routing.structured import refused
 from workflows import memory, notices
 from workflows.activity import ends_turn, perform
+from workflows.hook_runs import HookRuns, at
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class TurnContext:
     submission: Submission
     began: datetime
     seen: str
+    hooks: HookRuns = field(default_factory=HookRuns)
 
     @property
     def id(self) -> str:
@@ -76,6 +81,17 @@ class TurnContext:
         return self.submission.caller
 
     @property
+    def advice(self) -> HookAnswer:
+        """What hooks said of it; nothing, as long as they weren't asked."""
+        return self.hooks.advice if self.hooks.advised == self.id else NO_ANSWER
+
+    @property
+    def decided_for(self) -> Principal:
+        """Whoever sent it, without what hooks hide: what is begun by then goes on with all."""
+        hidden, caller = self.advice.hide, self.caller
+        return caller.having(caller.entitlement.without(hidden)) if hidden else caller
+
+    @property
     def now(self) -> datetime:
         """The workflow's time, where the caller is."""
         return workflow.now().astimezone(ZoneInfo(self.caller.timezone))
@@ -84,7 +100,7 @@ class TurnContext:
         """On whose account models are asked in this turn, which has spent so much already."""
         gone = (workflow.now() - self.began).total_seconds()
         return Account(
-            caller=self.caller,
+            caller=self.decided_for,
             now=self.now,
             conversation=self.conversation,
             message_id=self.id,
@@ -140,13 +156,17 @@ def of(message: TurnContext, number: int, decided: RoutingDecision, outcome: Tur
     stopped = [message.says(notices.STOPPED, notice=True)] if outcome.stopped else []
     routes = [decided.route, *decided.others, *outcome.routes]
     replies = [*outcome.replies, *stopped]
+    first = [message.says(words, notice=True) for words in message.advice.say]
     return Turn(
         message_id=message.id,
         turn=number,
         status="cancelled" if outcome.stopped else "done",
         route=decided.route,
         routes=routes if len(routes) > 1 else None,
-        replies=replies if replies or outcome.silent else [message.says(notices.DONE)],
+        replies=[
+            *first,
+            *(replies if replies or outcome.silent else [message.says(notices.DONE)]),
+        ],
         flow=outcome.flow,
         tool_calls=outcome.tool_calls,
         files_left=outcome.files_left or None,
@@ -317,9 +337,16 @@ async def decide(message: TurnContext, state: ConversationState) -> RoutingDecis
     read = await documents_of(message, WAIT, types=True) if alone else []
     papers = {each.file: each.type for each in read}
     given = activities.Understand(
-        message=said, situation=known, caller=message.caller, papers=papers
+        message=said, situation=known, caller=message.decided_for, papers=papers
     )
     reading = await perform(activities.UNDERSTAND, given)
+    await _advised(message, known, reading)
+    if message.advice.refused is not None:
+        return _refused(message, message.advice.refused)
+    if message.decided_for != given.caller:
+        narrowed = situation(message, state)
+        given = given.changed(situation=narrowed, caller=message.decided_for)
+        reading = await perform(activities.UNDERSTAND, given)
     if message.files and reading.route is None:
         # A model has to know what they are; a flow that takes them waits by itself.
         await documents_of(message, WAIT)
@@ -328,6 +355,78 @@ async def decide(message: TurnContext, state: ConversationState) -> RoutingDecis
         return await perform(activities.DECIDE, undecided)
     decided = RoutingDecision.of(reading)
     return await _with_rest(decided, reading.rest, undecided) if reading.rest else decided
+
+
+async def _advised(message: TurnContext, known: Situation, reading: activities.Understood) -> None:
+    """Ask the hooks of a message what they say of it, once, and know those of its turn."""
+    hooks = message.hooks
+    hooks.known = tuple(hook for hook in reading.hooks if hook.point not in REFUSING)
+    if hooks.advised != message.id:
+        asked = at(reading.hooks, "before_decision")
+        advice = await hooks.asked(asked, decision_event(message, known)) if asked else NO_ANSWER
+        hooks.advised, hooks.advice = message.id, advice
+
+
+def decision_event(message: TurnContext, known: Situation) -> DecisionEvent:
+    """The message, as hooks are told of it before it is decided."""
+    action, active = message.submission.message.action, known.active
+    return DecisionEvent(
+        caller=message.caller,
+        locale=message.locale,
+        now=message.now,
+        conversation=message.conversation,
+        message_id=message.id,
+        text=message.text,
+        action=action.type if action is not None else "",
+        files=tuple(message.files),
+        active_flow=active.flow if active is not None and active.asking else None,
+    )
+
+
+def turn_event(message: TurnContext, turn: Turn) -> TurnEvent:
+    """The turn, as hooks are told of it once it is over."""
+    flow = turn.flow
+    bare: dict[str, object] = {"arguments": {}, "result_preview": ""}
+    return TurnEvent(
+        caller=message.caller,
+        locale=message.locale,
+        now=message.now,
+        conversation=message.conversation,
+        message_id=message.id,
+        turn=turn.turn,
+        text=message.text,
+        status=turn.status,
+        routes=tuple(
+            route.model_copy(update={"candidates": []}) for route in turn.routes or [turn.route]
+        ),
+        said=as_plain_text(turn.replies, message.locale)[:LONGEST_TEXT],
+        calls=tuple(call.model_copy(update=bare) for call in turn.tool_calls),
+        flow_run=flow.id if flow else None,
+        flow=flow.name if flow else None,
+        flow_status=flow.status if flow else None,
+    )
+
+
+def error_event(message: TurnContext, error: str) -> ErrorEvent:
+    """A turn that broke, as hooks are told of it."""
+    return ErrorEvent(
+        caller=message.caller,
+        locale=message.locale,
+        now=message.now,
+        conversation=message.conversation,
+        of="turn",
+        name=message.id,
+        error=error[:LONGEST_TEXT],
+        message_id=message.id,
+    )
+
+
+def _refused(message: TurnContext, words: Localised) -> RoutingDecision:
+    by = message.advice.refused_by
+    reason = notices.refused_by_hook(by).within(message.locale)
+    route = Route(kind="reply", by="fallback", reason=reason, policy=f"{PREFIX}{by}")
+    said = commands.ReplyText(text=words.within(message.locale))
+    return RoutingDecision(route=route, commands=[said])
 
 
 WAIT = 2.5
@@ -354,6 +453,7 @@ def question(message: TurnContext, state: ConversationState, spent: Usage) -> ac
         history=state.history,
         earlier=memory.earlier(state),
         front_end=state.front_end,
+        context=message.advice.context,
     )
 
 
@@ -387,7 +487,7 @@ def situation(message: TurnContext, state: ConversationState) -> Situation:
         now=message.now,
         locale=message.locale,
         roles=message.caller.roles,
-        entitlement=message.caller.entitlement,
+        entitlement=message.decided_for.entitlement,
         active=state.active,
         paused=[view.flow for view in state.paused],
         resumable=memory.resumable(state, message.locale),

@@ -25,6 +25,7 @@ CHECKS: Mapping[str, Check] = {
     "authentication": configuration.authentication,
     "directory": configuration.directory,
     "tools": configuration.tools,
+    "hooks": configuration.hooks,
     "declared tools": configuration.declared_tools,
     "flows": configuration.flows,
     "mcp servers": services.mcp,

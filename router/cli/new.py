@@ -1,4 +1,4 @@
-"""`intent-router new`: `flow`, `skill` and `tool`, begun from files that work at once.
+"""`intent-router new`: `flow`, `skill`, `tool` and `hook`, begun from files that work at once.
 
 Files are written all of them or none, and never over one that is there, where they are found at
 once, and never into an installed package.
@@ -29,14 +29,14 @@ from router.runtime.definitions import load_registry
 from router.settings import Settings
 from router.tool.tool import RESERVED
 
-What = Literal["flow", "skill", "tool"]
+What = Literal["flow", "skill", "tool", "hook"]
 
 LONGEST_WORDS = 40
 _SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _WORDS = re.compile(r"[^\W_]+(?:[ -][^\W_]+)*")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
-LONGEST = {"flow": 63, "tool": 63, "skill": 64}
+LONGEST = {"flow": 63, "tool": 63, "skill": 64, "hook": 63}
 
 
 @dataclass(frozen=True)
@@ -281,16 +281,40 @@ def _python(names: Names, given: Path | None) -> ScaffoldResult:
     return ScaffoldResult(files, commands if place.setting else [call, *commands])
 
 
-def package_of(folder: Path) -> tuple[Path, str]:
-    """Where the package in `folder` is imported from, and its dotted name; it has to be one."""
+def new_hook(names: Names, given: Path | None) -> ScaffoldResult:
+    """A hook in a package where hooks are found, with a test of it."""
+    own = Path(activities.__path__[0]) / "hooks"
+    place = place_for(given, None, own, "activities/hooks", "PYTHONPATH")
+    root, package = package_of(place.folder, otherwise="")
+    module = f"{package}.{names.name}"
+    test = about("my_hook_test.py", names, "my_hook")
+    tests = shortened(root / "tests" / "unit" / Path(*package.split(".")))
+    files = [
+        NewFile(place.folder / f"{names.name}.py", about("my_hook.py", names, "my_hook")),
+        NewFile(
+            tests / f"test_{names.name}.py",
+            test.replace(f"router.cli.templates.{names.name}", module),
+        ),
+    ]
+    commands = [f"python -m pytest {files[1].path}"]
+    return ScaffoldResult(files, commands if place.setting else ["intent-router hooks", *commands])
+
+
+def package_of(
+    folder: Path, otherwise: str = ", or choose --kind http, openapi or mcp"
+) -> tuple[Path, str]:
+    """Where the package in `folder` is imported from, and its dotted name; it has to be one.
+
+    `otherwise` is what else can be done where it is none.
+    """
     root, names = folder.resolve(), list[str]()
     while (root / "__init__.py").is_file():
         names.insert(0, root.name)
         root = root.parent
     if not names:
         raise MisconfiguredError(
-            f"{folder} is no Python package, and tools of code are found in packages alone: "
-            "run this in a checkout of the project, or choose --kind http, openapi or mcp"
+            f"{folder} is no Python package, and code is found in packages alone: "
+            f"run this in a checkout of the project{otherwise}"
         )
     return root, ".".join(names)
 
@@ -365,7 +389,7 @@ def _pointing(text: str, test: Path, file: Path) -> str:
     return text.replace("Path(__file__).parent", f"Path(__file__).parent{steps}")
 
 
-app = typer.Typer(help="Begin a flow, a skill or a tool with files that work at once.")
+app = typer.Typer(help="Begin a flow, a skill, a tool or a hook with files that work at once.")
 
 Name = Annotated[
     str, typer.Argument(help="What it is called, such as desk_lamp (skills: desk-lamp).")
@@ -416,6 +440,13 @@ def tool(
     settings = Settings.load()
     names = named("tool", name, zh, en, load_registry(settings).names)
     _write(new_tool(settings, names, kind, folder))
+
+
+@app.command()
+def hook(name: Name, zh: Zh = None, en: En = None, folder: Folder = None) -> None:
+    """Write a hook that refuses certain messages, with a test of it."""
+    hooks = load_registry(Settings.load()).hooks
+    _write(new_hook(named("hook", name, zh, en, [each.name for each in hooks]), folder))
 
 
 def _write(written: ScaffoldResult) -> None:

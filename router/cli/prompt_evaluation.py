@@ -1,6 +1,7 @@
 """Having a model do the cases of prompts, run by run, and judging what comes of each."""
 
 import asyncio
+import json
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -8,10 +9,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
+import typer
 from temporalio.exceptions import ApplicationError
 
 from activities.capabilities import Capabilities
+from router.cli.options import write_out
 from router.cli.prompt_bench import SECONDS, Bench, Given, HeardChains
 from router.cli.prompt_jobs import JOB_INPUTS
 from router.directory.sources import people_of
@@ -21,7 +25,15 @@ from router.domain.messages import Usage
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.evaluation.assertions import ASSERTIONS, Judge, JudgeSilent, Observed
 from router.evaluation.prompt_cases import SHIPPED, PromptCase, cases_in
-from router.evaluation.prompt_figures import JobFigures, PromptReport, Trial, figures_of
+from router.evaluation.prompt_figures import (
+    JobFigures,
+    PromptReport,
+    Trial,
+    figures_of,
+    page_of,
+    printed,
+    report_of,
+)
 from router.llm.fallback import FallbackChain, FallbackChains
 from router.llm.types import AccessRefused, ModelUnavailable, NoModelAnswered
 from router.retrieval.index import CapabilityIndex
@@ -121,6 +133,31 @@ def unfit(report: PromptReport, at_least: float | None) -> str | None:
                 f"{at_least:g}; {wrong} runs don't"
             )
     return None
+
+
+def tell(
+    report: PromptReport,
+    at_least: float | None,
+    out: Path | None,
+    *,
+    as_json: bool,
+    about: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Print the report, write its page where one is wanted, and raise where it is `unfit`.
+
+    `about` is what else there is to say of a run that is kept: its `id`, and where it is.
+    """
+    if as_json:
+        typer.echo(json.dumps({**about, **report_of(report)}, ensure_ascii=False, indent=2))
+    else:
+        typer.echo(printed(report))
+    for what, where in {"run": about.get("id"), "report": out}.items():
+        if where is not None:
+            typer.echo(f"{what}  {where}", err=as_json)
+    if out is not None:
+        write_out(out, page_of(report))
+    if (why := unfit(report, at_least)) is not None:
+        raise RouterError(why)
 
 
 @dataclass(frozen=True)

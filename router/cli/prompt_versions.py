@@ -10,7 +10,6 @@ import typer
 
 from router.cli.options import OPERATOR, Token, Url, User, echo_aligned, write_out
 from router.cli.rest import asked
-from router.domain.errors import RouterError
 
 app = typer.Typer(no_args_is_help=True, help="Compare versions of prompts, and share traffic.")
 
@@ -159,8 +158,7 @@ def evaluate(  # noqa: PLR0913 - each is an option of the command, none an argum
     Nothing is executed. Exit status 1 where too few pass, or an answer or a judge's word was
     lacking. docs/prompts.md says how a case is written.
     """
-    from router.cli.prompt_evaluation import PromptOptions, evaluated, unfit
-    from router.evaluation.prompt_figures import page_of, printed, report_of
+    from router.cli.prompt_evaluation import PromptOptions, evaluated, tell
     from router.settings import Settings
 
     options = PromptOptions(
@@ -169,12 +167,4 @@ def evaluate(  # noqa: PLR0913 - each is an option of the command, none an argum
     if out is not None:  # before anything is asked: answers may be paid for
         write_out(out, "")
     report = asyncio.run(evaluated(Settings.load(), options))
-    if as_json:
-        _echo_json(report_of(report))
-    else:
-        typer.echo(printed(report))
-    if out is not None:
-        write_out(out, page_of(report))
-        typer.echo(f"report  {out}", err=as_json)
-    if (why := unfit(report, at_least)) is not None:
-        raise RouterError(why)
+    tell(report, at_least, out, as_json=as_json)

@@ -1,14 +1,13 @@
 """`intent-router skills`: `validate` and `eval`."""
 
 import asyncio
-import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from router.cli.options import paths_argument, write_out
-from router.domain.errors import DefinitionError, InvalidInput, RouterError
+from router.domain.errors import DefinitionError, InvalidInput
 from router.runtime.definitions import skill_folders, skill_remarks
 from router.settings import Settings
 from router.skill.loader import load_all
@@ -77,8 +76,7 @@ def evaluate(  # noqa: PLR0913 - each is an option of the command, none an argum
     judge's word was lacking. docs/skills.md says how a task is written.
     """
     from router.cli import skill_evaluation as evaluation
-    from router.cli.prompt_evaluation import unfit
-    from router.evaluation.prompt_figures import page_of, printed, report_of
+    from router.cli.prompt_evaluation import tell
     from router.evaluation.skill_runs import compared, keep, kept
 
     settings = Settings.load()
@@ -87,7 +85,7 @@ def evaluate(  # noqa: PLR0913 - each is an option of the command, none an argum
         raise InvalidInput("--compare runs nothing: leave skills and tasks out")
     if out is not None:  # before anything is asked: answers may be paid for
         write_out(out, "")
-    about: dict[str, Any] = {}
+    about: dict[str, str] = {}
     if compare is not None:
         report = compared(*(kept(each, folder) for each in compare))
     else:
@@ -96,14 +94,4 @@ def evaluate(  # noqa: PLR0913 - each is an option of the command, none an argum
         )
         run = asyncio.run(evaluation.evaluated(settings, options))
         about, report = {"id": run.id, "kept": str(keep(run, folder))}, run.report()
-    if as_json:
-        typer.echo(json.dumps(about | report_of(report), ensure_ascii=False, indent=2))
-    else:
-        typer.echo(printed(report))
-    for what, where in {"run": about.get("id"), "report": out}.items():
-        if where is not None:
-            typer.echo(f"{what}  {where}", err=as_json)
-    if out is not None:
-        write_out(out, page_of(report))
-    if (why := unfit(report, at_least)) is not None:
-        raise RouterError(why)
+    tell(report, at_least, out, as_json=as_json, about=about)

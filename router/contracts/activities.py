@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from router.contracts.conversation import ConversationState, News
 from router.contracts.document import DocumentKept, ReadFile
 from router.contracts.flow import CallLimits, FlowAnswer, Told
+from router.contracts.hook_calls import HookStub
 from router.contracts.payload import ActivityStub, Out, Payload
 from router.contracts.tool_rounds import ToolFinding, ToolRound
 from router.domain.commands import (
@@ -23,7 +24,7 @@ from router.domain.commands import (
 )
 from router.domain.documents import Document
 from router.domain.file_types import SkillFile
-from router.domain.locale import Locale
+from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     FlowSummary,
     Message,
@@ -62,11 +63,15 @@ class Understand(Payload):
 
 
 class Understood(Reading):
-    """What a message means by rules, and how the tools may be called; `plainly` without a model."""
+    """What a message means by rules, and how the tools may be called; `plainly` without a model.
+
+    `hooks` are those that are to hear of it, of its turn and of what breaks in it.
+    """
 
     tools: dict[str, CallLimits] = {}
     skills: dict[str, Skill] = {}
     plainly: bool = False
+    hooks: tuple[HookStub, ...] = ()
 
 
 class Account(Payload):
@@ -103,6 +108,8 @@ class Decide(Payload):
     """What the front end that it came from can be called for besides."""
     scope: str = ""
     """What an answer to it depends on besides the question, where it is the same for everyone."""
+    context: str = ""
+    """What hooks tell a model about it."""
 
 
 class RoutingDecision(Payload):
@@ -433,6 +440,10 @@ class ToolCall(Payload):
     answers: dict[str, JsonValue] = {}
     spent: Usage = Usage()
     skill_files: tuple[SkillFile, ...] = ()
+    passed: tuple[str, ...] = ()
+    """The hooks that have let it pass; whichever other stands before it is asked with it."""
+    refused: Localised | None = None
+    """Why a hook won't have it made: it fails with that, and is audited as refused."""
     now: datetime
 
     @property
@@ -451,6 +462,12 @@ class Publish(Payload):
     """What this says of another run: the one that it takes back."""
     definition: str | None = None
     """With a run that can be taken back: the definition that its remedy names, as JSON."""
+
+
+class Published(Payload):
+    """The hooks that hear of approvals and of what breaks, and those that stand before verdicts."""
+
+    hooks: tuple[HookStub, ...] = ()
 
 
 PROJECTION = "projection"
@@ -553,7 +570,7 @@ LOOK_AT_DOCUMENT = ActivityStub(
 )
 """Has a model look for what `READ_DOCUMENT` didn't find."""
 DOCUMENTS_OF = ActivityStub("documents_of", DocumentsOf, DocumentsRead, SOON, local=True)
-PUBLISH = ActivityStub("publish", Publish, type(None), SOON, local=True)
+PUBLISH = ActivityStub("publish", Publish, Published, SOON, local=True)
 NOTIFY = ActivityStub("notify", Notify, type(None), timedelta(seconds=10))
 
 CLERICAL = frozenset(stub.name for stub in (TELL_FLOW, RECALL, KEEP, WRITE, PUBLISH, NOTIFY))

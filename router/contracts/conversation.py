@@ -6,6 +6,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from router.contracts.flow import AT_FRONT_END, CallLimits
+from router.contracts.hook_calls import HookStub
 from router.contracts.payload import Payload
 from router.contracts.start_options import CONTINUE_AFTER
 from router.contracts.tool_rounds import AwaitedRounds
@@ -196,6 +197,8 @@ class ConversationState(Payload):
     """The model that answered last; empty until one did."""
     locale: Locale | None = None
     """The language that its person wrote last, where that is known."""
+    hooks: tuple[HookStub, ...] = ()
+    """Those that were to look on at the last message's turn, for one that nobody understands."""
 
 
 class ConversationStart(Payload):

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
+from router.contracts.hook_calls import HookStub
 from router.contracts.payload import Payload
 from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowStatus, Reply, ToolCallView
@@ -65,6 +66,8 @@ class CallLimits(Payload):
     """What people call it."""
     defaults: dict[str, JsonValue] = {}
     """What its arguments are that nobody gives."""
+    hooks: tuple[HookStub, ...] = ()
+    """What is called before and after it, or where it fails."""
 
 
 AT_FRONT_END = CallLimits(attempts=1, client=True, writes=False)

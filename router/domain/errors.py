@@ -214,6 +214,10 @@ class UnknownOutcome(ToolError):
     """The call may or may not have had its effect; it is reported so and never repeated."""
 
 
+class BrokenHook(RouterError):
+    """A hook failed, took too long, or answered what it may not: it is passed over, or required."""
+
+
 class Fault(NamedTuple):
     """One thing wrong, and what would be right."""
 

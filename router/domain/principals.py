@@ -1,6 +1,6 @@
 """Who is acting, and what they may do; what can be done here, as people and models see it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from fnmatch import fnmatchcase
 from types import MappingProxyType
@@ -121,6 +121,18 @@ class Entitlement(BaseModel, frozen=True):
         """True where the tenant has the flow, skill or tool of this name."""
         by_kind = {"flow": self.flows, "skill": self.skills, "tool": self.tools}
         return by_kind[kind].has(name)
+
+    def without(self, names: Iterable[str]) -> "Entitlement":
+        """The same less what is called so, or by such a pattern, of any kind: never more.
+
+        >>> EVERYTHING.without(["leave_*"]).covers("flow", "leave_request")
+        False
+        """
+        less = tuple(sorted(names))
+        kinds = {"flows": self.flows, "skills": self.skills, "tools": self.tools}
+        return Entitlement(
+            **{n: NameSelection(only=k.only, besides=k.besides + less) for n, k in kinds.items()}
+        )
 
 
 EVERYTHING = Entitlement()

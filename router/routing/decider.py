@@ -185,6 +185,8 @@ class RoutingQuestion:
     files: MessageFiles = NO_FILES
     remembered: Sequence[str] = ()
     """What the person asked to have remembered, as far as it is near to the message."""
+    context: str = ""
+    """What the house's hooks tell about the message."""
     so_far: Sequence[ModelMessage] = ()
     """What was called for the message already, and what it came to."""
 
@@ -267,7 +269,8 @@ def fixed_questions(rules: Prompts, offer: Offer) -> list[ChatRequest]:
 
 
 def _messages(question: RoutingQuestion) -> tuple[ModelMessage, ...]:
-    state = prompts.state_of(question.situation, question.earlier, question.remembered)
+    told_of = (question.earlier, question.remembered, question.context)
+    state = prompts.state_of(question.situation, *told_of)
     beside = question.files.beside
     told = prompts.messages(question.prompt, question.text, question.history, state, beside)
     return (*told, *question.so_far)

@@ -32,10 +32,11 @@ _log = logging.getLogger("router.flows")
 PACKAGES = (
     "activities.builtin",
     "activities.tools",
+    "activities.hooks",
     "activities.lookups",
     "activities.papers",
 )
-"""Where tools, lookups and types of documents are found, those of them that are there."""
+"""Where tools, hooks, lookups and types of documents are found, those that are there."""
 
 
 def load_catalog(settings: Settings, registry: Registry) -> Catalog:

@@ -18,6 +18,7 @@ from temporalio.workflow import ActivityHandle
 
 from activities.answer_cache import SharedAnswers
 from activities.attachments import Attachments
+from activities.call_hook import HookActivity, HookCaller, is_of_hook
 from activities.call_tool import ToolActivity
 from activities.decide import Decider
 from activities.documents import DocumentActivities, DocumentModel
@@ -62,7 +63,7 @@ OF_MODELS = frozenset(
     )
 )
 OF_TURNS = frozenset({activities.TELL_FLOW.name, activities.NOTIFY.name})
-"""Whatever is neither, and no local activity, is a tool's name."""
+"""Whatever is neither, nor a hook's, and no local activity, is a tool's name."""
 MODELS_WAIT = timedelta(seconds=60)
 """For a worker of the models' queue; a turn that finds none says that it failed, and isn't
 left hanging."""
@@ -83,7 +84,8 @@ class Queues:
         """
         if activity in OF_MODELS:
             return self.models
-        return None if activity in OF_TURNS else self.tools
+        # A turn waits for hooks, and they count for no rate of the systems behind tools.
+        return None if activity in OF_TURNS or is_of_hook(activity) else self.tools
 
 
 class Diverting(temporal.Interceptor):
@@ -275,9 +277,10 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     decider = _decider(parts, models)
     phraser = Phraser(parts.chains, parts.prompts, models, _shared_answers(parts))
     planner = Planner(Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models))
-    records = Records(store)
+    records = Records(store, parts.offered.registry.hooks)
     usual, reading = parts.chains.usual, DocumentReading(client, task_queue)
     documents = DocumentActivities(store, parts.papers.read, reading, usual)
+    hooks = HookActivity(HookCaller(parts.offered.registry.hooks, parts.dependencies))
     return {
         "turns": [
             _understander(parts).understand,
@@ -303,7 +306,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
             DocumentModel(store, parts.directory, usual, parts.prompts, models).look_at_document,
         ],
         "tools": [
-            ToolActivity(parts.caller, telling).call_tool,
+            ToolActivity(parts.caller, telling, hooks).call_tool,
             documents.read_document,
             documents.wait_for_document,
         ],

@@ -97,7 +97,7 @@ CACHED_WORKFLOWS = Gauge(
 )
 ACTIVITIES = Histogram(
     "router_activity_duration_seconds",
-    "Tries of activities; all tools are call_tool.",
+    "Tries of activities; all tools and hooks are call_tool.",
     ("activity", "outcome"),
     buckets=SECONDS,
 )
@@ -115,6 +115,12 @@ TOOLS = Histogram(
     "gen_ai_execute_tool_duration_seconds",
     "Tries of tools.",
     ("gen_ai_tool_name", "error_type"),
+    buckets=SECONDS,
+)
+HOOKS = Histogram(
+    "router_hook_duration_seconds",
+    "Calls of hooks, by where they stand; an outcome that isn't done names the error.",
+    ("hook", "point", "outcome"),
     buckets=SECONDS,
 )
 MODEL_LABELS = ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model")

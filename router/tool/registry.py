@@ -4,7 +4,7 @@ import importlib
 import importlib.util
 import pkgutil
 import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from types import MappingProxyType, ModuleType
 from typing import Any, Self
@@ -13,9 +13,13 @@ from router.domain.errors import DefinitionError, NotFound, Problem, Unavailable
 from router.domain.locale import Localised
 from router.domain.principals import FLOW_ROLE, Capability, Principal, TenantScoped
 from router.tool.context import Provider
+from router.tool.hook import Hook, Hooks
 from router.tool.tool import Tool
 
 CODE = "code"
+
+Declared = Tool | Hook
+"""What the modules of the project's packages define."""
 
 
 class Registry(TenantScoped):
@@ -32,6 +36,8 @@ class Registry(TenantScoped):
         self._tools = {name: tool for each in self._groups.values() for name, tool in each.items()}
         self._expected = {**expected}
         self._withheld = {*withheld}
+        self.hooks = Hooks()
+        """Those that are called around tools and turns, for every tenant alike."""
 
     def expect(self, group: str, prefix: str) -> None:
         """Know that a group will come whose names begin so; until then they are `Unavailable`."""
@@ -50,11 +56,17 @@ class Registry(TenantScoped):
         if code.get(tool.name) is not tool:
             self.replace(CODE, [*code.values(), tool])
 
-    def swap(self, old: Iterable[Tool], new: Iterable[Tool]) -> None:
-        """Put new tools of the code in place of old ones; raises as `replace` does."""
-        gone = {*map(id, old)}
+    def swap(self, old: Sequence[Declared], new: Sequence[Declared]) -> None:
+        """Put new tools and hooks of the code in place of old ones; raises as `replace` does."""
+        gone, hooks = {*map(id, old)}, [one for one in old if isinstance(one, Hook)]
+        new_hooks = [one for one in new if isinstance(one, Hook)]
+        self.hooks.swap(hooks, new_hooks)
         stay = [tool for tool in self._groups[CODE].values() if id(tool) not in gone]
-        self.replace(CODE, [*stay, *new])
+        try:
+            self.replace(CODE, [*stay, *(one for one in new if isinstance(one, Tool))])
+        except DefinitionError:
+            self.hooks.swap(new_hooks, hooks)
+            raise
 
     def replace(self, group: str, tools: Iterable[Tool]) -> None:
         """Let exactly these be the tools of `group`, all at once.
@@ -82,16 +94,17 @@ class Registry(TenantScoped):
         return next(group for group, tools in self._groups.items() if tools.get(name) is tool)
 
     def discover(self, *packages: ModuleType) -> Self:
-        """Import every module of the packages and take in the tools that they define.
+        """Import every module of the packages and take in the tools and hooks that they define.
 
-        Raises `DefinitionError` for the first tool that can't be one, or module that can't be
-        imported.
+        Raises `DefinitionError` for the first that can't be one, or module that can't be imported.
         """
         for package in packages:
             for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
                 for value in vars(imported(found.name)).values():
                     if isinstance(value, Tool):
                         self.add(value)
+                    elif isinstance(value, Hook) and value not in [*self.hooks]:
+                        self.hooks.swap([], [value])
         return self
 
     def __getitem__(self, name: str) -> Tool:
@@ -129,13 +142,17 @@ class Registry(TenantScoped):
         return {**later, **{tool.name: tool.argument_names for tool in self}}
 
     def providers(self) -> frozenset[Provider[Any]]:
-        """Everything that some tool needs to have provided."""
-        return frozenset(p for tool in self for p in tool.providers)
+        """Everything that some tool or hook needs to have provided."""
+        return self.hooks.providers().union(*(tool.providers for tool in self))
 
     def lacking(self, settings: object) -> dict[Provider[Any], str]:
         """What tools need that these settings don't give, and the setting that would give it."""
         needed = sorted(self.providers(), key=lambda each: each.name)
         return {p: name for p in needed if (name := p.unset(settings))}
+
+    def misfit_hooks(self, settings: object) -> list[str]:
+        """What keeps hooks from being called here, a sentence each."""
+        return self.hooks.misfits(self.names, self.prefixes, self.lacking(settings))
 
     def withhold(self, provider: Provider[Any]) -> None:
         """Offer nobody the tools that need this. A flow may name them: they say so if called."""
@@ -154,6 +171,7 @@ class Registry(TenantScoped):
             for each, held in self._groups.items()
         }
         made = type(self)(under, self._expected, self._withheld)
+        made.hooks = self.hooks
         made.replace(group, more)
         return made
 

@@ -62,6 +62,9 @@ class Signature:
 class ParameterReader:
     """Goes through a function's parameters; what is wrong is collected, and raised all at once."""
 
+    kind = "tool"
+    """What the function is to be, as it is told."""
+
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.context: str | None = None
@@ -74,7 +77,7 @@ class ParameterReader:
 
     def problem(self, what: str, remedy: str) -> Problem:
         """A problem as it is told, with the place that it is at."""
-        return problem_of(self.function, what, remedy)
+        return problem_of(self.function, what, remedy, self.kind)
 
     def raise_if_wrong(self) -> None:
         """Raise `DefinitionError` with all that was noted, if anything was."""
@@ -188,9 +191,9 @@ def source_of(function: Callable[..., Any]) -> SourceLine:
     return SourceLine(code.co_filename, code.co_firstlineno)
 
 
-def problem_of(function: Callable[..., Any], what: str, remedy: str) -> Problem:
-    """A problem with a tool function, at the line that it begins on."""
-    return Problem(*source_of(function), f"the tool {function.__name__} {what}", remedy)
+def problem_of(function: Callable[..., Any], what: str, remedy: str, kind: str = "tool") -> Problem:
+    """A problem with a function that is to be a tool, or whatever `kind`, at its first line."""
+    return Problem(*source_of(function), f"the {kind} {function.__name__} {what}", remedy)
 
 
 def _mentions_context(hint: Any) -> bool:

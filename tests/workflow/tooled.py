@@ -20,6 +20,7 @@ from router.retrieval.index import CapabilityIndex
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from router.skill.skill import Skill, SkillCatalog
+from router.tool.hook import Hook
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 from router.understanding.reader import Reader
@@ -43,11 +44,13 @@ async def furnished(
     models: Sequence[str] = (),
     skills: Iterable[Skill] = (),
     flows: Iterable[FlowDefinition] = (),
+    hooks: Iterable[Hook] = (),
 ) -> AsyncIterator[Parts]:
     """The parts of a house that knows nothing but these; of `models`, by URL, the first is asked
     first, also under another name where a skill wants that."""
     registry = Registry()
     registry.replace("test", tools)
+    registry.hooks.swap([], hooks)
     offered = Capabilities(Catalog(flows), SkillCatalog(skills), registry)
     index, store = CapabilityIndex(None), parts.store
     await index.update(offered.everything())
@@ -80,6 +83,7 @@ async def talking(
     models: Models = (),
     skills: Iterable[Skill] = (),
     flows: Iterable[FlowDefinition] = (),
+    hooks: Iterable[Hook] = (),
     **settings: Any,
 ) -> AsyncIterator[Talk]:
     """A conversation of alice's with a worker of its own, which knows nothing but these."""
@@ -87,7 +91,8 @@ async def talking(
     async with AsyncExitStack() as stack:
         servers = await _served(stack, models)
         urls = [server.url for server in servers]
-        house = await stack.enter_async_context(furnished(parts, tools, urls, skills, flows))
+        offers = furnished(parts, tools, urls, skills, flows, hooks)
+        house = await stack.enter_async_context(offers)
         yield await stack.enter_async_context(working(client, house, servers))
 
 

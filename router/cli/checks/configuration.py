@@ -104,6 +104,14 @@ async def tools(settings: Settings) -> str:
     return "\n".join([f"{len(registry.names)} loaded", *lacking, *([foreign] if foreign else [])])
 
 
+async def hooks(settings: Settings) -> str:
+    """The hooks can be loaded, have what they need, and are about tools that there are."""
+    registry = load_registry(settings)
+    if wrong := registry.misfit_hooks(settings):
+        raise MisconfiguredError("\n".join(wrong))
+    return ", ".join(f"{each.name} ({each.point})" for each in registry.hooks) or "none"
+
+
 async def declared_tools(settings: Settings) -> str:
     """The files of declared tools can be loaded, and their variables are set."""
     load_registry(settings)

@@ -1,4 +1,4 @@
-"""Tools that are functions of the project's packages, made by `router.tool.tool.tool`.
+"""Tools that are functions of the project's packages, made by `router.tool.tool.tool`, and hooks.
 
 While their author edits them they follow their modules: a new one is imported, a changed one run
 anew. One that other modules import stays, for those would go on with what it was.
@@ -19,15 +19,16 @@ from types import ModuleType
 from router.domain.errors import MisconfiguredError
 from router.formats.watcher import SECONDS, Watcher, changes
 from router.settings import Settings
+from router.tool.hook import Hook
 from router.tool.kinds import ToolSource
-from router.tool.registry import Registry, imported
+from router.tool.registry import Declared, Registry, imported
 from router.tool.tool import Tool
 
 _log = logging.getLogger("router.tools")
 
 
 class FunctionSource(ToolSource):
-    """Every module of the packages is imported, and the tools that they define are taken in."""
+    """Every module of the packages is imported; the tools and hooks it defines are taken in."""
 
     def __init__(
         self, settings: Settings, registry: Registry, packages: Sequence[ModuleType]
@@ -49,14 +50,14 @@ class FunctionSource(ToolSource):
 
 
 class WatchedModules:
-    """Keeps the tools of packages in a registry as their modules have them by now."""
+    """Keeps the tools and hooks of packages in a registry as their modules have them by now."""
 
     def __init__(self, registry: Registry, packages: Sequence[ModuleType]) -> None:
         self._registry = registry
         self._packages = packages
         self._names: dict[Path, str] = {}
         self._loaded: dict[Path, str] = {}
-        self._tools: dict[Path, list[Tool]] = {}
+        self._declared: dict[Path, list[Declared]] = {}
         self._watcher = Watcher(self._paths, self._taken_up, _complain)
 
     def load(self) -> None:
@@ -65,13 +66,13 @@ class WatchedModules:
 
     def reload(self) -> bool:
         """Look for modules that are new, changed or gone; True where the tools are new ones."""
-        before = self._tools.copy()
+        before = self._declared.copy()
         if self._watcher.reload() is None:
             return False
-        for path in self._tools.keys() - self._names.keys():
-            self._registry.swap(self._tools.pop(path), [])
+        for path in self._declared.keys() - self._names.keys():
+            self._registry.swap(self._declared.pop(path), [])
             sys.modules.pop(self._loaded.pop(path), None)
-        return {*map(id, before.values())} != {*map(id, self._tools.values())}
+        return {*map(id, before.values())} != {*map(id, self._declared.values())}
 
     def changes(self, seconds: float = SECONDS) -> AsyncIterator[bool]:
         """True after each change, for ever; looks so often."""
@@ -81,23 +82,25 @@ class WatchedModules:
         self._names = dict(_modules(self._packages))
         return [*self._names]
 
-    def _all(self) -> dict[Path, list[Tool]]:
+    def _all(self) -> dict[Path, list[Declared]]:
         self._registry.discover(*self._packages)
         self._loaded = self._names.copy()
-        self._tools = {path: _tools_in(sys.modules[name]) for path, name in self._names.items()}
-        return self._tools
+        self._declared = {
+            path: _declared_in(sys.modules[name]) for path, name in self._names.items()
+        }
+        return self._declared
 
-    def _taken_up(self, path: Path) -> list[Tool]:
-        name, last = self._names[path], self._tools.get(path)
+    def _taken_up(self, path: Path) -> list[Declared]:
+        name, last = self._names[path], self._declared.get(path)
         if last is None:
             # A finder remembers what a folder had in it.
             importlib.invalidate_caches()
             sys.modules.pop(name, None)
-            found = _tools_in(imported(name))
+            found = _declared_in(imported(name))
         else:
-            found = _tools_in(_run_anew(name, path))
+            found = _declared_in(_run_anew(name, path))
         self._registry.swap(last or [], found)
-        self._loaded[path], self._tools[path] = name, found
+        self._loaded[path], self._declared[path] = name, found
         return found
 
 
@@ -109,8 +112,8 @@ def _modules(packages: Sequence[ModuleType]) -> Iterator[tuple[Path, str]]:
                 yield Path(spec.origin), found.name
 
 
-def _tools_in(module: ModuleType) -> list[Tool]:
-    return [value for value in vars(module).values() if isinstance(value, Tool)]
+def _declared_in(module: ModuleType) -> list[Declared]:
+    return [value for value in vars(module).values() if isinstance(value, Tool | Hook)]
 
 
 def tools_anew(name: str) -> list[Tool]:
@@ -120,7 +123,8 @@ def tools_anew(name: str) -> list[Tool]:
     """
     before = sys.modules.get(name)
     try:
-        return _tools_in(imported(name, _executed))
+        found = _declared_in(imported(name, _executed))
+        return [value for value in found if isinstance(value, Tool)]
     finally:
         if before is None:
             sys.modules.pop(name, None)
@@ -134,7 +138,7 @@ def _run_anew(name: str, path: Path) -> ModuleType:
         raise MisconfiguredError(
             f"{path} has changed, and {importing} imported it as it was: restart dev"
         )
-    if not _tools_in(sys.modules[name]):
+    if not _declared_in(sys.modules[name]):
         raise MisconfiguredError(f"{path} has changed, and is read at a start alone: restart dev")
     before = sys.modules[name]
     try:
@@ -182,7 +186,7 @@ def _imports(tree: ast.Module) -> Iterator[str]:
             yield from (f"{node.module}.{each.name}" for each in node.names)
 
 
-def _complain(path: Path, last: list[Tool] | None, error: Exception) -> None:
+def _complain(path: Path, last: list[Declared] | None, error: Exception) -> None:
     state = "aren't used" if last is None else "stay as they were"
     _log.error("the tools of %s %s: %s", path, state, error)
 

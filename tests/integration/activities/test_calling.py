@@ -23,12 +23,15 @@ from router.domain.errors import (
     TooManyRequests,
 )
 from router.domain.file_types import MOST_BYTES
+from router.domain.hooks import ToolEvent, Veto
+from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.domain.records import AuditRecord
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.context import Dependencies, ToolContext
+from router.tool.hook import hook
 from router.tool.registry import Registry
 from router.tool.results import ToolFile
 from router.tool.tool import Tool, tool
@@ -210,6 +213,76 @@ class TestCheck:
             await caller.call(call("room", key="k2", flow_run=RUN))
         assert house.asked == ["room"]
         assert await house.store.ledger.find("k2") is None
+
+
+class TestHooks:
+    """Those that no workflow has asked: the command line's calls, and of hooks that are new."""
+
+    NO = Localised(zh="不行", en="not so")
+
+    def hooked(self, house: House, *, required: bool = False, **options: Any) -> ToolCaller:
+        caller = house.made(**options)
+
+        @hook("before_tool", tools=["look"], required=required)
+        async def guard(event: ToolEvent) -> Veto | None:
+            """Refuses what is rude, and breaks over nothing."""
+            if not event.arguments["what"]:
+                raise KeyError("what")
+            return Veto(say=self.NO) if event.arguments["what"] == "rude" else None
+
+        caller.registry.hooks.swap([], [guard])
+        return caller
+
+    async def test_a_call_is_refused_audited_and_never_made(self, house: House) -> None:
+        caller = self.hooked(house)
+        with pytest.raises(PermanentToolError, match="not so") as refused:
+            await caller.call(call("rude"))
+        assert refused.value.said == self.NO
+        await caller.call(call("kind"))
+        assert house.asked == ["kind"]
+        assert await house.audited() == [("look", "refused", ""), ("look", "admitted", "done")]
+
+    async def test_a_check_of_the_call_is_refused_too(self, house: House) -> None:
+        with pytest.raises(PermanentToolError, match="not so"):
+            await self.hooked(house, permission="write").check(call("rude"))
+
+    @pytest.mark.parametrize("required", [False, True])
+    async def test_one_that_breaks_stops_it_only_where_it_is_required(
+        self, house: House, required: bool
+    ) -> None:
+        caller = self.hooked(house, required=required)
+        if not required:
+            await caller.call(call(""))
+            assert house.asked == [""]
+            return
+        with pytest.raises(PermanentToolError, match="isn't working just now"):
+            await caller.call(call(""))
+        assert house.asked == []
+
+    async def test_what_has_passed_or_was_refused_is_not_asked_again(self, house: House) -> None:
+        caller = self.hooked(house)
+        await caller.call(call("rude").changed(passed=("guard",)))
+        assert house.asked == ["rude"]
+        with pytest.raises(PermanentToolError, match="not so"):
+            await caller.call(call("kind").changed(passed=("guard",), refused=self.NO))
+        assert house.asked == ["rude"]
+
+    async def test_a_write_that_was_begun_comes_to_what_it_comes_to(self, house: House) -> None:
+        caller = house.made(permission="write")
+        first = await caller.call(call("rude", key="k", flow_run=RUN))
+        later = self.hooked(house, permission="write")
+        assert await later.call(call("rude", key="k", flow_run=RUN)) == first
+        assert house.asked == ["rude"]
+
+    async def test_the_gate_stands_whatever_they_let_pass(self, house: House) -> None:
+        caller = self.hooked(house, permission="write", roles=["hr"])
+        for passed in ((), ("guard",)):
+            with pytest.raises(Forbidden):
+                await caller.call(call("kind", key="k").changed(passed=passed), confirmed=True)
+        unconfirmed = self.hooked(house, permission="write")
+        with pytest.raises(Forbidden, match="confirmed them"):
+            await unconfirmed.call(call("kind", key="k").changed(passed=("guard",)))
+        assert house.asked == []
 
 
 class TestRate:

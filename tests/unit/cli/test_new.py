@@ -174,6 +174,35 @@ class TestPythonTool:
         assert files(elsewhere) == set()
 
 
+class TestHook:
+    @pytest.fixture
+    def house(self, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A checkout with a package of hooks of its own."""
+        (elsewhere / "lodge" / "hooks").mkdir(parents=True)
+        for folder in ("lodge", "lodge/hooks"):
+            (elsewhere / folder / "__init__.py").touch()
+        monkeypatch.syspath_prepend(str(elsewhere))
+        return elsewhere
+
+    def test_it_is_found_and_its_test_passes(self, run: Run, house: Path) -> None:
+        run.printed("new", "hook", "close_permits", *PERMIT[1:], "--folder", "lodge/hooks")
+        (found,) = Registry().discover(import_module("lodge.hooks")).hooks
+        assert (found.name, found.point) == ("close_permits", "before_decision")
+        assert found.is_about_words("我要申请停车证")
+        done = pytest_of(house / "tests/unit/lodge/hooks/test_close_permits.py", within=house)
+        assert "3 passed" in done.stdout, done.stdout
+
+    def test_the_name_of_one_that_there_is_is_refused(self, run: Run, elsewhere: Path) -> None:
+        told = run.refused("new", "hook", "keep_pay_private", "--folder", "hooks")
+        assert "something is called keep_pay_private already" in told
+        assert files(elsewhere) == set()
+
+    def test_a_folder_where_none_would_look_is_refused(self, run: Run, elsewhere: Path) -> None:
+        told = run.refused("new", "hook", "close_permits", "--folder", "hooks")
+        assert told.endswith("run this in a checkout of the project")
+        assert files(elsewhere) == set()
+
+
 class TestOtherTools:
     @pytest.mark.parametrize("kind", ["http", "openapi", "mcp"])
     def test_the_test_of_it_passes(self, run: Run, elsewhere: Path, kind: str) -> None:

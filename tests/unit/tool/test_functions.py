@@ -20,6 +20,16 @@ async def {name}() -> str:
 '''
 
 
+HOOK = '''
+from router.domain.hooks import TurnEvent
+from router.tool.hook import hook
+
+@hook("after_turn")
+async def {name}(event: TurnEvent) -> None:
+    """{says}"""
+'''
+
+
 class Author:
     """Somebody who edits the modules of a package that a process has loaded."""
 
@@ -109,3 +119,28 @@ def test_a_module_that_others_import_waits_for_a_restart_and_says_so(
     assert "borrows.py has changed, and is read at a start alone: restart dev" in borrowed
     assert "shared.py has changed, and shop.borrows imported it as it was: restart dev" in shared
     assert author.says("count") == "Counts."
+
+
+def test_hooks_are_found_beside_tools_and_follow_their_modules(author: Author) -> None:
+    def names() -> dict[str, str]:
+        return {each.name: each.description for each in author.registry.hooks}
+
+    path = author.write("watch", HOOK.format(name="count_turns", says="Counts."))
+    assert author.modules.reload()
+    assert names() == {"count_turns": "Counts."}
+    author.write("watch", HOOK.format(name="count_turns", says="Counts, now."))
+    assert author.modules.reload()
+    assert names() == {"count_turns": "Counts, now."}
+    author.write("watch", HOOK.format(name="count_turns", says="").replace('""""""', "pass"))
+    assert not author.modules.reload()
+    assert names() == {"count_turns": "Counts, now."}
+    path.unlink()
+    assert author.modules.reload()
+    assert names() == {}
+
+
+def test_a_module_of_which_a_tool_is_refused_leaves_the_hooks_as_they_were(author: Author) -> None:
+    text = HOOK.format(name="count_turns", says="Counts.")
+    author.write("watch", text + TOOL.format(name="count", says="Taken."))
+    assert not author.modules.reload()
+    assert [*author.registry.hooks] == []
