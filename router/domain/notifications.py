@@ -122,15 +122,15 @@ def _open_on(
         yield beginning(person, day), tomorrow
     elif preferences.quiet is not None:
         for begins, ends in preferences.quiet.open_spans():
-            last = tomorrow if ends is None else _moment(day, ends, zone)
-            yield _moment(day, begins, zone), last
+            until = tomorrow if ends is None else _moment(day, ends, zone)
+            yield _moment(day, begins, zone), until
     else:
-        begins = _moment(day, person.hours[0].begins, zone)
-        ends = _moment(day, person.hours[-1].ends, zone)
+        first = _moment(day, person.hours[0].begins, zone)
+        last = _moment(day, person.hours[-1].ends, zone)
         if (wished := digest_on(preferences, person, day)) is not None:
             # Whoever wishes for a digest at half past eight is written to at half past eight.
-            begins, ends = min(begins, wished), max(ends, wished + _DIGEST_HOUR)
-        yield begins, ends
+            first, last = min(first, wished), max(last, wished + _DIGEST_HOUR)
+        yield first, last
 
 
 def _moment(day: date, at: time, zone: ZoneInfo) -> datetime:

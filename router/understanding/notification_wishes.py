@@ -23,12 +23,12 @@ from router.entities.grammar import Found
 from router.entities.normalisation import normalise
 
 CHANNEL_WORDS = {
-    "mail": r"邮件|邮箱|(?<![a-z])e-?mails?(?![a-z])|(?<![a-z])mails?(?![a-z])",
-    "slack": r"(?<![a-z])slack(?![a-z])",
-    "feishu": r"飞书|(?<![a-z])(?:feishu|lark)(?![a-z])",
-    "dingtalk": r"钉钉|(?<![a-z])dingtalk(?![a-z])",
-    "wecom": r"企业微信|企微|(?<![a-z])wecom(?![a-z])",
-    "teams": r"(?<![a-z])teams(?![a-z])",
+    "mail": re.compile(r"邮件|邮箱|(?<![a-z])e-?mails?(?![a-z])|(?<![a-z])mails?(?![a-z])"),
+    "slack": re.compile(r"(?<![a-z])slack(?![a-z])"),
+    "feishu": re.compile(r"飞书|(?<![a-z])(?:feishu|lark)(?![a-z])"),
+    "dingtalk": re.compile(r"钉钉|(?<![a-z])dingtalk(?![a-z])"),
+    "wecom": re.compile(r"企业微信|企微|(?<![a-z])wecom(?![a-z])"),
+    "teams": re.compile(r"(?<![a-z])teams(?![a-z])"),
 }
 """What people call platforms that a directory may name accounts on."""
 NOT = re.compile(
@@ -122,7 +122,7 @@ def checked(wishes: NotificationPreferences, channels: Sequence[str]) -> Notific
 
 def named_channels(text: str) -> list[str]:
     """The platforms that the normalised text names, in its order."""
-    found = {name: re.search(words, text) for name, words in CHANNEL_WORDS.items()}
+    found = {name: words.search(text) for name, words in CHANNEL_WORDS.items()}
     places = {name: match.start() for name, match in found.items() if match is not None}
     return sorted(places, key=lambda name: places[name])
 

@@ -141,7 +141,7 @@ HOW_TO_STOP = Localised(
 
 
 @dataclass(frozen=True)
-class Entry:
+class LetterEntry:
     """One thing in a mail: a heading, what is said, and where its link leads."""
 
     heading: str
@@ -155,7 +155,7 @@ class Letter:
     """What a mail says: the same as text and as HTML."""
 
     subject: str
-    entries: Sequence[Entry]
+    entries: Sequence[LetterEntry]
     notes: Sequence[str]
     locale: Locale
 
@@ -257,13 +257,13 @@ class Mail:
         notes = [NO_ANSWER.within(said.locale)]
         return Letter(subject, [self._entry(subject, lines, said.locale)], notes, said.locale)
 
-    def _entry(self, heading: str, lines: Sequence[str], locale: Locale) -> Entry:
-        return Entry(heading, lines, self._desk, DESK.within(locale))
+    def _entry(self, heading: str, lines: Sequence[str], locale: Locale) -> LetterEntry:
+        return LetterEntry(heading, lines, self._desk, DESK.within(locale))
 
-    def _asked(self, wanted: DecisionRequest, title: str, sections: Sequence[str]) -> Entry:
+    def _asked(self, wanted: DecisionRequest, title: str, sections: Sequence[str]) -> LetterEntry:
         token = self._links.token(wanted.approval, datetime.now(UTC))
         link = f"{self._settings.public_url}{PATH}/{token}"
-        return Entry(title, sections, link, OPEN.within(wanted.locale))
+        return LetterEntry(title, sections, link, OPEN.within(wanted.locale))
 
     async def _send(self, place: Place, letter: Letter, key: str, thread: str = "") -> None:
         message = self._message(place, letter.subject, key, thread)

@@ -28,7 +28,7 @@ from tests.unit.channels.test_blocks import APPROVAL
 pytestmark = pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
 
 PLACE = {"account": "bob@example.com"}
-SET = {
+SET: dict[str, Any] = {
     "host": "127.0.0.1",
     "sender": SENDER,
     "public_url": "https://desk.example.com",

@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
-from activities.builtin.notifications import change_notification_settings, get_notification_settings
+from activities.builtin.notification_settings import (
+    change_notification_settings,
+    get_notification_settings,
+)
 from router.domain.errors import InvalidInput
 from router.domain.notifications import USUAL, NotificationPreferences, QuietHours
 from router.domain.principals import Principal
