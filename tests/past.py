@@ -299,6 +299,7 @@ class Past:
     def _deferred_posts(self) -> Iterator[Row]:
         for n in range(self.people):
             row: dict[str, Any] = {"tenant": TENANT, "person": self.person(n), "platform": "chat"}
+            row |= {"reminds": True}
             yield {**row, "run": "", "number": 1, "due": self.now + timedelta(days=1 + n)}
 
     def _workspace_files(self) -> Iterator[Row]:

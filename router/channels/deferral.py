@@ -133,9 +133,12 @@ class Deferral:
         found = await self.services.working_from(person, beginning(person, day))
         return local_day(person, found)
 
-    async def defer(self, mailbox: Mailbox, run: str, number: int, due: datetime) -> None:
-        """Put down a reminder of a run that comes then."""
+    async def defer(
+        self, mailbox: Mailbox, run: str, number: int, due: datetime, *, reminds: bool
+    ) -> None:
+        """Put down what a run asks, or reminds of, to come then."""
         post = DeferredPost(
+            reminds=reminds,
             tenant=mailbox.tenant,
             person=mailbox.subject,
             platform=mailbox.platform,
@@ -179,7 +182,7 @@ class Deferral:
         await kept.done(post)
 
     async def _remind(self, person: Principal, post: DeferredPost) -> None:
-        request = await wanted(self.services, person, post.run, reminds=True)
+        request = await wanted(self.services, person, post.run, reminds=post.reminds)
         place = self._place(post)
         if request is None or place is None:
             return

@@ -326,7 +326,8 @@ class Outbox:
         if reminds or wishes.requests_wait:
             opens = await self._deferral.opens(person, wishes, datetime.now(UTC))
             if opens is not None:
-                await self._deferral.defer(mailbox, run, row.sequence or 0, opens)
+                number = row.sequence or 0
+                await self._deferral.defer(mailbox, run, number, opens, reminds=reminds)
                 return None
         return await wanted(services, person, run, reminds=reminds)
 

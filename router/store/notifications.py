@@ -20,9 +20,10 @@ NO_RUN = ""
 
 
 class DeferredPost(Record):
-    """A reminder of a run that waits for a person's hours; without a `run`, their next digest.
+    """What a run asks of a person, which waits for their hours; without a `run`, their next digest.
 
-    `number` is that of the reminder's row in the log, or of the day of the last digest (0: none).
+    `number` is that of its row in the log, or of the day of the last digest (0: none). It `reminds`
+    whoever has heard of it before.
     """
 
     tenant: str
@@ -31,6 +32,7 @@ class DeferredPost(Record):
     run: str
     number: int
     due: datetime
+    reminds: bool = True
 
     @property
     def is_digest(self) -> bool:

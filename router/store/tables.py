@@ -497,13 +497,15 @@ notification_preferences = Table(
     PrimaryKeyConstraint("tenant", "person"),
 )
 
-# What somebody is told once their hours open: a reminder of a `run`, by the number of its row in
-# the log; where `run` is empty, the next digest, by the number of the day of the last one.
+# What somebody is told once their hours open: what a `run` asks of them, by the number of its row
+# in the log; where `run` is empty, the next digest, by the number of the day of the last one.
 deferred_posts = Table(
     "deferred_posts",
     metadata,
     *texts("tenant", "person", "platform", "run"),
     required("number", BigInteger),
+    # False of a request that its reader hasn't heard of yet.
+    required("reminds", Boolean),
     required("due", MomentType),
     PrimaryKeyConstraint("tenant", "person", "platform", "run"),
 )

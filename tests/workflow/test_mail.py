@@ -1,6 +1,7 @@
 """Mail for those who approve, with everything real: SMTP, API, worker, Temporal, flows."""
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
@@ -221,6 +222,22 @@ async def test_the_page_runs_nothing_is_kept_nowhere_and_tells_nobody_where_it_w
     assert "<script" not in page.text
 
 
+async def test_no_log_has_a_token(
+    house: House, router: AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    await asks_for_leave(router, "2027-03-26 到 2027-03-26")
+    (link,) = (await house.mail.received(BOBS, "3月26日")).links
+    caplog.set_level(logging.DEBUG)
+    for of_the_test in ("httpx", "httpcore"):
+        caplog.set_level(logging.WARNING, logger=of_the_test)
+    caplog.clear()
+    await look(router, link)
+    await look(router, f"{link}x")
+    await press(router, link, "return", "\x07")
+    await press(router, link, "reject", "no")
+    assert link.rpartition(".")[2] not in caplog.text
+
+
 async def test_a_link_is_used_once(house: House, router: AsyncClient) -> None:
     run = await asks_for_leave(router, "2027-03-22 到 2027-03-23")
     (link,) = (await house.mail.received(BOBS, "3月22日")).links
@@ -387,6 +404,19 @@ async def test_in_quiet_hours_requests_come_and_reminders_wait_on_every_platform
         while sum("4月19日" in str(post) for post in house.slack.posts) < 2:  # noqa: ASYNC110 - it is the server that counts
             await asyncio.sleep(0.05)
     assert "已同意" in (await press(router, reminder.links[0], "approve")).text
+
+
+async def test_whoever_wishes_it_hears_of_no_request_before_their_hours(
+    house: House, router: AsyncClient
+) -> None:
+    await router.put(PREFERENCES, json={**quiet_now(), "requests_wait": True}, headers=BOB)
+    run = await asks_for_leave(router, "2027-06-07 到 2027-06-08")
+    await held_back(house, run)
+    assert not [each for each in house.mail.letters if "6月7日" in each.text]
+    await router.put(PREFERENCES, json=ANY_TIME, headers=BOB)
+    letter = await house.mail.received(BOBS, "6月7日")
+    assert letter.message["Subject"].startswith("请审批：")
+    await house.slack.posted("6月7日")
 
 
 async def test_what_was_decided_meanwhile_is_reminded_of_no_more(

@@ -18,7 +18,7 @@ def reminder(run: str = "r1", person: str = "bob", **more: object) -> DeferredPo
 
 
 async def claimed(store: Store, later: timedelta = timedelta()) -> list[str]:
-    found = await store.notifications.claim(["mail"], NOW + later, LEASE, 10)
+    found = await store.notifications.claim(["mail"], datetime.now(UTC) + later, LEASE, 10)
     return sorted(f"{post.person}:{post.run}" for post in found)
 
 
@@ -60,7 +60,7 @@ async def test_another_choice_has_what_waits_looked_at_at_once(store: Store) -> 
 
 async def test_a_digest_is_there_for_as_long_as_it_is_wished_for(store: Store) -> None:
     await store.notifications.choose("default", "bob", DIGEST)
-    soon = NOW + timedelta(minutes=1)
+    soon = datetime.now(UTC) + timedelta(minutes=1)
     (post,) = await store.notifications.claim(["mail"], soon, LEASE, 10)
     assert (post.is_digest, post.number) == (True, 0)
     await store.notifications.again(post, soon, 739_000)

@@ -20,6 +20,7 @@ def upgrade() -> None:
         "deferred_posts",
         *(sa.Column(n, sa.Text, nullable=False) for n in ("tenant", "person", "platform", "run")),
         sa.Column("number", sa.BigInteger, nullable=False),
+        sa.Column("reminds", sa.Boolean, nullable=False),
         sa.Column("due", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "person", "platform", "run"),
     )
