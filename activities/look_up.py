@@ -1,6 +1,6 @@
 """Answers to the lookups of flow files: what an expression needs to know of the world."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from inspect import signature
 from typing import Any, Protocol, get_type_hints
@@ -138,6 +138,11 @@ def lookup(answers: str) -> Callable[[Answerer], Answerer]:
     return decorate
 
 
+async def weekdays_from(person: Principal, at: datetime) -> datetime:
+    """The first moment from `at` on at which the person works, where there is no calendar."""
+    return after_working(Weekdays(), person, at, {"days": 0})
+
+
 class LookUps:
     """The activity `look_up`, with a method of its name for each of the engine's own lookups."""
 
@@ -157,18 +162,27 @@ class LookUps:
     async def look_up(self, asked: LookUp) -> LookupAnswer:
         """The answer to a lookup; arguments that it can't use are an `ArgumentsToolError`."""
         with temporal_failures():
-            lookup = LOOKUPS.get(asked.name)
-            if lookup is None:
-                known = ", ".join(sorted(LOOKUPS))
-                raise ArgumentsToolError(f"there is no lookup {asked.name!r}; there are: {known}")
-            if (given := len(asked.arguments)) != len(lookup.takes):
-                takes = ", ".join(lookup.takes)
-                raise ArgumentsToolError(f"{asked.name}({takes}) was given {given} arguments")
-            answer, needs = _DECLARED.get(asked.name) or (getattr(self, asked.name), {})
-            resolve = self._dependencies.resolve
-            wanted = {name: await resolve(provider) for name, provider in needs.items()}
-            value = await answer(asked.requester.tenant, *asked.arguments, **wanted)
+            value = await self._answer(asked.requester.tenant, asked.name, asked.arguments)
             return LookupAnswer(value=value)
+
+    async def working_from(self, person: Principal, at: datetime) -> datetime:
+        """The first moment from `at` on at which the person works, by their house's calendar."""
+        arguments: list[JsonValue] = [person.id, at.isoformat(), {"days": 0}]
+        answer = await self._answer(person.tenant, "working_time", arguments)
+        return _moment(answer, "working_time")
+
+    async def _answer(self, tenant: str, name: str, arguments: Sequence[JsonValue]) -> JsonValue:
+        lookup = LOOKUPS.get(name)
+        if lookup is None:
+            known = ", ".join(sorted(LOOKUPS))
+            raise ArgumentsToolError(f"there is no lookup {name!r}; there are: {known}")
+        if (given := len(arguments)) != len(lookup.takes):
+            takes = ", ".join(lookup.takes)
+            raise ArgumentsToolError(f"{name}({takes}) was given {given} arguments")
+        answer, needs = _DECLARED.get(name) or (getattr(self, name), {})
+        resolve = self._dependencies.resolve
+        wanted = {name: await resolve(provider) for name, provider in needs.items()}
+        return await answer(tenant, *arguments, **wanted)
 
     async def manager(self, tenant: str, person: JsonValue) -> JsonValue:
         """The user id of the person's manager; null of null, and of whoever isn't known."""

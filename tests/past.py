@@ -83,6 +83,8 @@ class Past:
         yield tables.memories, self._memories()
         yield tables.workspace_files, self._workspace_files()
         yield tables.workspace_versions, self._workspace_versions()
+        yield tables.notification_preferences, self._preferences()
+        yield tables.deferred_posts, self._deferred_posts()
         yield tables.kept_answers, self._answers()
         yield tables.prompt_shares, self._shares()
 
@@ -288,6 +290,17 @@ class Past:
                 "text": "tea",
             }
             yield {**row, "locale": "en", "created_at": self.at(n, self.people)}
+
+    def _preferences(self) -> Iterator[Row]:
+        for n in range(self.people):
+            row: dict[str, Any] = {"tenant": TENANT, "person": self.person(n), "preferences": {}}
+            yield {**row, "changed_at": self.at(n, self.people)}
+
+    def _deferred_posts(self) -> Iterator[Row]:
+        for n in range(self.people):
+            row: dict[str, Any] = {"tenant": TENANT, "person": self.person(n), "platform": "chat"}
+            row |= {"reminds": True}
+            yield {**row, "run": "", "number": 1, "due": self.now + timedelta(days=1 + n)}
 
     def _workspace_files(self) -> Iterator[Row]:
         for n in range(self.people):

@@ -11,6 +11,7 @@ from typing import Any
 from router.domain.configuration_documents import Activation, DocumentVersion
 from router.domain.documents import Document
 from router.domain.messages import Usage
+from router.domain.notifications import NotificationPreferences
 from router.domain.principals import Principal
 from router.domain.records import (
     AuditEntry,
@@ -32,6 +33,7 @@ from router.store.database import Database
 from router.store.erasure import PersonErasure
 from router.store.identity import Generation
 from router.store.legal_holds import LegalHold
+from router.store.notifications import DeferredPost
 from router.store.prompt_shares import SetShares
 from router.store.store import Store
 from router.store.workspaces import WorkspaceQuota
@@ -352,6 +354,31 @@ class Calls:
 
     async def memories_forget(self) -> None:
         await self.store.memories.forget(TENANT, self.person, "y1")
+
+    async def notifications_choose(self) -> None:
+        for digest in ("09:00", None):
+            wishes = NotificationPreferences(digest=digest)
+            await self.store.notifications.choose(TENANT, self.person, wishes)
+
+    async def notifications_chosen(self) -> None:
+        await self.store.notifications.chosen(TENANT, self.person)
+
+    async def notifications_defer(self) -> None:
+        await self.store.notifications.defer(self._deferred())
+
+    async def notifications_claim(self) -> None:
+        lease = timedelta(minutes=1)
+        assert await self.store.notifications.claim(["chat"], self.now, lease, 50)
+
+    async def notifications_again(self) -> None:
+        await self.store.notifications.again(self._deferred(), self.now, 2)
+
+    async def notifications_done(self) -> None:
+        await self.store.notifications.done(self._deferred())
+
+    def _deferred(self) -> DeferredPost:
+        about = {"tenant": TENANT, "person": self.person, "platform": "chat", "run": "r1"}
+        return DeferredPost.model_validate({**about, "number": 1, "due": self.now})
 
     async def workspaces_save(self) -> None:
         place, quota = (TENANT, self.person, "notes/a.md"), WorkspaceQuota(files=99, together=9999)

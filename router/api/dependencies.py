@@ -4,6 +4,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, Protocol, Self, cast
 
 from fastapi import Depends, Query, Request
@@ -11,6 +12,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, JsonValue
 from temporalio.client import Client
 
+from activities.look_up import weekdays_from
 from router.api.audit import Arrivals, AuditWriter, request_id_of, sender_of
 from router.api.auth import CallerSession, Tokens
 from router.api.events import Hub
@@ -143,6 +145,9 @@ class Services:
     """That of the prices of models."""
     models: Callable[[], Mapping[str, str]] = dict
     """How the circuit breaker of each model stands in this process, where it asks any."""
+
+    working_from: Callable[[Principal, datetime], Awaitable[datetime]] = weekdays_from
+    """The first moment from one on at which a person works, by their house's calendar."""
 
     persona_of: Callable[[str], Persona | None] = lambda _: None
     """Who the desk is to people of a tenant; None where nobody has said."""

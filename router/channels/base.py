@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from datetime import date
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
@@ -149,9 +150,22 @@ class DecisionRequest:
     outcome: str = ""
     changes: Sequence[ChangedField] = ()
     """How it differs from what was sent back before, or changed by its requester."""
+    reminds: bool = False
+    """True where they were asked before."""
 
 
 Post = Statement | DecisionRequest
+
+
+@dataclass(frozen=True)
+class Digest:
+    """What waits for somebody's decision on one day, the newest first."""
+
+    waiting: Sequence[DecisionRequest]
+    more: int
+    """How many others wait that aren't among these."""
+    day: date
+    locale: Locale
 
 
 @dataclass(frozen=True)
@@ -187,3 +201,11 @@ class Outbound(Protocol):
 
     async def aclose(self) -> None:
         """Let go of connections."""
+
+
+@runtime_checkable
+class ReadingOutbound(Outbound, Protocol):
+    """A platform on which people read and don't talk: digests and news come there if wished for."""
+
+    async def post_digest(self, place: Place, digest: Digest, key: str) -> None:
+        """Post what waits; of one `key` as `post`."""

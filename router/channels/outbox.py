@@ -28,8 +28,18 @@ from router.channels.base import (
     Outbound,
     Place,
     Post,
+    ReadingOutbound,
     Statement,
     Undeliverable,
+)
+from router.channels.deferral import (
+    AT_ONCE,
+    LEASE,
+    Deferral,
+    card_of,
+    pause_after,
+    place_now,
+    wanted,
 )
 from router.domain.errors import (
     Conflict,
@@ -102,17 +112,6 @@ def _may_be_said(remark: str | None, decision: CardDecision) -> bool:
         return False
 
 
-async def card_of(
-    services: Services, person: Principal, record: ApprovalRecord, outcome: str = ""
-) -> DecisionRequest:
-    """The approver's card, in their language."""
-    requester = await services.directory.find(record.tenant, record.requester)
-    name = requester.name if requester else record.requester
-    before = await services.store.runs.shown_before(record.tenant, [record.run])
-    changes = record.changes_since(before.get(record.run, record), person.locale)
-    return DecisionRequest(record, name, person.locale, outcome, [] if outcome else changes)
-
-
 async def _too_late(
     services: Services, person: Principal, decision: CardDecision, error: RouterError
 ) -> DecisionOutcome:
@@ -124,6 +123,15 @@ async def _too_late(
     if record.verdict is None and record.active:
         return DecisionOutcome(error.said.within(person.locale))
     return await _outcome(services, person, record, await _what_happened(services, record))
+
+
+async def standing_of(services: Services, record: ApprovalRecord, digest: str) -> Localised | None:
+    """What became of what was shown by this digest; None where the decision is still awaited."""
+    if record.verdict is not None:
+        return _already(record.verdict)
+    if record.digest != digest:
+        return cards.CHANGED
+    return None if record.active else await _what_happened(services, record)
 
 
 async def _what_happened(services: Services, record: ApprovalRecord) -> Localised:
@@ -157,16 +165,11 @@ def _already(verdict: str, by: str = "") -> Localised:
 
 EVERY = 1.0
 """Seconds between looks, where nothing says that there is something."""
-LEASE = timedelta(seconds=60)
-"""For which a mailbox is one process's alone: more than a round of posts ever takes."""
-AGAIN = timedelta(seconds=5)
-"""After a platform was out of reach."""
-SELDOM = timedelta(seconds=30)
-"""After one didn't take us: that wants a person."""
 COUNTED_EVERY = timedelta(seconds=15)
 _NEVER = datetime.min.replace(tzinfo=UTC)
-AT_ONCE = 50
-ASKING = frozenset({"asked", "reminded", "nudged", "escalated", "delegated", "added"})
+REMINDING = frozenset({"reminded", "nudged"})
+"""Reasons for which one is wanted that was asked for before: those wait for a person's hours."""
+ASKING = frozenset({"asked", "escalated", "delegated", "added"}) | REMINDING
 """Reasons for which a decision is wanted."""
 
 log = logging.getLogger(__name__)
@@ -182,6 +185,10 @@ class Outbox:
     _platforms: Mapping[str, Outbound]
     _nudged: asyncio.Event = field(default_factory=asyncio.Event)
     _counted: datetime = _NEVER
+    _deferral: Deferral = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._deferral = Deferral(self._services, self._platforms)
 
     def nudge(self) -> None:
         """There is something new: don't wait for the next look."""
@@ -223,10 +230,11 @@ class Outbox:
                 await self._services.store.mailboxes.open(mailbox)
 
     async def round(self) -> None:
-        """Post what is new now, wherever nobody else is at it."""
+        """Post what is new now, and what was held back and is due, where nobody else is at it."""
         now = datetime.now(UTC)
         boxes = self._services.store.mailboxes
         await self._count(now)
+        await self._deferral.round(now)
         claimed = await boxes.claim(self._platforms.keys(), now, now + LEASE, AT_ONCE)
         ends = await asyncio.gather(*map(self._delivered, claimed), return_exceptions=True)
         for mailbox, end in zip(claimed, ends, strict=True):
@@ -256,21 +264,15 @@ class Outbox:
                 # What it was told of may have expired since, or been erased.
                 at = max(at, mailbox.news)
             due = datetime.now(UTC)
-        except TooManyRequests as error:
-            due = datetime.now(UTC) + timedelta(seconds=error.retry_after)
-        except NotAdmitted as error:
-            log.error("%s: %s; what is to be posted waits", mailbox.platform, error)  # noqa: TRY400 - it says what to do
-            due = datetime.now(UTC) + SELDOM
-        except Unavailable as error:
-            log.warning("%s: %s; it is tried again", mailbox.platform, error)
-            due = datetime.now(UTC) + AGAIN
+        except (TooManyRequests, NotAdmitted, Unavailable) as error:
+            due = datetime.now(UTC) + pause_after(error, mailbox.platform)
         await boxes.advance(mailbox, at, due)
 
     async def _post(self, mailbox: Mailbox, row: LogEntry) -> None:
         post: Post | None = None
         reader = mailbox.subject
         if mailbox.kind == "person":
-            post = await self._wanted(mailbox, row)
+            post = await self._for_person(mailbox, row)
         elif record := await self._services.store.conversations.find(
             mailbox.tenant, mailbox.subject
         ):
@@ -305,33 +307,31 @@ class Outbox:
                 await self._platforms[mailbox.platform].give(place, given, name)
 
     def _place(self, mailbox: Mailbox, reader: str) -> Place | None:
-        """Where the reader reads what is for them alone; None where no account is theirs now.
+        return place_now(self._services.directory, mailbox, reader)
 
-        Asked before every post: an account is unlinked, moved and deleted while posts are owed.
-        """
-        directory, platform = self._services.directory, mailbox.platform
-        account = mailbox.place.get("account", "")
-        whose = directory.by_account(platform, account)
-        if whose is not None and (whose.tenant, whose.id) == (mailbox.tenant, reader):
-            return mailbox.place
-        if mailbox.kind == "conversation":  # the channel was that account's, or shared with it
-            return None
-        moved = (
-            {"account": name}
-            for one, name in directory.accounts(platform)
-            if (one.tenant, one.id) == (mailbox.tenant, reader)
-        )
-        return next(moved, None)
-
-    async def _wanted(self, mailbox: Mailbox, row: LogEntry) -> Post | None:
+    async def _for_person(self, mailbox: Mailbox, row: LogEntry) -> Post | None:
+        """What a person is told of the row here and now; None: nothing, or later."""
         services, tenant = self._services, mailbox.tenant
         person = await services.directory.find(tenant, mailbox.subject)
-        if person is None or row.data.get("reason") not in ASKING:
+        if person is None:
             return None
-        for record in await services.store.runs.awaited(tenant, [str(row.data.get("flow_run"))]):
-            if record.person == mailbox.subject:
-                return await card_of(services, person, record)
-        return None
+        wishes = await services.store.notifications.chosen(tenant, person.id)
+        if row.kind == "message":
+            reads = isinstance(self._platforms[mailbox.platform], ReadingOutbound)
+            news = wishes.news and reads and row.conversation is not None
+            return said_in(row, row.conversation or "", person.locale) if news else None
+        reason = row.data.get("reason")
+        if reason not in ASKING or not self._deferral.is_chosen(person, wishes, mailbox.platform):
+            return None
+        run = str(row.data.get("flow_run"))
+        reminds = reason in REMINDING
+        if reminds or wishes.requests_wait:
+            opens = await self._deferral.opens(person, wishes, datetime.now(UTC))
+            if opens is not None:
+                number = row.sequence or 0
+                await self._deferral.defer(mailbox, run, number, opens, reminds=reminds)
+                return None
+        return await wanted(services, person, run, reminds=reminds)
 
 
 def said_in(row: LogEntry, conversation: str, locale: Locale) -> Statement | None:

@@ -129,6 +129,9 @@ class FileDirectory:
         """`accounts` are the people by platform and account there."""
         self._people = {(person.tenant, person.id): person for person in people}
         self._accounts = dict(accounts or {})
+        self._accounts_of: dict[tuple[str, str], dict[str, str]] = {}
+        for (platform, account), one in self._accounts.items():
+            self._accounts_of.setdefault((one.tenant, one.id), {})[platform] = account
         self.warnings = tuple(warnings)
         """What was passed over: managers and delegates who aren't listed are none."""
 
@@ -237,6 +240,10 @@ class FileDirectory:
     def accounts(self, platform: str) -> Sequence[tuple[Principal, str]]:
         """Everyone who has an account there, with it."""
         return [(one, name) for (where, name), one in self._accounts.items() if where == platform]
+
+    def accounts_of(self, tenant: str, user: str) -> Mapping[str, str]:
+        """Who the person is on each platform on which they are somebody."""
+        return self._accounts_of.get((tenant, user), {})
 
 
 def _yaml(text: str, source: str) -> Any:

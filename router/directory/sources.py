@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -219,6 +219,10 @@ class LiveDirectory:
         """Everyone who has an account there, with it."""
         found = self._now_known().accounts(platform)
         return [(self._entitled(person), account) for person, account in found]
+
+    def accounts_of(self, tenant: str, user: str) -> Mapping[str, str]:
+        """Who the person is on each platform on which they are somebody."""
+        return self._now_known().accounts_of(tenant, user)
 
     def _now_known(self) -> FileDirectory:
         if self._now() - self._confirmed > self._source.stale_seconds:

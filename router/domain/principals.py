@@ -212,6 +212,9 @@ class PeopleDirectory(Directory, Protocol):
     def accounts(self, platform: str) -> Sequence[tuple[Principal, str]]:
         """Everyone who has an account there, with it."""
 
+    def accounts_of(self, tenant: str, user: str) -> Mapping[str, str]:
+        """Who the person is on each platform on which they are somebody."""
+
 
 class Capability(BaseModel, frozen=True):
     """A flow, skill or tool: enough to list it, find it, and decide who may use it."""

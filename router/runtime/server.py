@@ -23,6 +23,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from activities.look_up import LookUps
 from router.api import errors, openapi, routes
 from router.api.dependencies import AppState, Services, authenticate
 from router.api.dev_access import ASSETS, PARAMETER, DevAccess
@@ -392,11 +393,14 @@ class ApiServer(uvicorn.Server):
 
 def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
     """The API over these parts; requests under way when it is stopped have `grace` seconds."""
+    store = parts.store
+    look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
     services = Services(
+        working_from=look_ups.working_from,
         persona_of=parts.tenants.persona_of,
         settings=parts.settings,
         temporal=client,
-        store=parts.store,
+        store=store,
         directory=parts.directory,
         offered=parts.offered,
         reader=parts.reader,

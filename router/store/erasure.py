@@ -133,6 +133,8 @@ _owned: tuple[tuple[str, Table, str], ...] = (
     ("memories", tables.memories, "owner"),
     ("workspace files", tables.workspace_files, "owner"),
     ("workspaces with deleted files", tables.workspace_versions, "owner"),
+    ("notification preferences", tables.notification_preferences, "person"),
+    ("posts held back", tables.deferred_posts, "person"),
 )
 """What is simply theirs: what it is called, its table and the column with the person."""
 

@@ -17,6 +17,7 @@ from sqlalchemy import (
     and_,
     func,
     literal_column,
+    or_,
     select,
     tuple_,
     update,
@@ -90,7 +91,13 @@ IN_CONVERSATION = and_(
     _log.c.kind.in_(["message", "turn"]),
 )
 FOR_PERSON = and_(
-    _boxes.c.kind == "person", _log.c.recipient == _boxes.c.subject, _log.c.kind == "approval"
+    _boxes.c.kind == "person",
+    _log.c.recipient == _boxes.c.subject,
+    or_(
+        _log.c.kind == "approval",
+        # News that nobody asked for just now: what is said in a turn has the turn's message.
+        and_(_log.c.kind == "message", _log.c.message_id.is_(None)),
+    ),
 )
 
 
@@ -100,7 +107,7 @@ def announce(connection: Connection, tenant: str, rows: Sequence[dict[str, Any]]
     Only ever further: whoever posts sets another column, so neither undoes what the other said.
     """
     said = {row["conversation"] for row in rows if row["kind"] in {"message", "turn"}} - {None}
-    told = {row["recipient"] for row in rows if row["kind"] == "approval"} - {None}
+    told = {row["recipient"] for row in rows if _is_for_person(row)} - {None}
     here = _boxes.c.tenant == tenant
     for subjects, kind, which in (
         (said, "conversation", IN_CONVERSATION),
@@ -111,6 +118,10 @@ def announce(connection: Connection, tenant: str, rows: Sequence[dict[str, Any]]
             newest = select(_log.c.sequence).where(_log.c.tenant == _boxes.c.tenant, which)
             last = newest.order_by(_log.c.sequence.desc()).limit(1).scalar_subquery()
             connection.execute(update(_boxes).where(*theirs).values(news=func.coalesce(last, 0)))
+
+
+def _is_for_person(row: dict[str, Any]) -> bool:
+    return row["kind"] == "approval" or (row["kind"] == "message" and not row.get("message_id"))
 
 
 def _found_by(entry: LogEntry) -> dict[str, Any]:

@@ -92,6 +92,7 @@ _AGED = (
     _Aged(_log, "at", "recipient"),
     _Aged(tables.workspace_files, "changed_at", "owner"),
     _Aged(tables.workspace_versions, "deleted_at", "owner"),
+    _Aged(tables.deferred_posts, "due", "person"),
 )
 _FILES = _Aged(tables.files, "at", "owner")
 """What goes by its age too, unless a run has it."""

@@ -18,6 +18,7 @@ from router.store.kept_answers import KeptAnswers
 from router.store.legal_holds import LegalHolds
 from router.store.live import InProcessLive, Live, PostgresLive
 from router.store.memories import Memories
+from router.store.notifications import Notifications
 from router.store.prompt_shares import PromptOutcomes, PromptShares
 from router.store.retention import Retention
 from router.store.spending import Spending
@@ -51,6 +52,7 @@ class Store:
         self.files = Files(database)
         self.documents = Documents(database)
         self.memories = Memories(database)
+        self.notifications = Notifications(database)
         self.workspaces = Workspaces(database)
         self.answers = KeptAnswers(database)
         self.health_checks = HealthChecks(database)

@@ -87,7 +87,7 @@ def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0011", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0012", metadata
 )
 
 conversations = Table(
@@ -486,6 +486,30 @@ workspace_versions = Table(
     PrimaryKeyConstraint("tenant", "owner"),
 )
 _index("workspace_versions_by_age", workspace_versions, "deleted_at")
+
+# How each person wishes to be written to unasked, as `router.domain.notifications` has it.
+notification_preferences = Table(
+    "notification_preferences",
+    metadata,
+    *texts("tenant", "person"),
+    required("preferences", JSON),
+    required("changed_at", MomentType),
+    PrimaryKeyConstraint("tenant", "person"),
+)
+
+# What somebody is told once their hours open: what a `run` asks of them, by the number of its row
+# in the log; where `run` is empty, the next digest, by the number of the day of the last one.
+deferred_posts = Table(
+    "deferred_posts",
+    metadata,
+    *texts("tenant", "person", "platform", "run"),
+    required("number", BigInteger),
+    # False of a request that its reader hasn't heard of yet.
+    required("reminds", Boolean),
+    required("due", MomentType),
+    PrimaryKeyConstraint("tenant", "person", "platform", "run"),
+)
+_index("deferred_posts_due", deferred_posts, "due")
 
 # Answers of models that are the same for everyone: nobody's, so that nothing of a person is in one.
 kept_answers = Table(

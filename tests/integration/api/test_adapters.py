@@ -473,7 +473,7 @@ async def test_what_is_said_while_slack_doesn_t_admit_the_bot_is_posted_afterwar
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("router.channels.outbox.SELDOM", timedelta(seconds=0.2))
+    monkeypatch.setattr("router.channels.deferral.SELDOM", timedelta(seconds=0.2))
     file = tmp_path / "people.yaml"
     file.write_text(PEOPLE.format(alice="slack: UALICE", bob="", gina=""))
     async with talking(services, slack, file, unique) as (_, talk):

@@ -222,3 +222,16 @@ async def test_what_cannot_be_looked_up_fails_for_good_with_the_reason(
         await ask(look_ups, name, *arguments)
     assert caught.value.type == "ArgumentsToolError"
     assert caught.value.non_retryable
+
+
+async def test_whoever_asks_outside_of_a_run_is_told_when_somebody_works_next(
+    look_ups: LookUps,
+) -> None:
+    bob = Principal(id="bob", name="Bob")
+    for at, then in (
+        ("2026-11-20T10:00+08:00", "2026-11-20T10:00+08:00"),
+        ("2026-11-20T19:00+08:00", "2026-11-23T09:00+08:00"),
+        ("2026-11-21T00:00+08:00", "2026-11-23T09:00+08:00"),
+    ):
+        found = await look_ups.working_from(bob, datetime.fromisoformat(at))
+        assert found == datetime.fromisoformat(then)

@@ -18,7 +18,7 @@ def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_every_module_of_the_package_is_a_platform_of_its_name() -> None:
     assert [platform.name for platform in found()] == list(NAMES)
-    assert {"dingtalk", "feishu", "slack", "teams", "wecom"} <= set(NAMES)
+    assert {"dingtalk", "feishu", "mail", "slack", "teams", "wecom"} <= set(NAMES)
     assert [platform.settings.prefix() for platform in found()] == list(PREFIXES)
 
 
@@ -36,6 +36,7 @@ def test_none_is_configured_unless_somebody_says_so() -> None:
             ["FEISHU_APP_ID", "FEISHU_APP_SECRET", "FEISHU_VERIFICATION_TOKEN"],
             "ROUTER_FEISHU_ENCRYPT_KEY",
         ),
+        (["MAIL_HOST"], "ROUTER_MAIL_SENDER"),
     ],
 )
 def test_half_a_chat_platform_is_refused(

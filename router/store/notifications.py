@@ -1,0 +1,119 @@
+"""How people wish to be written to, and what is held back until they may be."""
+
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Connection, and_, delete, select, update
+from sqlalchemy.sql import ColumnElement
+
+from router.domain.notifications import DIGEST_CHANNEL, USUAL, NotificationPreferences
+from router.domain.records import Record
+from router.store import tables
+from router.store.database import Aggregate
+from router.store.rows import records, to_row
+
+_preferences = tables.notification_preferences
+_deferred = tables.deferred_posts
+_KEY = ("tenant", "person", "platform", "run")
+NO_RUN = ""
+"""The run of a digest: it is about all that wait."""
+
+
+class DeferredPost(Record):
+    """What a run asks of a person, which waits for their hours; without a `run`, their next digest.
+
+    `number` is that of its row in the log, or of the day of the last digest (0: none). It `reminds`
+    whoever has heard of it before.
+    """
+
+    tenant: str
+    person: str
+    platform: str
+    run: str
+    number: int
+    due: datetime
+    reminds: bool = True
+
+    @property
+    def is_digest(self) -> bool:
+        """True of a digest, which is there for as long as it is wished for."""
+        return self.run == NO_RUN
+
+
+class Notifications(Aggregate):
+    """What each person has chosen, and what they are told later."""
+
+    async def chosen(self, tenant: str, person: str) -> NotificationPreferences:
+        """What the person has chosen; what is usual where they have chosen nothing."""
+        query = select(_preferences.c.preferences).filter_by(tenant=tenant, person=person)
+        found = await self._database.read(lambda connection: connection.scalar(query))
+        return USUAL if found is None else NotificationPreferences.model_validate(found)
+
+    async def choose(self, tenant: str, person: str, preferences: NotificationPreferences) -> None:
+        """Keep it from now on. What is held back is looked at anew, and so is when a digest is due.
+
+        Choosing the same once more changes nothing.
+        """
+        now, whose = datetime.now(UTC), {"tenant": tenant, "person": person}
+        row = {**whose, "preferences": preferences.model_dump(mode="json"), "changed_at": now}
+        insert = self._database.insert(_preferences)
+        changed = {name: insert.excluded[name] for name in ("preferences", "changed_at")}
+        keep = insert.on_conflict_do_update(index_elements=list(whose), set_=changed)
+        digest = DeferredPost(**whose, platform=DIGEST_CHANNEL, run=NO_RUN, number=0, due=now)
+
+        def choose(connection: Connection) -> None:
+            self._database.serialise(connection, f"notifications/{tenant}/{person}")
+            connection.execute(keep, row)
+            if preferences.digest is None:
+                connection.execute(delete(_deferred).filter_by(**whose, run=NO_RUN))
+            else:
+                connection.execute(self._database.insert_new(_deferred), to_row(digest))
+            connection.execute(update(_deferred).filter_by(**whose).values(due=now))
+
+        await self._database.write(choose)
+
+    async def defer(self, post: DeferredPost) -> None:
+        """Hold it back; of reminders of one run that wait, the first is enough."""
+        insert = self._database.insert_new(_deferred)
+        await self._database.write(lambda connection: connection.execute(insert, to_row(post)))
+
+    async def claim(
+        self, platforms: Collection[str], now: datetime, lease: timedelta, limit: int
+    ) -> list[DeferredPost]:
+        """Those that are due and nobody else is at; the caller's alone for the length of `lease`.
+
+        Those of platforms that aren't there wait until they are, or are too old to be kept.
+        """
+        due = select(_deferred).where(_deferred.c.due <= now)
+        here = due.where(_deferred.c.platform.in_(sorted(platforms)))
+        query = here.order_by(_deferred.c.due).limit(limit)
+        found = await records(self._database, DeferredPost, query)
+
+        def take(connection: Connection) -> list[DeferredPost]:
+            taken = []
+            for post in found:
+                # Unless another process was quicker.
+                free = select(_deferred.c.run).where(_this(post), _deferred.c.due <= now)
+                locked = free.with_for_update(skip_locked=True)
+                if connection.execute(locked).first() is not None:
+                    until = update(_deferred).where(_this(post)).values(due=now + lease)
+                    connection.execute(until)
+                    taken.append(post)
+            return taken
+
+        return await self._database.write(take) if found else []
+
+    async def again(self, post: DeferredPost, due: datetime, number: int | None = None) -> None:
+        """Have it come at another time; `number` is the digest that was sent, if one was."""
+        values = {"due": due} | ({"number": number} if number is not None else {})
+        change = update(_deferred).where(_this(post)).values(**values)
+        await self._database.write(lambda connection: connection.execute(change))
+
+    async def done(self, post: DeferredPost) -> None:
+        """It was posted, or nobody waits for it any more."""
+        gone = delete(_deferred).where(_this(post), _deferred.c.number == post.number)
+        await self._database.write(lambda connection: connection.execute(gone))
+
+
+def _this(post: DeferredPost) -> ColumnElement[bool]:
+    return and_(*(_deferred.c[name] == getattr(post, name) for name in _KEY))

@@ -1,0 +1,71 @@
+"""What people chose, and what is held back for them, on both databases."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from router.domain.notifications import USUAL, NotificationPreferences
+from router.store.notifications import DeferredPost
+from router.store.store import Store
+
+NOW = datetime.now(UTC)
+LEASE = timedelta(minutes=1)
+DIGEST = NotificationPreferences(digest="09:00")
+
+
+def reminder(run: str = "r1", person: str = "bob", **more: object) -> DeferredPost:
+    about = {"tenant": "default", "person": person, "platform": "mail", "run": run, "number": 7}
+    return DeferredPost.model_validate({**about, "due": NOW, **more})
+
+
+async def claimed(store: Store, later: timedelta = timedelta()) -> list[str]:
+    found = await store.notifications.claim(["mail"], datetime.now(UTC) + later, LEASE, 10)
+    return sorted(f"{post.person}:{post.run}" for post in found)
+
+
+async def test_what_was_chosen_is_there_and_for_others_what_is_usual(store: Store) -> None:
+    kept = store.notifications
+    await kept.choose("default", "bob", DIGEST)
+    await kept.choose("default", "bob", NotificationPreferences(days_off=True))
+    assert await kept.chosen("default", "bob") == NotificationPreferences(days_off=True)
+    assert await kept.chosen("default", "carol") == USUAL
+    assert await kept.chosen("acme", "bob") == USUAL
+
+
+async def test_what_is_due_is_one_process_s_at_a_time(store: Store) -> None:
+    await store.notifications.defer(reminder())
+    await store.notifications.defer(reminder("r2", due=NOW + timedelta(hours=1)))
+    taken = await asyncio.gather(*(claimed(store) for _ in range(4)))
+    assert sorted(taken) == [[], [], [], ["bob:r1"]]
+    assert await claimed(store, timedelta(minutes=2)) == ["bob:r1"]
+    assert await store.notifications.claim(["slack"], NOW + LEASE * 100, LEASE, 10) == []
+
+
+async def test_of_reminders_of_one_run_one_waits(store: Store) -> None:
+    await store.notifications.defer(reminder())
+    await store.notifications.defer(reminder(number=9, due=NOW + timedelta(hours=9)))
+    (post,) = await store.notifications.claim(["mail"], NOW, LEASE, 10)
+    assert post.number == 7
+    await store.notifications.done(post)
+    assert await claimed(store, timedelta(days=1)) == []
+
+
+async def test_another_choice_has_what_waits_looked_at_at_once(store: Store) -> None:
+    later = NOW + timedelta(days=9)
+    await store.notifications.defer(reminder(due=later))
+    await store.notifications.defer(reminder(person="carol", due=later))
+    await store.notifications.choose("default", "bob", DIGEST)
+    soon = timedelta(minutes=1)
+    assert await claimed(store, soon) == ["bob:", "bob:r1"]
+
+
+async def test_a_digest_is_there_for_as_long_as_it_is_wished_for(store: Store) -> None:
+    await store.notifications.choose("default", "bob", DIGEST)
+    soon = datetime.now(UTC) + timedelta(minutes=1)
+    (post,) = await store.notifications.claim(["mail"], soon, LEASE, 10)
+    assert (post.is_digest, post.number) == (True, 0)
+    await store.notifications.again(post, soon, 739_000)
+    await store.notifications.choose("default", "bob", DIGEST)
+    (post,) = await store.notifications.claim(["mail"], soon, LEASE, 10)
+    assert post.number == 739_000
+    await store.notifications.choose("default", "bob", USUAL)
+    assert await claimed(store, timedelta(days=30)) == []
