@@ -12,13 +12,13 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 
+from router.api.mcp.resource import challenge
 from router.domain import errors
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-CHALLENGE = 'Bearer realm="intent-router"'
 
 ALWAYS_POSSIBLE = (401, 408, 413, 422, 429, 503)
 
@@ -95,8 +95,13 @@ async def answer_to(request: Request, error: Exception) -> Response:
     return await (_router_error if known else _surprise)(request, error)
 
 
+def status_of(error: Exception) -> int:
+    """The status of an error of this project's."""
+    return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+
+
 async def _router_error(request: Request, error: Exception) -> Response:
-    status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+    status = status_of(error)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR or not isinstance(error, errors.RouterError):
         return await _surprise(request, error)
     faults: list[FieldFault] = []
@@ -105,7 +110,7 @@ async def _router_error(request: Request, error: Exception) -> Response:
         case errors.InvalidInput(problems=found):
             faults = [FieldFault(field=each.field, detail=each.detail) for each in found]
         case errors.Unauthenticated():
-            headers = {"WWW-Authenticate": CHALLENGE}
+            headers = {"WWW-Authenticate": challenge(request)}
         case errors.TooManyRequests(retry_after=seconds):
             headers = {"Retry-After": str(seconds)}
         case errors.Unavailable():

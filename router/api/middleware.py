@@ -30,7 +30,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-PERSONAL = ("/v1/", "/ag-ui", "/codec/")
+PERSONAL = ("/v1/", "/ag-ui", "/mcp", "/codec/")
 NEVER_KEPT = {"Cache-Control": "no-store"}
 ASKED_ANEW = {"Cache-Control": "no-cache"}
 

@@ -15,7 +15,14 @@ from router.domain.messages import Usage, ValueObject
 from router.domain.records import LOST, ApprovalRecord, LogEntry, RunRecord
 
 ProgressType = Literal[
-    "text_delta", "tool_started", "tool_finished", "thinking", "plan", "recorded", "forgotten"
+    "text_delta",
+    "tool_started",
+    "tool_finished",
+    "thinking",
+    "plan",
+    "recorded",
+    "forgotten",
+    "answered",
 ]
 ToolStatus = Literal["done", "failed", "skipped", "unknown"]
 
@@ -35,6 +42,8 @@ class Progress(ValueObject):
     | `recorded`      | `{}`: the event log has more of the conversation,   |
     |                 | or for the `person`                                 |
     | `forgotten`     | `{}`: its owner had the conversation forgotten      |
+    | `answered`      | `{result}` or `{error}`: what an assistant's        |
+    |                 | program says to what it was asked                   |
 
     A text is its deltas put together. An `attempt` above the one before begins it anew; one
     below is a straggler's, of a text that was begun anew meanwhile. `message_id` is empty

@@ -214,6 +214,10 @@ class Settings(Section):
     oidc_scope: str = "openid profile"
     """What the page asks for; an issuer may want one more for tokens that the API takes."""
 
+    mcp_url: values.WebUrl | None = None
+    """Where assistants reach the desk by the Model Context Protocol, such as
+    `https://desk.example.com/mcp`. None: by the names of this machine alone."""
+
     llm_base_url: values.WebUrl | None = Field(
         None, validation_alias=AliasChoices("ROUTER_LLM_BASE_URL", "OPENAI_BASE_URL")
     )

@@ -1,40 +1,29 @@
-"""The desk over MCP, for another agent; and servers of others at the desk."""
+"""The desk for assistants that start a program for it; and servers of others at the desk."""
 
-import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import mcp_types as types
 import pytest
 from mcp import Client, StdioServerParameters
-from mcp_types import ToolAnnotations
+from mcp.shared.exceptions import MCPError
 
-from router.cli.mcp import Session, server_of
-from router.cli.rest import Rest
 from tests.e2e.house import COMMAND, House, Person, free_ports
 
 pytestmark = pytest.mark.xdist_group("dev")
 
-DESK = {"list_capabilities", "say", "choose", "fill", "confirm", "turn", "flow_runs", "approvals"}
 REQUEST = "我要请年假，下周一到周三，家里有事"
+SLOTS = {"leave_type": "annual", "start": "2027-03-01", "end": "2027-03-02", "reason": "家里有事"}
+REVISIONS = ["2026-07-28", "legacy"]
 
 
 def program_of(house: House, user: str) -> StdioServerParameters:
-    """The desk as a program that another agent has."""
+    """The desk as a program that an assistant starts."""
     words = [*COMMAND[1:], "mcp", "--url", house.url, "--user", user]
     return StdioServerParameters(command=COMMAND[0], args=words)
-
-
-@asynccontextmanager
-async def agent_of(url: str, user: str = "gina") -> AsyncIterator[Client]:
-    """Another agent, that has the desk in its own process."""
-    rest = Rest(url, user)
-    async with Client(server_of(Session(rest, keeps=True))) as client:
-        yield client
-    await rest.aclose()
 
 
 async def do(agent: Client, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -43,161 +32,54 @@ async def do(agent: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     return dict(result.structured_content)
 
 
-def question_of(turn: dict[str, Any]) -> dict[str, str]:
-    """What a confirmation names: the question that the turn ended with."""
-    return {"question": turn["replies"][-1]["question"]}
+@pytest.mark.parametrize("mode", REVISIONS)
+async def test_an_assistant_files_a_request_that_its_person_confirms_and_another_approves(
+    house: House, mode: str
+) -> None:
+    shown: list[str] = []
+
+    async def gina(_: Any, asked: types.ElicitRequestParams) -> types.ElicitResult:
+        shown.append(asked.message)
+        return types.ElicitResult(action="accept", content={"confirmed": True})
+
+    async def carol(_: Any, asked: types.ElicitRequestParams) -> types.ElicitResult:
+        shown.append(asked.message)
+        return types.ElicitResult(action="accept", content={"decision": "approve"})
+
+    hers = Client(program_of(house, "gina"), mode=mode, elicitation_callback=gina)
+    bosses = Client(program_of(house, "carol"), mode=mode, elicitation_callback=carol)
+    async with hers as client, bosses as boss:
+        filed = await do(client, "say", text=REQUEST)
+        assert filed["flow"]["status"] == "waiting_approval"
+        waiting = (await do(boss, "approvals"))["items"]
+        (approval,) = [each for each in waiting if each["flow_run"] == filed["flow"]["id"]]
+        decided = await do(boss, "decide", approval=approval["id"])
+        resources = {str(each.uri) for each in (await boss.list_resources()).resources}
+    assert decided["decision"] == "approve"
+    assert f"desk://approvals/{approval['id']}" not in resources
+    assert ["家里有事" in each for each in shown] == [True, True]
 
 
-def said(turn: dict[str, Any]) -> str:
-    return "\n".join(reply["text"] for reply in turn["replies"])
-
-
-async def test_an_agent_files_a_request_that_its_person_has_confirmed(house: House) -> None:
-    gina_s, carol_s = program_of(house, "gina"), program_of(house, "carol")
-    async with Client(gina_s) as gina, Client(carol_s) as carol:
-        asked = await do(gina, "say", text=REQUEST)
-        assert asked["flow"]["status"] == "confirming"
-        confirmed = await do(gina, "confirm", value=True, **question_of(asked))
-        run = confirmed["flow"]["id"]
-        (mine,) = [each for each in (await do(gina, "flow_runs"))["items"] if each["id"] == run]
-        assert mine["status"] == "waiting_approval"
-        waiting = (await do(carol, "approvals"))["items"]
-        (approval,) = [each for each in waiting if each["flow_run"] == run]
-        given = {"approval": approval["id"], "digest": approval["digest"]}
-        await do(carol, "decide", decision="approve", **given)
-
-
-SLOTS = {"leave_type": "annual", "start": "2027-03-01", "end": "2027-03-02", "reason": "家里有事"}
-
-
-async def test_a_flow_is_asked_for_by_its_name_in_words_and_slots_which_never_confirm_it(
+async def test_what_a_program_without_forms_is_told_is_confirmed_by_a_second_call(
     house: House,
 ) -> None:
-    async with agent_of(house.url) as gina:
-        in_words = await do(gina, "leave_request", request=REQUEST)
-        declined = await do(gina, "confirm", value=False, **question_of(in_words))
-        assert declined["flow"]["status"] != "completed"
-        by_slots = await do(gina, "leave_request", **SLOTS)
-        pressed = await do(gina, "leave_request", request="确认", **SLOTS)
-    for turn in (in_words, by_slots, pressed):
-        assert (turn["flow"]["name"], turn["flow"]["status"]) == ("leave_request", "confirming")
-    assert by_slots["flow"]["slots"].items() >= SLOTS.items()
+    async with Client(program_of(house, "gina")) as client:
+        told = await do(client, "leave_request", **SLOTS)
+        asked = {key: told["next"][key] for key in ("question", "conversation")}
+        declined = await do(client, "confirm", value=False, **asked)
+    assert told["flow"]["status"] == "confirming"
+    assert declined["flow"]["status"] == "collecting"
 
 
-async def test_every_call_by_name_is_apart_from_what_others_left_open(house: House) -> None:
-    async with Client(program_of(house, "gina")) as gina:
-        open_form = await do(gina, "leave_request", leave_type="annual")
-        assert open_form["flow"]["awaiting"] == ["start"]
-        sum_of = await do(gina, "calculate", expression="2+2")
-        in_words = await do(gina, "calculate", request="3+4")
-        requests = await do(gina, "get_my_requests")
-        there = {"conversation": open_form["conversation"]}
-        filled = await do(gina, "fill", values={"start": "2027-03-01"}, **there)
-        elsewhere = {"conversation": (await do(gina, "say", text="你好"))["conversation"]}
-        passed_along = await do(gina, "calculate", expression="2+2", **elsewhere)
-    assert passed_along["conversation"] == elsewhere["conversation"]
-    assert passed_along["flow"]["name"] == "calculate"
-    assert "4" in said(sum_of)
-    assert "7" in said(in_words)
-    answered = [each["flow"] for each in (sum_of, in_words, requests)]
-    assert [flow["name"] for flow in answered] == ["calculate", "calculate", "get_my_requests"]
-    assert {flow["status"] for flow in answered} == {"completed"}
-    turns = (open_form, sum_of, in_words, requests)
-    assert len({turn["conversation"] for turn in turns}) == len(turns)
-    assert filled["flow"]["id"] == open_form["flow"]["id"]
-    assert filled["flow"]["slots"] == {**open_form["flow"]["slots"], "start": "2027-03-01"}
-
-
-async def test_a_refused_call_leaves_the_agent_where_it_was(house: House) -> None:
-    async with agent_of(house.url) as gina:
-        asked = await do(gina, "leave_request", request=REQUEST)
-        refused = await gina.call_tool("calculate", {"expression": 4})
-        declined = await do(gina, "confirm", value=False, **question_of(asked))
+async def test_a_program_hears_what_the_api_has_against_it(house: House) -> None:
+    async with Client(program_of(house, "gina")) as client:
+        refused = await client.call_tool("calculate", {"expression": 4})
+        with pytest.raises(MCPError, match="larger than 65536 bytes"):
+            await client.call_tool("say", {"text": "长" * 70_000})
+        sum_of = await do(client, "calculate", expression="2+2")
     assert refused.is_error
     assert "expression: 4 is not of type 'string'" in refused.content[0].text  # type: ignore[union-attr]
-    assert declined["conversation"] == asked["conversation"]
-
-
-async def test_what_is_there_and_what_it_does_is_said_honestly(house: House) -> None:
-    async with agent_of(house.url) as gina:
-        tools = {tool.name: tool for tool in (await gina.list_tools()).tools}
-        capabilities = (await do(gina, "list_capabilities"))["items"]
-    schemas = {name: tool.input_schema for name, tool in tools.items()}
-    assert set(schemas["calculate"]["properties"]) == {"request", "conversation", "expression"}
-    assert "leave_type" in schemas["leave_request"]["properties"]
-    assert set(schemas["policy-advisor"]["properties"]) == {"request", "conversation"}
-    assert not schemas["calculate"].get("required")
-    assert tools.keys() >= DESK | {each["name"] for each in capabilities}
-    hints = {name: tool.annotations or ToolAnnotations() for name, tool in tools.items()}
-    reads = {name for name, hint in hints.items() if hint.read_only_hint}
-    assert reads == {"list_capabilities", "turn", "flow_runs", "approvals"}
-    assert {name for name, hint in hints.items() if hint.destructive_hint} == {"confirm", "decide"}
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
-    [
-        ("say", {}, "'text' is a required property"),
-        ("say", {"text": "  "}, "text"),
-        ("say", {"text": "hi", "conversation": "../../healthz"}, "not found"),
-        ("say", {"text": "hi", "user": "bob"}, "'user' isn't known here"),
-        ("confirm", {"value": True}, "'question' is a required property"),
-        ("decide", {"approval": "a", "decision": "approve"}, "'digest' is a required property"),
-        ("decide", {"approval": "a", "decision": "approve", "digest": "d"}, "no such approval"),
-        ("drop_everything", {}, "there is no tool 'drop_everything' here"),
-    ],
-)
-async def test_what_cannot_be_is_told_and_changes_nothing(
-    house: House, tool: str, arguments: dict[str, Any], said: str
-) -> None:
-    async with agent_of(house.url) as gina:
-        result = await gina.call_tool(tool, arguments)
-    assert result.is_error
-    assert said in result.content[0].text  # type: ignore[union-attr]
-
-
-async def test_an_agent_learns_that_no_api_is_there() -> None:
-    (port,) = free_ports(1)
-    async with agent_of(f"http://127.0.0.1:{port}") as client:
-        assert {tool.name for tool in (await client.list_tools()).tools} == DESK | {"decide"}
-        result = await client.call_tool("approvals", {})
-    assert result.is_error
-    assert "start `intent-router dev`" in result.content[0].text  # type: ignore[union-attr]
-
-
-async def test_agents_use_the_desk_over_http(house: House) -> None:
-    (port,) = free_ports(1)
-    words = ["mcp", "--url", house.url, "--user", "gina", "--http", str(port)]
-    serving = await asyncio.create_subprocess_exec(*COMMAND, *words)
-    try:
-        async with asyncio.timeout(30):
-            client = await reached(f"http://127.0.0.1:{port}/mcp")
-        async with client:
-            first = await do(client, "say", text=REQUEST)
-            second = await do(client, "say", text=REQUEST)
-            assert first["conversation"] != second["conversation"]
-            there = {"conversation": first["conversation"], **question_of(first)}
-            going_on = await do(client, "confirm", value=False, **there)
-            assert going_on["conversation"] == first["conversation"]
-            half_done = await do(client, "leave_request", leave_type="annual")
-            sum_of = await do(client, "calculate", expression="2+2")
-            assert (sum_of["flow"]["name"], "4" in said(sum_of)) == ("calculate", True)
-            assert sum_of["conversation"] != half_done["conversation"]
-    finally:
-        serving.terminate()
-        await asyncio.wait_for(serving.wait(), 10)
-
-
-async def reached(url: str) -> Client:
-    """A client of a server that may still be starting."""
-    while True:
-        try:
-            async with Client(url) as client:
-                await client.list_tools()
-        except ExceptionGroup:
-            await asyncio.sleep(0.1)
-        else:
-            return Client(url)
+    assert "4" in sum_of["replies"][-1]["text"]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +88,6 @@ async def reached(url: str) -> Client:
         ([], "name one of --user and --token"),
         (["--user", "gina", "--token", "t"], "name one of --user and --token"),
         (["--user", "gina", "--url", "desk"], "is no URL"),
-        (["--user", "gina", "--http", "0"], "greater than or equal to 1"),
     ],
 )
 def test_what_it_can_t_be_started_with_is_usage(house: House, words: list[str], said: str) -> None:
@@ -215,11 +96,10 @@ def test_what_it_can_t_be_started_with_is_usage(house: House, words: list[str], 
     assert said in outcome.stderr
 
 
-@pytest.mark.parametrize("served", [(), ("--http", "1")])
-def test_nobody_is_served_whom_no_api_knows(house: House, served: tuple[str, ...]) -> None:
+def test_nobody_is_served_whom_no_api_knows(house: House) -> None:
     nowhere = f"http://127.0.0.1:{free_ports(1)[0]}"
     unknown, unanswered = (
-        house.command("mcp", "--url", url, "--user", user, *served)
+        house.command("mcp", "--url", url, "--user", user)
         for url, user in ((house.url, "zed"), (nowhere, "gina"))
     )
     for outcome in (unknown, unanswered):
