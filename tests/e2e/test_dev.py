@@ -252,6 +252,7 @@ def test_every_block_that_says_so_is_played_here() -> None:
         "ag-ui.md": 1,
         "files.md": 1,
         "front-ends.md": 1,
+        "mcp.md": 1,
         "openai.md": 2,
         "python-client.md": 2,
         "streaming.md": 2,
@@ -294,6 +295,11 @@ def test_the_python_client_asks_decides_and_follows(play: Callable[..., str]) ->
     assert (waiting.split()[0], decided) == ("waiting_approval", "completed")
     told = play(sys.executable, "-c", text=as_it_happens.text).split()
     assert told[-1] == "turn"
+
+
+def test_an_assistant_gets_an_answer(play: Callable[..., str]) -> None:
+    (block,) = blocks("mcp.md")
+    assert "年假" in play(sys.executable, "-c", text=block.text)
 
 
 def test_an_openai_client_gets_an_answer(play: Callable[..., str]) -> None:

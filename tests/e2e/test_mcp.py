@@ -38,12 +38,12 @@ async def test_an_assistant_files_a_request_that_its_person_confirms_and_another
 ) -> None:
     shown: list[str] = []
 
-    async def gina(_: Any, asked: types.ElicitRequestParams) -> types.ElicitResult:
-        shown.append(asked.message)
+    async def gina(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        shown.append(params.message)
         return types.ElicitResult(action="accept", content={"confirmed": True})
 
-    async def carol(_: Any, asked: types.ElicitRequestParams) -> types.ElicitResult:
-        shown.append(asked.message)
+    async def carol(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        shown.append(params.message)
         return types.ElicitResult(action="accept", content={"decision": "approve"})
 
     hers = Client(program_of(house, "gina"), mode=mode, elicitation_callback=gina)

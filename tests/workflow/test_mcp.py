@@ -37,9 +37,9 @@ class Person:
     answers: list[types.ElicitResult | Mapping[str, Any]] = field(default_factory=list)
     shown: list[types.ElicitRequestFormParams] = field(default_factory=list)
 
-    async def __call__(self, _: Any, asked: types.ElicitRequestParams) -> types.ElicitResult:
-        assert isinstance(asked, types.ElicitRequestFormParams)
-        self.shown.append(asked)
+    async def __call__(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        assert isinstance(params, types.ElicitRequestFormParams)
+        self.shown.append(params)
         answer = self.answers.pop(0)
         return answer if isinstance(answer, types.ElicitResult) else accepted(**answer)
 
@@ -305,12 +305,12 @@ async def test_tools_say_what_they_are_in_their_persons_language(url: str) -> No
 async def test_what_reads_answers_at_once_and_says_how_far_it_is(url: str) -> None:
     heard: list[str | None] = []
 
-    async def progress(_: float, __: float | None, message: str | None) -> None:
+    async def notice(progress: float, total: float | None, message: str | None) -> None:
         heard.append(message)
 
     async with program(url) as client:
         result = await client.call_tool(
-            "calculate", {"expression": "2+2"}, progress_callback=progress
+            "calculate", {"expression": "2+2"}, progress_callback=notice
         )
     assert "4" in result.structured_content["replies"][-1]["text"]
     assert heard == ["计算器"]

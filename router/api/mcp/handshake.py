@@ -32,6 +32,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from router.api.auth import CallerSession
 from router.api.params import EVENTS, JSON, Key, fresh_id, media_type
 from router.api.streams import HEARTBEAT
 from router.domain.principals import Principal
@@ -42,7 +43,7 @@ from router.store.live import Live
 SESSION = "mcp-session-id"
 FORMS, NO_FORMS = "forms", "plain"
 ANSWER_SECONDS = 600.0
-"""How long the person's answer is waited for; after that the question is left open."""
+"""How long the person's answer is waited for, at most: then the question is left open."""
 _WAITING = 16
 """Messages that a slow reader may be behind."""
 NO_MESSAGE = "The body isn't one JSON-RPC request, notification or response"
@@ -82,6 +83,8 @@ class Dispatch:
     request_id: types.RequestId
     message_metadata: MessageMetadata
     sink: MemoryObjectSendStream[Outgoing]
+    patience: float = ANSWER_SECONDS
+    """Seconds that the program's answer is waited for."""
     progress_token: types.ProgressToken | None = None
     cancel_requested: anyio.Event = field(default_factory=anyio.Event)
 
@@ -103,7 +106,7 @@ class Dispatch:
                 jsonrpc="2.0", id=id_, method=method, params=dict(params or {})
             )
             await self.sink.send(asked)
-            with anyio.move_on_after(ANSWER_SECONDS):
+            with anyio.move_on_after(self.patience):
                 async for progress in told:
                     return _answer_in(progress.data)
         return {"action": "cancel"}
@@ -148,6 +151,7 @@ class HandshakeExchange:
     server: Server[Any]
     live: Live
     caller: Principal
+    session: CallerSession
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer it."""
@@ -179,7 +183,7 @@ class HandshakeExchange:
     async def _answer(self, request: Request, message: types.JSONRPCRequest, send: Send) -> None:
         begins = message.method == "initialize"
         session = session_id(message.params) if begins else request.headers.get(SESSION)
-        can = capabilities_of(session) or {}
+        can, left = capabilities_of(session) or {}, self.session.seconds_left
         sending, receiving = anyio.create_memory_object_stream[Outgoing](_WAITING)
         dispatch = Dispatch(
             live=self.live,
@@ -188,6 +192,7 @@ class HandshakeExchange:
             request_id=message.id,
             message_metadata=ServerMessageMetadata(request_context=request),
             sink=sending,
+            patience=min(ANSWER_SECONDS, left) if left is not None else ANSWER_SECONDS,
             progress_token=progress_token_from_params(message.params),
         )
         revision = request.headers.get(MCP_PROTOCOL_VERSION_HEADER, LATEST_HANDSHAKE_VERSION)

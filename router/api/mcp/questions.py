@@ -66,14 +66,14 @@ VERDICTS: Mapping[str, Localised] = {
 """What is decided by a form; whom else to ask is a matter for the desk itself."""
 
 
-class OpenQuestion(BaseModel, frozen=True):
+class OpenQuestion(BaseModel):
     """Which question was asked: of a `conversation`, or on an `approval`.
 
     `question` is its name as it was shown, and another as soon as anything in it is; `round`
     counts the questions of a call, so that each answer is a message of its own.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     conversation: Key | None = None
     approval: Key | None = None

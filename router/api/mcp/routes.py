@@ -3,7 +3,6 @@
 Each request is answered by itself, so that every process answers any.
 """
 
-import asyncio
 import logging
 from typing import Any
 
@@ -40,19 +39,10 @@ class McpAnswer(Response):
     ) -> None:
         super().__init__()
         self._server = server
-        self._handshake = HandshakeExchange(server, live, caller)
-        self._session = session
+        self._handshake = HandshakeExchange(server, live, caller, session)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer it, as long as its token counts."""
-        try:
-            async with asyncio.timeout(self._session.seconds_left) as end:
-                await self._answer(scope, receive, send)
-        except TimeoutError:
-            if not end.expired():
-                raise
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer it."""
         if is_handshake(Headers(scope=scope).get(MCP_PROTOCOL_VERSION_HEADER)):
             await self._handshake(scope, receive, send)
             return

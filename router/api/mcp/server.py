@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.metadata import version
@@ -27,6 +27,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from router.api import streams
 from router.api.approvals import own_approval
 from router.api.auth import CallerSession
 from router.api.dependencies import PageParams
@@ -252,12 +253,13 @@ class McpServer:
 
         async def publish() -> None:
             async with live.listen_for(caller.tenant, caller.id) as told:
-                async for _ in told:
-                    if not await self.session.lasts():
-                        break
-                    await bus.publish(ResourcesListChanged())
-                    for uri in uris:
-                        await bus.publish(ResourceUpdated(uri=uri))
+                while await self.session.lasts():
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(streams.HEARTBEAT):
+                            await anext(told)
+                        await bus.publish(ResourcesListChanged())
+                        for uri in uris:
+                            await bus.publish(ResourceUpdated(uri=uri))
 
         async def until() -> None:
             try:

@@ -284,7 +284,8 @@ def of_capability(capability: CapabilityView, locale: Locale) -> OfferedTool:
             name, capability.title, capability.description, ours, ACTS, ask, ("request",)
         )
     reads = capability.permission == "read"
-    shared = {key: parameters[key] for key in ("$defs", "definitions") if key in parameters}
+    named = ("$defs", "definitions")
+    shared: dict[str, JsonValue] = {key: parameters[key] for key in named if key in parameters}
     return OfferedTool(
         name,
         capability.title,

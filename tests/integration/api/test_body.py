@@ -111,7 +111,7 @@ async def test_a_body_is_json(alice: AsyncClient, declared: str | None, status: 
 
 
 Wire = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-READ = ["/v1/route", "/ag-ui", "/codec/decode", "/v1/files", "/v1/chat/completions"]
+READ = ["/v1/route", "/ag-ui", "/mcp", "/codec/decode", "/v1/files", "/v1/chat/completions"]
 """A path of each entrance that reads a body, which is of a size of its own."""
 FORM = "multipart/form-data; boundary=x"
 

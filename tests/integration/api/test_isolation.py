@@ -218,6 +218,58 @@ async def test_one_name_of_a_chat_is_anothers_for_each(caller: As, ids: dict[str
     assert (await caller("alice").get(path)).json() == before
 
 
+async def test_an_assistant_reaches_nothing_of_anothers(caller: As, ids: dict[str, str]) -> None:
+    place = {"conversation": ids["conversation"]}
+    calls: dict[str, dict[str, Any]] = {
+        "say": {"text": "a stranger's word", **place},
+        "turn": {"message_id": ids["message_id"], **place},
+        "confirm": {"value": True, "question": "q", **place},
+        "choose": {"value": "annual", "question": "q", **place},
+        "fill": {"values": {}, "question": "q", **place},
+        "leave_request": {"request": "a stranger's word", **place},
+        "decide": {"approval": ids["approval"]},
+    }
+    for stranger in STRANGERS:
+        for tool, arguments in calls.items():
+            never_was = {n: "never-was" if v in ids.values() else v for n, v in arguments.items()}
+            forms: Any = {"elicitation": {"form": {}}} if tool == "decide" else {}
+            told = await called(caller(stranger), tool, arguments, forms)
+            assert told == await called(caller(stranger), tool, never_was, forms)
+            assert "no such" in told
+        for lists in ("flow_runs", "approvals"):
+            told = await called(caller(stranger), lists, {}, {})
+            assert not [id_ for id_ in ids.values() if f'"{id_}"' in told], lists
+        answer = {"question": {"action": "accept", "content": {"confirmed": True}}}
+        state = f'{{"question": "q", "conversation": "{ids["conversation"]}"}}'
+        brought = {"requestState": state, "inputResponses": answer}
+        told = await called(caller(stranger), "say", {"text": "hi"}, {}, **brought)
+        assert "no such conversation" in told
+    path = f"/v1/conversations/{ids['conversation']}/messages"
+    assert "stranger" not in (await caller("alice").get(path)).text
+
+
+async def called(
+    client: AsyncClient, tool: str, arguments: Any, capabilities: Any, **more: Any
+) -> str:
+    """What a tool of the desk's says to an assistant."""
+    revision = "2026-07-28"
+    about = {
+        "io.modelcontextprotocol/protocolVersion": revision,
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    }
+    params = {"name": tool, "arguments": arguments, "_meta": about, **more}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": revision,
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": tool,
+    }
+    answer = await client.post("/mcp", json=message, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["result"]["content"][0]["text"])
+
+
 async def test_nobody_hands_in_anothers_file(caller: As, ids: dict[str, str]) -> None:
     part = {"type": "document", "source": {"type": "file", "value": ids["file"]}}
     said = {"id": "m", "role": "user", "content": [{"type": "text", "text": "look"}, part]}

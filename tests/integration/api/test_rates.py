@@ -66,7 +66,8 @@ RUN = {
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body"), [("GET", "/v1/approvals", None), ("POST", "/ag-ui", RUN)]
+    ("method", "path", "body"),
+    [("GET", "/v1/approvals", None), ("POST", "/ag-ui", RUN), ("POST", "/mcp", {})],
 )
 async def test_429_says_when_to_come(services: Services, method: str, path: str, body: Any) -> None:
     settings = services.settings.model_copy(update={"user_requests_per_minute": 2})

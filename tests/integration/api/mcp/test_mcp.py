@@ -1,7 +1,10 @@
 """`/mcp` as a program on the wire meets it: what is refused, and what isn't another's to reach."""
 
+import asyncio
 import json
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +13,18 @@ from fastapi import FastAPI
 from httpx import AsyncClient, Response
 
 from router.api.dependencies import Services
+from router.directory.file import FileDirectory
 from router.runtime.server import create_app
-from tests.integration.api.conftest import As, client_of, desk, problem
-from tests.integration.api.test_tokens import AUDIENCE, ISSUER, SECRET, signed
+from tests.integration.api.conftest import QUEUE, As, client_of, desk, problem, served
+from tests.integration.api.test_operators import among_us
+from tests.integration.api.test_tokens import ISSUER, settings, signed
 
 PATH = "/mcp"
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 MODERN, HANDSHAKE = "2026-07-28", "2025-11-25"
-FORMS = {"elicitation": {"form": {}}}
+FORMS: dict[str, Any] = {"elicitation": {"form": {}}}
+AGO = int(time.time()) - 5
+"""Within what clocks may differ by."""
 
 
 def meta(**capabilities: Any) -> dict[str, Any]:
@@ -89,11 +96,7 @@ TOKENS = {
 
 @pytest.mark.parametrize("about", TOKENS.values(), ids=TOKENS.keys())
 async def test_tokens_are_those_of_rest(services: Services, about: dict[str, Any]) -> None:
-    given = {"auth": "jwt", "jwt_secret": SECRET, "jwt_issuer": ISSUER, "jwt_audience": AUDIENCE}
-    settings = type(services.settings)(
-        _env_file=None, task_queue=services.settings.task_queue, **given
-    )
-    app = create_app(replace(services, settings=settings))
+    app = create_app(replace(services, settings=settings()))
     fine = await sent(client_of(app, signed()), message("tools/list"), MODERN)
     assert "leave_request" in {tool["name"] for tool in result_of(fine)["tools"]}
     refused = await sent(client_of(app, signed(**about)), message("tools/list"), MODERN)
@@ -129,9 +132,8 @@ PLACES: dict[str, tuple[dict[str, str], int]] = {
 async def test_pages_of_others_reach_nothing(
     services: Services, headers: dict[str, str], status: int, revision: str
 ) -> None:
-    changed = {"auth": "jwt", "jwt_secret": SECRET, "mcp_url": "https://desk.example.com/mcp"}
-    settings = type(services.settings)(_env_file=None, **changed)
-    client = client_of(create_app(replace(services, settings=settings)), signed(iss=None, aud=None))
+    named = settings(mcp_url="https://desk.example.com/mcp")
+    client = client_of(create_app(replace(services, settings=named)), signed())
     answer = await sent(client, message("tools/list"), revision, **headers)
     assert answer.status_code == status, answer.text
     if status != 200:
@@ -283,8 +285,8 @@ class TestHandshake:
 
     @pytest.mark.parametrize("session", ["x", "a.forms", f"{'a' * 24}.all", "..", "é"])
     async def test_a_session_that_never_began_is_not_there(self, caller: As, session: str) -> None:
-        named = {"Mcp-Session-Id": session.encode()}
-        headers = {**ACCEPT, "MCP-Protocol-Version": HANDSHAKE, **named}
+        named = {**ACCEPT, "MCP-Protocol-Version": HANDSHAKE, "Mcp-Session-Id": session}
+        headers = [(name.encode(), value.encode()) for name, value in named.items()]
         answer = await caller("alice").post(PATH, json=message("ping"), headers=headers)
         assert answer.status_code == 404
 
@@ -325,8 +327,6 @@ class TestHandshake:
 
 async def test_a_service_account_has_no_requests_of_its_own(services: Services) -> None:
     people = "users:\n  - {id: webui, name: Web UI, roles: [service]}\n"
-    from router.directory.file import FileDirectory
-
     app = create_app(replace(services, directory=FileDirectory.read(people, "people")))
     answer = await sent(client_of(app, "webui"), message("tools/list"), MODERN)
     assert "service account" in problem(answer, 403)["detail"]
@@ -346,3 +346,52 @@ async def test_a_repeat_with_the_same_key_does_nothing_twice(caller: As, unique:
     ]
     first, second = (each["structuredContent"] for each in told)
     assert (first["conversation"], first["turn"]) == (second["conversation"], second["turn"])
+
+
+class TestSubscriptions:
+    """A stream of news lasts as long as what let it begin."""
+
+    @staticmethod
+    @asynccontextmanager
+    async def opened(services: Services, token: str) -> AsyncIterator[AsyncIterator[str]]:
+        """The lines of one, opened with this token at an API of its own."""
+        wanted = {"notifications": {"resourcesListChanged": True}, "_meta": meta()}
+        headers = {**ACCEPT, "Authorization": f"Bearer {token}", "MCP-Protocol-Version": MODERN}
+        headers |= {"Mcp-Method": "subscriptions/listen"}
+        body = message("subscriptions/listen", **wanted)
+        async with (
+            served(create_app(services)) as address,
+            AsyncClient(base_url=address, headers=headers, timeout=20) as client,
+            client.stream("POST", PATH, json=body) as answer,
+        ):
+            assert answer.status_code == 200
+            yield (line async for line in answer.aiter_lines() if line.startswith("data: "))
+
+    async def test_it_ends_with_its_token(self, services: Services, unique: str) -> None:
+        ends = int(time.time()) + 2
+        person = among_us(services, unique, "clerk")
+        there = replace(person, settings=settings(task_queue=QUEUE))
+        async with self.opened(there, signed(sub=unique, exp=ends)) as lines:
+            async with asyncio.timeout(10):
+                told = [json.loads(line.removeprefix("data: ")) async for line in lines]
+        assert [each.get("method", "its end") for each in told] == [
+            "notifications/subscriptions/acknowledged",
+            "its end",
+        ]
+        assert time.time() >= ends
+
+    async def test_it_ends_once_its_person_is_gone(
+        self, services: Services, unique: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.05)
+        there = among_us(services, unique, "clerk")
+        async with self.opened(there, unique) as lines, asyncio.timeout(10):
+            assert "acknowledged" in await anext(lines)
+            monkeypatch.setattr(there.directory, "_people", {})
+            assert [json.loads(line.removeprefix("data: "))["id"] async for line in lines] == [7]
+
+
+async def test_a_request_is_answered_though_its_token_has_just_ended(services: Services) -> None:
+    client = client_of(create_app(replace(services, settings=settings())), signed(exp=AGO))
+    for revision in REVISIONS:
+        assert result_of(await sent(client, message("tools/list"), revision))["tools"]

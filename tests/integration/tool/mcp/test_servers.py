@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from activities.capabilities import Capabilities
-from router.cli.mcp import ALWAYS
+from router.api.mcp.tools import DESK
 from router.domain.errors import UnknownOutcome
 from router.flow.catalog import Catalog
 from router.retrieval.encoders import EmbeddedEncoder
@@ -178,8 +178,10 @@ async def test_a_server_that_lacks_a_variable_is_away_and_the_others_are_there(
     assert "HOST isn't set; set it in the environment or in .env; then start again" in warned
 
 
-TEXT = (Path(__file__).parents[4] / "docs" / "tools.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[4] / "docs"
+TEXT = (DOCS / "tools.md").read_text(encoding="utf-8")
 PAGE = TEXT[TEXT.index("\n## MCP\n") :]
+OWN_PAGE = (DOCS / "mcp.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -200,15 +202,23 @@ async def test_the_example_works_and_has_ten_lines_at_most(tmp_path: Path) -> No
 
 
 def test_the_desk_is_added_to_another_client_as_shown(tmp_path: Path) -> None:
-    file = tmp_path / "servers.json"
-    file.write_text(SNIPPETS[1], encoding="utf-8")
-    assert load_servers(file, {})["desk"].args == ("mcp", "--user", "alice")
-    assert list(json.loads(SNIPPETS[1])) == ["mcpServers"]
+    file, shown = tmp_path / "servers.json", []
+    for snippet in re.findall(r"```json\n(.*?)```", OWN_PAGE, re.DOTALL):
+        file.write_text(snippet, encoding="utf-8")
+        assert list(json.loads(snippet)) == ["mcpServers"]
+        shown.append(load_servers(file, {})["desk"])
+    over_http, started = shown
+    assert over_http.headers == {"Authorization": "Bearer alice"}
+    assert started.args == ("mcp", "--user", "alice")
+
+
+def test_every_tool_of_the_desk_is_described() -> None:
+    assert {each.name for each in DESK if not re.search(rf"`{each.name}`", OWN_PAGE)} == set()
 
 
 def test_every_key_of_the_file_and_every_tool_that_is_there_by_itself_is_described() -> None:
     fields = [*ServerEntry.model_fields.items(), *ToolEntry.model_fields.items()]
     keys = {field.alias or name for name, field in fields}
     assert {key for key in keys if not re.search(rf"`{key}`", PAGE)} == set()
-    tools = {tool.name for tool in (*EXTRAS, *ALWAYS)}
+    tools = {tool.name for tool in EXTRAS}
     assert {name for name in tools if not re.search(rf"`(…__)?{name}`", PAGE)} == set()
