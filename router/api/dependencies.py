@@ -30,6 +30,7 @@ from router.routing.prompts import Prompts
 from router.settings import Settings
 from router.store.conversations import Conversations
 from router.store.store import Store
+from router.webhook.file import EventSource, WebhookConsumer
 
 REMEMBERED = 10_000
 GOOD_FOR = 60.0
@@ -144,6 +145,10 @@ class Services:
     models: Callable[[], Mapping[str, str]] = dict
     """How the circuit breaker of each model stands in this process, where it asks any."""
 
+    webhooks: Sequence[WebhookConsumer] = ()
+    """Other systems that are told what happens."""
+    event_sources: Sequence[EventSource] = ()
+    """Other systems that may tell runs what happened."""
     persona_of: Callable[[str], Persona | None] = lambda _: None
     """Who the desk is to people of a tenant; None where nobody has said."""
 
@@ -251,6 +256,11 @@ async def _caller(request: Request, known: Authenticated) -> Principal:
     AppState.of(request).rates.admit(known)
     await note_sign_in(request, known)
     return known
+
+
+async def admitted_caller(request: Request) -> Principal:
+    """Whoever the request's token names, counted among what they do; for other dependencies."""
+    return await _caller(request, await authenticate(request))
 
 
 async def note_sign_in(request: Request, person: Principal) -> None:

@@ -27,6 +27,7 @@ CHECKS: Mapping[str, Check] = {
     "tools": configuration.tools,
     "declared tools": configuration.declared_tools,
     "flows": configuration.flows,
+    "webhooks": configuration.webhooks,
     "mcp servers": services.mcp,
     "skills": configuration.skills,
     "skill sandbox": configuration.skill_sandbox,

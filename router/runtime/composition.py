@@ -5,7 +5,7 @@ Libraries that only some settings need are imported where they are: a third of a
 
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
@@ -52,6 +52,7 @@ from router.tool.context import Dependencies
 from router.tool.kinds import ToolSources
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
+from router.webhook.file import EventSource, WebhookConsumer, event_sources_of, webhooks_of
 
 _log = logging.getLogger("router.skills")
 
@@ -100,6 +101,10 @@ class Parts:
     """What models cost."""
     configuration: Configuration
     """What tenants have of their own, which follows the database."""
+    webhooks: Sequence[WebhookConsumer]
+    """Other systems that are told what happens."""
+    event_sources: Sequence[EventSource]
+    """Other systems that may tell runs what happened."""
 
     @property
     def prompts(self) -> Prompts:
@@ -285,9 +290,11 @@ async def _sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
 
 
 @asynccontextmanager
-async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store]]:
+async def _stored(
+    settings: Settings, webhooks: Sequence[WebhookConsumer]
+) -> AsyncIterator[tuple[Database, Store]]:
     database = Database(settings.database_url, settings.database_connections)
-    store = Store(database)
+    store = Store(database, [each.subscription for each in webhooks])
     try:
         await database.migrate(ROUTER)
         yield database, store
@@ -352,8 +359,9 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     prompt_files = WatchedPrompts(settings.prompts, settings.prompt_shares, tenants)
     directory = LiveDirectory.load(source_of(settings), entitled=tenants.entitled)
     prices = _prices_of(settings, loaded.catalog)
+    webhooks = webhooks_of(settings)
     async with (
-        _stored(settings) as (database, store),
+        _stored(settings, webhooks) as (database, store),
         chains_of(settings, tenants, prices) as chains,
         index_of(settings) as index,
         _provided(settings, database, store, offered, directory) as dependencies,
@@ -381,4 +389,6 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             papers=papers,
             prices=prices,
             configuration=await _configured(house, store),
+            webhooks=webhooks,
+            event_sources=event_sources_of(settings),
         )

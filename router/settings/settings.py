@@ -321,6 +321,13 @@ class Settings(Section):
     """Origins that declared tools may call over http or at private addresses too, as JSON:
     `["http://127.0.0.1:9000"]`. Any public one that a tool's file names over https is allowed."""
 
+    webhooks: Path | None = None
+    """A YAML or JSON file of other systems that are told what happens, as Standard Webhooks: a
+    list of `{url, secret_env, events, tenants, flows, slots}`; None: nobody is told."""
+    event_sources: Path | None = None
+    """A YAML or JSON file of other systems that may tell runs what happened, signed as Standard
+    Webhooks: a list of `{name, secret_env, roles, tenant, flows}`; None: none may."""
+
     mcp_servers: Path | None = None
     """A JSON file of MCP servers; None is none: they are programs that somebody chose to run."""
 

@@ -64,6 +64,7 @@ TABLE = {
     ("get", "/v1/files/{file}/document"): Row(),
     ("get", "/v1/files/{file}/preview"): Row(),
     ("get", "/v1/turns/{conversation}/{message_id}"): Row("olga"),
+    ("post", "/v1/webhooks/deliveries/{delivery}/retry"): Row("olga"),
     ("delete", "/v1/memory/{memory}"): Row(),
     ("get", DOCUMENT): Row("olga"),
     ("get", f"{DOCUMENT}/versions"): Row("olga"),
@@ -127,6 +128,7 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
         author="olga",
         written_at=AT,
     )
+    told, _ = await store.webhooks.listed("default", "waiting", None, 200)
     await store.configuration.write(kept, await store.configuration.mark("default"))
     return {
         "kind": kept.kind,
@@ -135,6 +137,7 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
         "message_id": unique,
         "run": record.id,
         "name": "arrived",
+        "delivery": next(one.id for one in told if one.subject == record.id),
         "approval": approval.id,
         "file": (await send(alice)).json()["id"],
         "memory": (await alice.post("/v1/memory", json={"text": unique})).json()["id"],
