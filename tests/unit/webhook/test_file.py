@@ -105,7 +105,8 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
 def test_a_source_has_the_roles_that_its_file_gives(tmp_path: Path) -> None:
     text = "- {name: erp, secret_env: ERP_SECRET, roles: [warehouse], flows: [purchase_*]}"
     [erp] = load_event_sources(written(tmp_path, text), VARIABLES)
-    assert (erp.principal.id, erp.principal.roles) == ("source:erp", {"warehouse"})
+    assert erp.principal.id == "source:erp"
+    assert erp.principal.roles == {"warehouse"}
     assert (erp.may_tell("purchase_order"), erp.may_tell("leave_request")) == (True, False)
 
 

@@ -1,5 +1,7 @@
 """Events on their way to other systems."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -27,7 +29,9 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     for name, columns, where in _INDEXES:
-        partial = {f"{d}_where": sa.text(where) for d in ("sqlite", "postgresql") if where}
+        partial: dict[str, Any] = {
+            f"{d}_where": sa.text(where) for d in ("sqlite", "postgresql") if where
+        }
         op.create_index(name, "webhook_deliveries", columns, **partial)
 
 
