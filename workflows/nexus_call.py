@@ -4,6 +4,7 @@ Its id is made of the call's idempotency key: the call made again finds it, and 
 """
 
 from datetime import timedelta
+from typing import Any
 
 from pydantic import JsonValue
 from temporalio import workflow
@@ -19,13 +20,12 @@ class NexusCallWorkflow:
     @workflow.run
     async def run(self, call: NexusCall) -> JsonValue:
         """What the operation gives."""
-        client: workflow.NexusClient[object] = workflow.create_nexus_client(
+        client: workflow.NexusClient[Any] = workflow.create_nexus_client(
             service=call.service, endpoint=call.endpoint
         )
         given: JsonValue = await client.execute_operation(
             call.operation,
             call.input,
-            output_type=object,
             schedule_to_close_timeout=timedelta(seconds=call.seconds),
             headers={KEY_HEADER: call.key} if call.key else {},
         )

@@ -44,7 +44,7 @@ def wait_after(tries: int, spread: float) -> timedelta:
 
     `spread`, from 0 to 1, makes it up to a quarter shorter: lest all come back at once.
     """
-    grown = min(LONGEST_WAIT, FIRST_WAIT * 3 ** min(tries - 1, 12))
+    grown: timedelta = min(LONGEST_WAIT, FIRST_WAIT * 3 ** min(tries - 1, 12))
     return grown * (1 - spread / 4)
 
 

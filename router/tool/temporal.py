@@ -241,7 +241,8 @@ class WorkflowImplementation(SchemaImplementation):
             seconds=self.seconds,
         )
         result = await self._result(client, call, context.caller.tenant, queue)
-        return keepable(self.wanted.of(result))
+        kept: JsonValue = keepable(self.wanted.of(result))
+        return kept
 
     async def _result(self, client: Client, call: NexusCall, tenant: str, queue: str) -> JsonValue:
         known = hashlib.sha256(call.key.encode()).hexdigest()[:32] if call.key else uuid4().hex

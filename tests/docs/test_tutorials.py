@@ -194,6 +194,7 @@ class Walk:
             variables["ROUTER_LOG_LEVEL"] = "info"
             self.house = House(self.folder / ".data", variables=variables, folder=self.folder)
             self.house.start()
+            self.ports[DESK_PORT] = str(self.house.ports[0])
 
     def _run(self, script: str) -> str:
         kept = self.folder / _KEPT
@@ -252,6 +253,8 @@ def lines_of(snippet: Snippet) -> list[tuple[str, str]]:
 TUTORIALS = ROOT / "docs" / "tutorials"
 MODEL_PORT = "8101"
 """Where the pages have their model."""
+DESK_PORT = "8000"
+"""Where they have the desk itself."""
 SERVICE_PORT = "9000"
 """Where they have a service of somebody else's."""
 
@@ -290,6 +293,12 @@ def test_a_type_of_documents_is_read_and_begins_its_flow(walk: Walk) -> None:
 def test_the_first_tools_are_called_whatever_their_kind(walk: Walk) -> None:
     walk.ports[SERVICE_PORT] = str(free_ports(1)[0])
     follow(walk, "first-tool.md")
+
+
+@pytest.mark.slow
+def test_an_erp_is_joined_by_a_tool_an_event_and_a_webhook(walk: Walk) -> None:
+    walk.ports[SERVICE_PORT] = str(free_ports(1)[0])
+    follow(walk, "erp.md")
 
 
 @pytest.mark.slow

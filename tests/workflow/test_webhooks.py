@@ -82,7 +82,7 @@ async def test_leave_is_told_from_the_sentence_to_the_effect(
         run = await asked_for_leave(client)
         done = await erp.hears("flow.completed", run)
         olga = {"Authorization": "Bearer olga"}
-        query = {"state": "waiting", "limit": 200}
+        query: dict[str, str | int] = {"state": "waiting", "limit": 200}
         found = await client.get("/v1/webhooks/deliveries", params=query, headers=olga)
     assert erp.names(run) == WHOLE
     assert erp.refused == []

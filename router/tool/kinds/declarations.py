@@ -232,7 +232,8 @@ class _File:
             return []
         data = data if selects or tells else self.dialect.read(data, place)
         model: type[AnyEntry] = SelectionEntry if selects else HttpToolEntry
-        reading = validated(TemporalToolEntry if tells else model, data, place)
+        model = TemporalToolEntry if tells else model
+        reading = validated(model, data, place)
         self.complaints += reading.complaints
         if reading.value is None:
             return []
@@ -251,7 +252,7 @@ class _File:
 
     def _declared(
         self, entry: AnyEntry, place: Place, environment: Variables
-    ) -> tuple[Sequence[Declared | DeclaredWorkflowTool], list[Complaint]]:
+    ) -> tuple[list[Any], list[Complaint]]:
         if isinstance(entry, SelectionEntry):
             return selected_tools(entry, place, self.path, environment)
         if isinstance(entry, TemporalToolEntry):

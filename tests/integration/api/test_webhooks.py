@@ -358,8 +358,7 @@ class TestSignedEvents:
     async def live(self, store: Store, temporal: Client, unique: str) -> RunRecord:
         """A run with a workflow that knows an event."""
         record = run_record(unique[:12])
-        about = {"id": record.workflow_id, "task_queue": QUEUE}
-        await temporal.start_workflow(flow.WORKFLOW, "bob", **about)
+        await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
         await store.runs.publish(record, [])
         return record
 

@@ -87,6 +87,7 @@ async def test_a_run_is_told_from_its_beginning_to_its_end(database: Database) -
         "part_of": None,
     }
     approval = by_name["approval.decided"]["data"]["approval"]
+    assert asked.due is not None
     assert approval == {"id": asked.id, "person": "bob", "digest": "d1", "verdict": "approve"}
     assert by_name["approval.requested"]["data"]["approval"]["due"] == asked.due.isoformat()
 
