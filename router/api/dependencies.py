@@ -30,7 +30,7 @@ from router.routing.prompts import Prompts
 from router.settings import Settings
 from router.store.conversations import Conversations
 from router.store.store import Store
-from router.webhook.file import EventSource, WebhookConsumer
+from router.webhook.webhook_files import OtherSystems
 
 REMEMBERED = 10_000
 GOOD_FOR = 60.0
@@ -145,10 +145,8 @@ class Services:
     models: Callable[[], Mapping[str, str]] = dict
     """How the circuit breaker of each model stands in this process, where it asks any."""
 
-    webhooks: Sequence[WebhookConsumer] = ()
-    """Other systems that are told what happens."""
-    event_sources: Sequence[EventSource] = ()
-    """Other systems that may tell runs what happened."""
+    systems: OtherSystems = field(default_factory=OtherSystems)
+    """Those that are told what happens, or may tell runs what happened."""
     persona_of: Callable[[str], Persona | None] = lambda _: None
     """Who the desk is to people of a tenant; None where nobody has said."""
 

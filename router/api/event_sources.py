@@ -16,8 +16,8 @@ from router.api.dependencies import AppState, admitted_caller, authenticate, bea
 from router.api.idempotency import IdempotencyKey
 from router.domain.errors import Unauthenticated
 from router.domain.principals import Principal
-from router.webhook.file import EventSource
 from router.webhook.signature import ID, SIGNATURE, TIMESTAMP, NotSigned, signer_of
+from router.webhook.webhook_files import EventSource
 
 _EVENTS = re.compile(r"/v1/flow-runs/[^/]+/events/[^/]+")
 
@@ -43,7 +43,7 @@ def is_signed(request: Request) -> bool:
 
 async def admit(request: Request) -> object:
     """Let a body be read that somebody with a token sends, or that may turn out to be signed."""
-    if is_signed(request) and AppState.of(request).services.event_sources:
+    if is_signed(request) and AppState.of(request).services.systems.telling:
         return None
     return await authenticate(request)
 
@@ -61,7 +61,7 @@ async def _teller(
     ___: Annotated[_Text, Header(alias=TIMESTAMP, description="Of the same.")] = None,
     ____: Annotated[_Text, Header(alias=SIGNATURE, description="Of the same.")] = None,
 ) -> EventTeller:
-    sources = AppState.of(request).services.event_sources
+    sources = AppState.of(request).services.systems.telling
     if not is_signed(request) or not sources:
         return EventTeller(await admitted_caller(request), key)
     known = [(source.name, source.secrets) for source in sources]

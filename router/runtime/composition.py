@@ -5,7 +5,7 @@ Libraries that only some settings need are imported where they are: a third of a
 
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
@@ -52,7 +52,7 @@ from router.tool.context import Dependencies
 from router.tool.kinds import ToolSources
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
-from router.webhook.file import EventSource, WebhookConsumer, event_sources_of, webhooks_of
+from router.webhook.webhook_files import OtherSystems
 
 _log = logging.getLogger("router.skills")
 
@@ -101,10 +101,8 @@ class Parts:
     """What models cost."""
     configuration: Configuration
     """What tenants have of their own, which follows the database."""
-    webhooks: Sequence[WebhookConsumer]
-    """Other systems that are told what happens."""
-    event_sources: Sequence[EventSource]
-    """Other systems that may tell runs what happened."""
+    systems: OtherSystems
+    """Those that are told what happens, or may tell runs what happened."""
 
     @property
     def prompts(self) -> Prompts:
@@ -290,14 +288,13 @@ async def _sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
 
 
 @asynccontextmanager
-async def _stored(
-    settings: Settings, webhooks: Sequence[WebhookConsumer]
-) -> AsyncIterator[tuple[Database, Store]]:
+async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store, OtherSystems]]:
+    systems = OtherSystems.of(settings)
     database = Database(settings.database_url, settings.database_connections)
-    store = Store(database, [each.subscription for each in webhooks])
+    store = Store(database, systems.subscriptions)
     try:
         await database.migrate(ROUTER)
-        yield database, store
+        yield database, store, systems
     finally:
         await store.aclose()
         await database.dispose()
@@ -350,8 +347,7 @@ def _tool_caller(registry: Registry, dependencies: Dependencies, store: Store) -
 async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     """The parts, with the database migrated; it is let go of on leaving."""
     tools = load_tools(settings)
-    registry = tools.registry
-    folders = skill_folders(settings)
+    registry, folders = tools.registry, skill_folders(settings)
     loaded = folders.load()
     flow_files = WatchedFlows(flow_folder(settings), lambda: vocabulary(registry))
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
@@ -359,9 +355,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     prompt_files = WatchedPrompts(settings.prompts, settings.prompt_shares, tenants)
     directory = LiveDirectory.load(source_of(settings), entitled=tenants.entitled)
     prices = _prices_of(settings, loaded.catalog)
-    webhooks = webhooks_of(settings)
     async with (
-        _stored(settings, webhooks) as (database, store),
+        _stored(settings) as (database, store, systems),
         chains_of(settings, tenants, prices) as chains,
         index_of(settings) as index,
         _provided(settings, database, store, offered, directory) as dependencies,
@@ -389,6 +384,5 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             papers=papers,
             prices=prices,
             configuration=await _configured(house, store),
-            webhooks=webhooks,
-            event_sources=event_sources_of(settings),
+            systems=systems,
         )

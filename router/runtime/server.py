@@ -30,7 +30,7 @@ from router.api.event_sources import admit
 from router.api.middleware import BodyLimit, CodecOrigin, ObservabilityMiddleware, SafeHeaders
 from router.api.routes import codec, page, people
 from router.channels.registry import mounted
-from router.channels.webhooks import webhooks_at_work
+from router.channels.webhook_dispatcher import webhooks_at_work
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import MisconfiguredError, RouterError
 from router.domain.principals import Directory
@@ -390,7 +390,6 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
         page_token=page_token(parts.settings.data) if parts.settings.auth == "dev" else None,
         currency=parts.prices.currency,
         models=lambda: parts.chains.states,
-        webhooks=parts.webhooks,
-        event_sources=parts.event_sources,
+        systems=parts.systems,
     )
     return ApiServer(create_app(services), grace)

@@ -37,7 +37,7 @@ from router.store.event_log import lock_of
 from router.store.flow_runs import GOING_ON
 from router.store.legal_holds import of_held_conversation
 from router.store.rows import begins_with
-from router.store.webhooks import of_person
+from router.store.webhook_deliveries import of_person
 
 _conversations = tables.conversations
 _log = tables.log

@@ -35,7 +35,7 @@ from router.store import tables
 from router.store.database import Aggregate, Database
 from router.store.live import Live
 from router.store.rows import from_row, records, to_row
-from router.store.webhooks import WebhookOutbox
+from router.store.webhook_deliveries import WebhookOutbox
 
 _log = tables.log
 _boxes = tables.mailboxes

@@ -41,7 +41,7 @@ from router.store.database import Aggregate, Database
 from router.store.event_log import LogAppender
 from router.store.live import Live
 from router.store.rows import from_row, page, record, records, to_row, upsert
-from router.store.webhooks import WebhookOutbox
+from router.store.webhook_deliveries import WebhookOutbox
 
 _runs = tables.runs
 _approvals = tables.approvals

@@ -5,7 +5,7 @@ Every method is scoped to a tenant, idempotent under retry, and may raise `Unava
 
 from collections.abc import Sequence
 
-from router.domain.webhooks import WebhookSubscription
+from router.domain.webhook_events import WebhookSubscription
 from router.store.audit import AuditTrail, ToolCallAudit
 from router.store.blobs import Files, Results, SkillFiles
 from router.store.conversations import Conversations, Mailboxes
@@ -25,7 +25,7 @@ from router.store.prompt_shares import PromptOutcomes, PromptShares
 from router.store.retention import Retention
 from router.store.spending import Spending
 from router.store.traffic import TrafficCounts
-from router.store.webhooks import WebhookDeliveries, WebhookOutbox
+from router.store.webhook_deliveries import WebhookDeliveries, WebhookOutbox
 from router.store.workspaces import Workspaces
 
 

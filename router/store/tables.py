@@ -543,7 +543,7 @@ _index(
     *("tenant", "kind", "name", "sequence"),
 )
 
-# Events on their way to other systems: see `router.store.webhooks`.
+# Events on their way to other systems: see `router.store.webhook_deliveries`.
 webhook_deliveries = Table(
     "webhook_deliveries",
     metadata,

@@ -41,7 +41,7 @@ from router.tool.http.client import OutboundGuard
 from router.tool.http.openapi import OpenApiReferences, operations_of, taken_by
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.tool import tool
-from router.webhook.file import load_event_sources, load_webhooks
+from router.webhook.webhook_files import load_event_sources, load_webhooks
 from tests.docs.snippets import PLAYED, ROOT, Snippet, all_snippets, snippets_of
 from tests.docs.test_tutorials import DESK, lines_of, slips
 from tests.fakes.webhook_consumer import SECRET

@@ -113,8 +113,7 @@ def test_another_system_hears_all_of_a_request_whenever_everything_dies(tmp_path
             assert told_within(90, told, "flow.completed"), told
         finally:
             assert house.stop() == 0
-    first = {event["id"]: event for event in reversed(told)}
-    names = [event["type"] for event in told if first[event["id"]] is event]
+    names = [*{event["id"]: event["type"] for event in told}.values()]
     run = turns[-1]["flow"]["id"]
     assert {event["data"]["flow_run"] for event in told} == {run}
     assert names == [

@@ -10,7 +10,7 @@ from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey, claim
 from router.api.params import StrictRoute
 from router.domain.errors import NotFound
-from router.domain.webhooks import WebhookDelivery, WebhookState
+from router.domain.webhook_events import WebhookDelivery, WebhookState
 
 router = APIRouter(prefix="/v1/webhooks", tags=["operators"], route_class=StrictRoute)
 

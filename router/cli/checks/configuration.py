@@ -26,7 +26,7 @@ from router.runtime.data_folder import served
 from router.runtime.definitions import load_catalog, load_registry, skill_folders, skill_remarks
 from router.runtime.server import LOOPBACK, Ports
 from router.settings import PREFIX, Settings, slips
-from router.webhook.file import event_sources_of, webhooks_of
+from router.webhook.webhook_files import OtherSystems
 
 SECONDS = 5.0
 
@@ -94,11 +94,11 @@ async def flows(settings: Settings) -> str:
 
 async def webhooks(settings: Settings) -> str:
     """The files of webhooks can be used, and have their secrets."""
-    told, telling = webhooks_of(settings), event_sources_of(settings)
+    systems = OtherSystems.of(settings)
     if settings.webhooks is None and settings.event_sources is None:
         return "none: no other system is told, or tells us, what happens"
-    urls = ", ".join(each.subscription.shown_url for each in told) or "none"
-    return f"told: {urls}; telling: {', '.join(each.name for each in telling) or 'none'}"
+    urls = ", ".join(each.subscription.shown_url for each in systems.told) or "none"
+    return f"told: {urls}; telling: {', '.join(each.name for each in systems.telling) or 'none'}"
 
 
 async def tools(settings: Settings) -> str:

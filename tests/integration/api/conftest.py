@@ -22,7 +22,7 @@ from router.domain.commands import StartFlow
 from router.domain.locale import Localised
 from router.domain.messages import Message, Route
 from router.domain.principals import Capability, Principal
-from router.domain.webhooks import EVENTS, WebhookSubscription
+from router.domain.webhook_events import EVENTS, WebhookSubscription
 from router.flow.definition import FlowDefinition
 from router.flow.paused import Situation
 from router.retrieval.index import CapabilityIndex

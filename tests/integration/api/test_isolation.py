@@ -115,8 +115,8 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
     )
     await store.log.append("default", [recorded])
     record = run_record(unique[:12])
-    approval = approval_record(record)
     await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
+    approval = approval_record(record)
     await store.runs.publish(record, [approval])
     kept = DocumentVersion(
         tenant="default",
@@ -128,7 +128,6 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
         author="olga",
         written_at=AT,
     )
-    told, _ = await store.webhooks.listed("default", "waiting", None, 200)
     await store.configuration.write(kept, await store.configuration.mark("default"))
     return {
         "kind": kept.kind,
@@ -137,11 +136,17 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
         "message_id": unique,
         "run": record.id,
         "name": "arrived",
-        "delivery": next(one.id for one in told if one.subject == record.id),
+        "delivery": await _told(store, record.id),
         "approval": approval.id,
         "file": (await send(alice)).json()["id"],
         "memory": (await alice.post("/v1/memory", json={"text": unique})).json()["id"],
     }
+
+
+async def _told(store: Store, run: str) -> str:
+    """An event of the run's that another system has yet to hear of."""
+    found, _ = await store.webhooks.listed("default", "waiting", None, 200)
+    return next(one.id for one in found if one.subject == run)
 
 
 async def asked(

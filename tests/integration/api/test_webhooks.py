@@ -14,18 +14,23 @@ from prometheus_client import REGISTRY
 from temporalio.client import Client
 
 from router.api.dependencies import Services
-from router.channels.webhooks import LONGEST_WAIT, WebhookDispatcher, wait_after, wanted_wait
+from router.channels.webhook_dispatcher import (
+    LONGEST_WAIT,
+    WebhookDispatcher,
+    wait_after,
+    wanted_wait,
+)
 from router.contracts import flow
 from router.domain.errors import MisconfiguredError
 from router.domain.records import RunRecord
-from router.domain.webhooks import TRIED_FOR
+from router.domain.webhook_events import TRIED_FOR
 from router.runtime.server import create_app
 from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER
 from router.tool.http.client import OutboundGuard, Sender
-from router.webhook.file import EventSource, WebhookConsumer, load_webhooks
 from router.webhook.signature import WebhookSecrets
+from router.webhook.webhook_files import EventSource, OtherSystems, WebhookConsumer, load_webhooks
 from tests.fakes.web_server import Drop, Reply, json_reply
 from tests.fakes.webhook_consumer import SECRET, VARIABLE
 from tests.fakes.webhook_consumer import WebhookConsumer as Consumer
@@ -365,7 +370,7 @@ class TestSignedEvents:
     @pytest.fixture
     async def outside(self, services: Services) -> AsyncIterator[AsyncClient]:
         """Another system, which has no token."""
-        app = create_app(replace(services, event_sources=(WAREHOUSE, OTHERS)))
+        app = create_app(replace(services, systems=OtherSystems(telling=(WAREHOUSE, OTHERS))))
         async with client_of(app, None) as client:
             yield client
 
@@ -419,7 +424,7 @@ class TestSignedEvents:
         narrow = replace(WAREHOUSE, flows=("purchase_*",))
         roleless = replace(WAREHOUSE, roles=frozenset({"payroll"}))
         for sources in ((narrow,), (roleless,), (replace(WAREHOUSE, tenant="acme"),)):
-            app = create_app(replace(services, event_sources=sources))
+            app = create_app(replace(services, systems=OtherSystems(telling=sources)))
             async with client_of(app, None) as client:
                 problem(await self.tell(client, live.id, headers), 404)
 
@@ -454,8 +459,6 @@ class TestSignedEvents:
 
 
 async def test_a_file_that_is_not_there_is_said_at_start(services: Services) -> None:
-    from router.webhook.file import webhooks_of
-
     settings = services.settings.model_copy(update={"webhooks": Path("/nowhere/webhooks.yaml")})
     with pytest.raises(MisconfiguredError, match="isn't there"):
-        webhooks_of(settings)
+        OtherSystems.of(settings)

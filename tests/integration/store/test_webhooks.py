@@ -8,7 +8,7 @@ import pytest
 
 from router.domain.messages import Route, Turn
 from router.domain.records import ApprovalRecord, LogEntry, RecordedTurn, RunRecord
-from router.domain.webhooks import EVENTS, TRIED_FOR, WebhookDelivery, WebhookSubscription
+from router.domain.webhook_events import EVENTS, TRIED_FOR, WebhookDelivery, WebhookSubscription
 from router.store.database import Database
 from router.store.erasure import PersonErasure
 from router.store.retention import Retention

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from router.domain.errors import DefinitionError, MisconfiguredError
-from router.domain.webhooks import EVENTS
+from router.domain.webhook_events import EVENTS
 from router.tool.http.client import OutboundGuard
-from router.webhook.file import load_event_sources, load_webhooks
+from router.webhook.webhook_files import load_event_sources, load_webhooks
 
 SECRET = "whsec_" + base64.b64encode(b"s" * 32).decode()
 VARIABLES = {"ERP_SECRET": SECRET, "BAD_SECRET": "whsec_no", "EMPTY": ""}

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, case, delete, func, or_, select, update
 
 from router.domain.records import ApprovalRecord, LogEntry, RunRecord
-from router.domain.webhooks import (
+from router.domain.webhook_events import (
     TRIED_FOR,
     KnownApproval,
     WebhookBacklog,

@@ -15,17 +15,17 @@ and of those that tell runs what happened, in a file of its own:
 A file is read at start, like the secrets that it names.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Self, TypeVar
 
 from pydantic import AfterValidator, Field, StrictBool, StringConstraints
 
 from router.domain.errors import DefinitionError, Fault, MisconfiguredError, Problem, nearest
 from router.domain.principals import DEFAULT_TENANT, RESERVED_ROLES, Principal
-from router.domain.webhooks import EVENTS, WebhookSubscription
+from router.domain.webhook_events import EVENTS, WebhookSubscription
 from router.formats.strict_json import json_document
 from router.formats.validation import (
     Complaint,
@@ -156,6 +156,30 @@ class EventSource:
         return self.flows is None or any(fnmatchcase(flow, each) for each in self.flows)
 
 
+@dataclass(frozen=True)
+class OtherSystems:
+    """Other systems that are told what happens, and those that may tell runs what happened."""
+
+    told: Sequence[WebhookConsumer] = ()
+    telling: Sequence[EventSource] = ()
+
+    @property
+    def subscriptions(self) -> list[WebhookSubscription]:
+        """What is wanted by those that are told."""
+        return [each.subscription for each in self.told]
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Those of `ROUTER_WEBHOOKS` and `ROUTER_EVENT_SOURCES`; raises as `load_webhooks`."""
+        told, telling = list[WebhookConsumer](), list[EventSource]()
+        if settings.webhooks is not None:
+            guard = OutboundGuard(settings.http_allow)
+            told = load_webhooks(settings.webhooks, settings.environment, guard)
+        if settings.event_sources is not None:
+            telling = load_event_sources(settings.event_sources, settings.environment)
+        return cls(told, telling)
+
+
 def load_webhooks(
     path: Path, variables: Mapping[str, str], guard: OutboundGuard
 ) -> list[WebhookConsumer]:
@@ -172,21 +196,6 @@ def load_event_sources(path: Path, variables: Mapping[str, str]) -> list[EventSo
     found = reading.read(lambda entry, place: _source(reading, entry, place))
     reading.raise_if_wrong()
     return found
-
-
-def webhooks_of(settings: Settings) -> list[WebhookConsumer]:
-    """Those of `ROUTER_WEBHOOKS`; raises as `load_webhooks`."""
-    if settings.webhooks is None:
-        return []
-    guard = OutboundGuard(settings.http_allow)
-    return load_webhooks(settings.webhooks, settings.environment, guard)
-
-
-def event_sources_of(settings: Settings) -> list[EventSource]:
-    """Those of `ROUTER_EVENT_SOURCES`; raises as `load_webhooks`."""
-    if settings.event_sources is None:
-        return []
-    return load_event_sources(settings.event_sources, settings.environment)
 
 
 AnyEntry = TypeVar("AnyEntry", bound=WebhookEntry | EventSourceEntry)

@@ -16,11 +16,11 @@ from email.utils import parsedate_to_datetime
 
 from router.api.dependencies import Services
 from router.domain.errors import RouterError, ToolError
-from router.domain.webhooks import WebhookDelivery
-from router.store.webhooks import WebhookDeliveries
+from router.domain.webhook_events import WebhookDelivery
+from router.store.webhook_deliveries import WebhookDeliveries
 from router.telemetry.metrics import UNDELIVERED, WEBHOOKS, WEBHOOKS_DEAD
 from router.tool.http.client import OutboundGuard, Received, Sender
-from router.webhook.file import WebhookConsumer
+from router.webhook.webhook_files import WebhookConsumer
 
 EVERY = 1.0
 """Seconds between looks, where nothing was due."""
@@ -223,6 +223,6 @@ async def webhooks_at_work(services: Services) -> AsyncIterator[None]:
         yield
         return
     sender = Sender(OutboundGuard(settings.http_allow), follows=False)
-    dispatcher = WebhookDispatcher(services.webhooks, services.store.webhooks, sender)
+    dispatcher = WebhookDispatcher(services.systems.told, services.store.webhooks, sender)
     async with dispatcher.at_work():
         yield
