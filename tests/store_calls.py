@@ -481,7 +481,7 @@ class Calls:
         await self.store.webhooks.bury(await self._delivery(), "500")
 
     async def webhooks_bury_all(self) -> None:
-        await self._delivery()
+        assert await self._delivery()
         assert await self.store.webhooks.bury_all(TOLD.consumer, "410")
 
     async def webhooks_retry(self) -> None:
@@ -497,7 +497,7 @@ class Calls:
     async def webhooks_listed(self) -> None:
         await self._delivery()
         _, cursor = await self.store.webhooks.listed(TENANT, "waiting", None, 1)
-        await self.store.webhooks.listed(TENANT, "waiting", cursor, 1)
+        assert await self.store.webhooks.listed(TENANT, "waiting", cursor, 1)
 
     async def webhooks_backlog(self) -> None:
         assert await self.store.webhooks.backlog()

@@ -102,9 +102,8 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
     """Ids of alice's, of each kind; her run waits for bob."""
     alice = caller("alice")
     conversation = (await alice.post("/v1/conversations", json={})).json()["id"]
-    path = f"/v1/conversations/{conversation}/messages"
     said = {"text": "a word of alice's", "message_id": unique}
-    turn = (await alice.post(path, json=said)).json()
+    turn = (await alice.post(f"/v1/conversations/{conversation}/messages", json=said)).json()
     recorded = LogEntry(
         key=unique,
         kind="turn",
