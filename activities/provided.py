@@ -2,8 +2,6 @@
 
 from typing import Annotated, Protocol
 
-from temporalio.client import Client
-
 from router.domain.principals import Directory
 from router.retrieval.encoders import Encoder
 from router.settings import Settings
@@ -13,6 +11,7 @@ from router.store.flow_runs import Runs
 from router.store.notifications import Notifications
 from router.store.workspaces import Workspaces
 from router.tool.context import Depends, Provider
+from router.tool.temporal import CONNECTION, TASK_QUEUE, Connect
 from router.understanding.names import FlowNames
 
 settings: Provider[Settings] = Provider("settings")
@@ -48,14 +47,7 @@ request_kinds: Provider[RequestKinds] = Provider("request_kinds")
 Kinds = Annotated[RequestKinds, Depends(request_kinds)]
 
 
-class Connect(Protocol):
-    """Gives a Temporal client, connected; raises `Unavailable` where none can be had."""
-
-    async def __call__(self) -> Client:
-        """The same one every time."""
-
-
-temporal: Provider[Connect] = Provider("temporal")
+temporal: Provider[Connect] = CONNECTION
 """For those who have something to say to a run."""
-task_queue: Provider[str] = Provider("task_queue")
+task_queue: Provider[str] = TASK_QUEUE
 """Where runs are worked on that a tool starts."""

@@ -5,8 +5,9 @@ PostgreSQL. Simulated employees and approvers (zh and en) ask for leave, claim e
 take back, ask questions, have tools read and write, and consult a skill, over HTTP, as careful
 clients do: with a key for every POST, sent again until it is answered, and sometimes after, each
 time to either API. Some of the conversations are held by clients of OpenAI's. The model server
-gives one wrong answer, or none, out of three. Meanwhile processes get SIGKILL or stand still
-(SIGSTOP), and the wires between them are cut or stall.
+gives one wrong answer, or none, out of three. Another system is told what happens, as webhooks, and
+doesn't take four of ten tries; one more is never there. Meanwhile processes get SIGKILL or stand
+still (SIGSTOP), and the wires between them are cut or stall.
 
 At the end a checker that knows none of the engine's code reads the database and Temporal. The
 exit status is 1 where anything is lost, doubled, wrong, or left behind. Needs PostgreSQL's server

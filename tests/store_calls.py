@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from inspect import getmembers, isasyncgenfunction, iscoroutinefunction
 from typing import Any
+from uuid import uuid4
 
 from router.domain.configuration_documents import Activation, DocumentVersion
 from router.domain.documents import Document
@@ -29,6 +30,7 @@ from router.domain.records import (
     WithdrawalNote,
 )
 from router.domain.traffic import Period
+from router.domain.webhook_events import EVENTS, WebhookDelivery, WebhookSubscription
 from router.store.database import Database
 from router.store.erasure import PersonErasure
 from router.store.identity import Generation
@@ -39,6 +41,7 @@ from router.store.store import Store
 from router.store.workspaces import WorkspaceQuota
 from tests.past import DAYS, TENANT, Past
 
+TOLD = WebhookSubscription("https://told.example", frozenset(EVENTS))
 NOBODY = "nobody"
 """Of a person who is asked for by indexes alone."""
 
@@ -491,6 +494,49 @@ class Calls:
 
     async def mailboxes_oldest(self) -> None:
         await self.store.mailboxes.oldest(["chat"])
+
+    async def webhooks_claim(self) -> None:
+        assert await self._delivery()
+
+    async def webhooks_postpone(self) -> None:
+        await self.store.webhooks.postpone(await self._delivery(), self.now, "503")
+
+    async def webhooks_deliver(self) -> None:
+        await self.store.webhooks.deliver(await self._delivery())
+
+    async def webhooks_bury(self) -> None:
+        await self.store.webhooks.bury(await self._delivery(), "500")
+
+    async def webhooks_bury_all(self) -> None:
+        assert await self._delivery()
+        assert await self.store.webhooks.bury_all(TOLD.consumer, "410")
+
+    async def webhooks_retry(self) -> None:
+        assert await self.store.webhooks.retry(TENANT, (await self._delivery()).id, self.now)
+
+    async def webhooks_release(self) -> None:
+        await self.store.webhooks.release()
+
+    async def webhooks_strangers(self) -> None:
+        await self._delivery()
+        assert await self.store.webhooks.strangers([])
+
+    async def webhooks_listed(self) -> None:
+        await self._delivery()
+        _, cursor = await self.store.webhooks.listed(TENANT, "waiting", None, 1)
+        assert await self.store.webhooks.listed(TENANT, "waiting", cursor, 1)
+
+    async def webhooks_backlog(self) -> None:
+        assert await self.store.webhooks.backlog()
+
+    async def _delivery(self) -> WebhookDelivery:
+        """One of a run that goes on, which another system has yet to hear of."""
+        told = Store(self.database, [TOLD])
+        found = await told.runs.find(TENANT, "r3")
+        assert found is not None
+        await told.runs.publish(found.model_copy(update={"id": f"told-{uuid4().hex}"}), [])
+        until = datetime.now(UTC) + timedelta(minutes=1)
+        return (await told.webhooks.claim(TOLD.consumer, until, until, 1))[0]
 
     async def flow_versions_keep(self) -> None:
         await self.store.flow_versions.keep("one", 1, "b")

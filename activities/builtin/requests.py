@@ -30,6 +30,7 @@ from router.gateway.withdrawals import Withdrawals
 from router.store.flow_runs import Runs
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
+from router.tool.temporal import Connect
 from router.tool.tool import tool
 
 MOST_REQUESTS = 20
@@ -275,7 +276,7 @@ Which = Annotated[
     ),
     ChineseLabel("哪个申请"),
 ]
-Temporal = Annotated[provided.Connect, Depends(provided.temporal)]
+Temporal = Annotated[Connect, Depends(provided.temporal)]
 AllRuns = Annotated[Runs, Depends(provided.runs)]
 Queue = Annotated[str, Depends(provided.task_queue)]
 Outcome = Literal["withdrawn", "under_way", "asked", "reminded"] | NotNow
@@ -501,7 +502,7 @@ async def nudge_approver(
 
 
 async def _tell(
-    ctx: ToolContext, run: RunRecord, connect: provided.Connect, event: Cancelled | Nudged
+    ctx: ToolContext, run: RunRecord, connect: Connect, event: Cancelled | Nudged
 ) -> RunStanding | None:
     """How the run stands after the word; None where it was over before it heard."""
     try:

@@ -8,6 +8,7 @@ from docs.generate.models import model_table
 from docs.generate.types import type_name
 from router.tool.http.declaration import (
     METHODS,
+    CloudEventEntry,
     EndpointEntry,
     HttpToolEntry,
     ItemsEntry,
@@ -16,16 +17,25 @@ from router.tool.http.declaration import (
 )
 from router.tool.http.template import CONTEXT
 from router.tool.mcp.file import ServerEntry, ToolEntry
+from router.tool.temporal import NexusEntry, SignalEntry, TemporalEntry, TemporalToolEntry
 from router.tool.tool import tool
 
-HTTP_MODELS = (HttpToolEntry, EndpointEntry, ItemsEntry, SelectionEntry, OperationWording)
+TEMPORAL_MODELS = (TemporalToolEntry, TemporalEntry, SignalEntry, NexusEntry)
+HTTP_MODELS = (
+    HttpToolEntry,
+    EndpointEntry,
+    CloudEventEntry,
+    ItemsEntry,
+    SelectionEntry,
+    OperationWording,
+)
 INTRODUCTION = """\
 What may be written of a tool. What it comes to, with an example of each kind, is in
 [Tools](../tools.md)."""
 
 
 def tool_files_page() -> str:
-    """The four kinds of tools."""
+    """The five kinds of tools."""
     return page(
         "Tool files",
         INTRODUCTION,
@@ -33,6 +43,8 @@ def tool_files_page() -> str:
         table(("option", "otherwise", "means"), _options()),
         "## A JSON file: HTTP",
         _http(),
+        "## A JSON file: Temporal",
+        *(part for m in TEMPORAL_MODELS for part in (f"### {m.__name__}", model_table(m))),
         "## A JSON file: MCP servers",
         "Durations are written `500ms`, `20s` or `2m` here.",
         "### ServerEntry",

@@ -32,6 +32,7 @@ from router.routing.prompts import Prompts
 from router.settings import Settings
 from router.store.conversations import Conversations
 from router.store.store import Store
+from router.webhook.webhook_files import OtherSystems
 
 REMEMBERED = 10_000
 GOOD_FOR = 60.0
@@ -149,6 +150,8 @@ class Services:
     working_from: Callable[[Principal, datetime], Awaitable[datetime]] = weekdays_from
     """The first moment from one on at which a person works, by their house's calendar."""
 
+    systems: OtherSystems = field(default_factory=OtherSystems)
+    """Those that are told what happens, or may tell runs what happened."""
     persona_of: Callable[[str], Persona | None] = lambda _: None
     """Who the desk is to people of a tenant; None where nobody has said."""
 
@@ -256,6 +259,11 @@ async def _caller(request: Request, known: Authenticated) -> Principal:
     AppState.of(request).rates.admit(known)
     await note_sign_in(request, known)
     return known
+
+
+async def admitted_caller(request: Request) -> Principal:
+    """Whoever the request's token names, counted among what they do; for other dependencies."""
+    return await _caller(request, await authenticate(request))
 
 
 async def note_sign_in(request: Request, person: Principal) -> None:

@@ -62,6 +62,10 @@ COMMANDS = {
         "Compare runs with their workflows, and put right what doesn't fit.",
     ),
     "runs": ("runs:app", "Find anybody's runs and put them right, as an operator."),
+    "webhooks": (
+        "webhooks:app",
+        "List events that other systems haven't heard of, and send them again.",
+    ),
     "traffic": (
         "traffic:traffic",
         "Sum up turns, runs, approvals and what models cost; of the last seven days by default.",

@@ -28,6 +28,7 @@ CHECKS: Mapping[str, Check] = {
     "hooks": configuration.hooks,
     "declared tools": configuration.declared_tools,
     "flows": configuration.flows,
+    "webhooks": configuration.webhooks,
     "mcp servers": services.mcp,
     "skills": configuration.skills,
     "skill sandbox": configuration.skill_sandbox,

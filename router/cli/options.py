@@ -27,6 +27,7 @@ from router.store.audit import AuditTrail
 from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER
+from router.webhook.webhook_files import OtherSystems
 
 LOCAL_API = "http://127.0.0.1:8000"
 OPERATOR = "olga"
@@ -156,7 +157,7 @@ async def with_store(settings: Settings, work: Callable[[Store], Awaitable[Found
     """What the work comes to with the store of these settings, its tables up to date."""
     made(settings.data)
     database = Database(settings.database_url)
-    store = Store(database)
+    store = Store(database, OtherSystems.of(settings).subscriptions)
     try:
         await database.migrate(ROUTER)
         return await work(store)

@@ -27,6 +27,7 @@ from router.skill.front_matter import LONGEST_COMPATIBILITY, OURS, FrontMatter
 from router.story.entries import STEPS, StoryEntry
 from router.tool.http.declaration import HttpToolEntry, SelectionEntry
 from router.tool.mcp.file import LONGEST_SERVER, SERVER, ServerEntry, ToolEntry
+from router.tool.temporal import KIND, TemporalToolEntry
 
 _OTHERS = frozenset({"builtins", "abc", "typing", "pydantic", "pydantic_settings"})
 """Whose classes say nothing about our keys."""
@@ -201,17 +202,21 @@ def skill_schema() -> JsonSchema:
 
 def tools_schema() -> JsonSchema:
     """What a file of declared tools may hold: see docs/tools.md."""
-    schema = TypeAdapter(HttpToolEntry | SelectionEntry).json_schema()
+    schema = TypeAdapter(HttpToolEntry | SelectionEntry | TemporalToolEntry).json_schema()
     definitions = schema["$defs"]
-    for each in ("HttpToolEntry", "SelectionEntry"):
+    for each in ("HttpToolEntry", "SelectionEntry", "TemporalToolEntry"):
         definitions[each]["properties"]["$schema"] = {"type": "string"}
     definitions["entry"] = {
         "if": {"required": ["openapi"]},
         "then": {"$ref": "#/$defs/SelectionEntry"},
-        "else": {"$ref": "#/$defs/HttpToolEntry"},
+        "else": {
+            "if": {"required": [KIND]},
+            "then": {"$ref": "#/$defs/TemporalToolEntry"},
+            "else": {"$ref": "#/$defs/HttpToolEntry"},
+        },
     }
     return {
-        "title": "Tools that intent-router calls over HTTP",
+        "title": "Tools that intent-router calls over HTTP, or through Temporal",
         "if": {"type": "array"},
         "then": {"type": "array", "items": {"$ref": "#/$defs/entry"}},
         "else": {

@@ -419,6 +419,8 @@ Act = Literal[
     "prompts.read",
     "prompts.share",
     "prompts.rollback",
+    "webhooks.list",
+    "webhooks.retry",
     "configuration.write",
     "configuration.activate",
     "configuration.retire",
@@ -457,6 +459,8 @@ TITLES: dict[Act, Localised] = {
     "prompts.share": Localised(zh="调整提示词份额", en="set the shares of a prompt"),
     "prompts.rollback": Localised(zh="撤回提示词的份额", en="took back the shares of a prompt"),
     "traffic.read": Localised(zh="查看业务统计", en="looked at the traffic of some days"),
+    "webhooks.list": Localised(zh="查看未送达的事件", en="listed events that weren't delivered"),
+    "webhooks.retry": Localised(zh="重新发送事件", en="had an event sent again"),
     "configuration.write": Localised(zh="写下配置的新版本", en="wrote a version of a document"),
     "configuration.activate": Localised(
         zh="启用配置的一个版本", en="let a version of a document hold"

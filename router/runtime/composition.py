@@ -52,6 +52,7 @@ from router.tool.context import Dependencies
 from router.tool.kinds import ToolSources
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
+from router.webhook.webhook_files import OtherSystems
 
 _log = logging.getLogger("router.skills")
 
@@ -100,6 +101,8 @@ class Parts:
     """What models cost."""
     configuration: Configuration
     """What tenants have of their own, which follows the database."""
+    systems: OtherSystems
+    """Those that are told what happens, or may tell runs what happened."""
 
     @property
     def prompts(self) -> Prompts:
@@ -286,12 +289,13 @@ async def _sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
 
 
 @asynccontextmanager
-async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store]]:
+async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store, OtherSystems]]:
+    systems = OtherSystems.of(settings)
     database = Database(settings.database_url, settings.database_connections)
-    store = Store(database)
+    store = Store(database, systems.subscriptions)
     try:
         await database.migrate(ROUTER)
-        yield database, store
+        yield database, store, systems
     finally:
         await store.aclose()
         await database.dispose()
@@ -344,8 +348,7 @@ def _tool_caller(registry: Registry, dependencies: Dependencies, store: Store) -
 async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     """The parts, with the database migrated; it is let go of on leaving."""
     tools = load_tools(settings)
-    registry = tools.registry
-    folders = skill_folders(settings)
+    registry, folders = tools.registry, skill_folders(settings)
     loaded = folders.load()
     flow_files = WatchedFlows(flow_folder(settings), lambda: vocabulary(registry))
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
@@ -354,7 +357,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     directory = LiveDirectory.load(source_of(settings), entitled=tenants.entitled)
     prices = _prices_of(settings, loaded.catalog)
     async with (
-        _stored(settings) as (database, store),
+        _stored(settings) as (database, store, systems),
         chains_of(settings, tenants, prices) as chains,
         index_of(settings) as index,
         _provided(settings, database, store, offered, directory) as dependencies,
@@ -382,4 +385,5 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             papers=papers,
             prices=prices,
             configuration=await _configured(house, store),
+            systems=systems,
         )

@@ -25,11 +25,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from activities.look_up import LookUps
 from router.api import errors, openapi, routes
-from router.api.dependencies import AppState, Services, authenticate
+from router.api.dependencies import AppState, Services
 from router.api.dev_access import ASSETS, PARAMETER, DevAccess
+from router.api.event_sources import admit
 from router.api.middleware import BodyLimit, ObservabilityMiddleware, SafeHeaders, SharedOrigins
 from router.api.routes import codec, page, people
 from router.channels.registry import mounted
+from router.channels.webhook_dispatcher import webhooks_at_work
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import MisconfiguredError, RouterError
 from router.domain.principals import Directory
@@ -157,7 +159,7 @@ def create_app(services: Services) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         counting = asyncio.create_task(keep_counting(services), name="counting for the metrics")
-        async with platforms.at_work():
+        async with platforms.at_work(), webhooks_at_work(services):
             yield
         counting.cancel()
         await state.turns.close()
@@ -174,7 +176,7 @@ def create_app(services: Services) -> FastAPI:
     )
     app.state.shared = state
     # Add what every request passes through; the last one added is the first it meets.
-    app.add_middleware(BodyLimit, admit=authenticate, others=routes.bodies())
+    app.add_middleware(BodyLimit, admit=admit, others=routes.bodies())
     _share(app, settings)
     if settings.auth == "dev":
         app.include_router(people.sign_in)
@@ -410,5 +412,6 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
         page_token=page_token(parts.settings.data) if parts.settings.auth == "dev" else None,
         currency=parts.prices.currency,
         models=lambda: parts.chains.states,
+        systems=parts.systems,
     )
     return ApiServer(create_app(services), grace)

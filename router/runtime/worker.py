@@ -47,6 +47,7 @@ from router.telemetry.crashes import ActivityRegister
 from workflows.conversation import AutoUpgradeConversation, ConversationWorkflow
 from workflows.document import DocumentWorkflow
 from workflows.flow import FlowWorkflow
+from workflows.nexus_call import NexusCallWorkflow
 from workflows.skill import SkillWorkflow
 
 OF_MODELS = frozenset(
@@ -207,6 +208,7 @@ def build_worker(
         workflows=[
             AutoUpgradeConversation if versioned else ConversationWorkflow,
             DocumentWorkflow,
+            NexusCallWorkflow,
             FlowWorkflow,
             SkillWorkflow,
         ],

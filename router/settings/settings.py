@@ -331,6 +331,13 @@ class Settings(Section):
     """Origins whose pages may have the desk in them (docs/portal.md), as JSON:
     `["https://portal.example.com"]`."""
 
+    webhooks: Path | None = None
+    """A YAML or JSON file of other systems that are told what happens, as Standard Webhooks: a
+    list of `{url, secret_env, events, tenants, flows, slots}`; None: nobody is told."""
+    event_sources: Path | None = None
+    """A YAML or JSON file of other systems that may tell runs what happened, signed as Standard
+    Webhooks: a list of `{name, secret_env, roles, tenant, flows}`; None: none may."""
+
     mcp_servers: Path | None = None
     """A JSON file of MCP servers; None is none: they are programs that somebody chose to run."""
 

@@ -37,6 +37,7 @@ from router.store.event_log import lock_of
 from router.store.flow_runs import GOING_ON
 from router.store.legal_holds import of_held_conversation
 from router.store.rows import begins_with
+from router.store.webhook_deliveries import of_person
 
 _conversations = tables.conversations
 _log = tables.log
@@ -191,6 +192,7 @@ class PersonErasure:
             "decisions": self._count(connection, asked, "person"),
             "budgets": self._count(connection, tables.spending, "user"),
             "audited calls": self._count(connection, tables.audit, "person"),
+            "events for other systems": self._count_told(connection),
         }
         of_others = (asked.c.requester != self._person, asked.c.active, asked.c.verdict.is_(None))
         awaited = select(asked.c.id).where(*self._theirs(asked, "person"), *of_others)
@@ -216,6 +218,10 @@ class PersonErasure:
     def _count(self, connection: Connection, table: Table, column: str) -> int:
         query = select(func.count()).select_from(table).where(*self._theirs(table, column))
         return connection.scalar(query) or 0
+
+    def _count_told(self, connection: Connection) -> int:
+        told = select(func.count()).select_from(tables.webhook_deliveries)
+        return connection.scalar(told.where(of_person(self._tenant, self._person))) or 0
 
     def _theirs(self, table: Table, column: str) -> tuple[ColumnElement[bool], ...]:
         return (table.c.tenant == self._tenant, table.c[column] == self._person)
@@ -275,6 +281,8 @@ class PersonErasure:
         self._delete(connection, shown, shown.c.file.in_(handed_in.scalar_subquery()))
         for _, table, column in _owned:
             self._delete(connection, table, table.c[column] == self._person)
+        told = tables.webhook_deliveries
+        self._delete(connection, told, of_person(self._tenant, self._person))
         self._delete_effects(connection)
         owner = tables.conversations.c.owner
         self._delete(connection, tables.conversations, owner == self._person)

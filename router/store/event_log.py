@@ -36,6 +36,7 @@ from router.store import tables
 from router.store.database import Aggregate, Database
 from router.store.live import Live
 from router.store.rows import from_row, records, to_row
+from router.store.webhook_deliveries import WebhookOutbox
 
 _log = tables.log
 _boxes = tables.mailboxes
@@ -50,9 +51,10 @@ class LogAppender:
     Call `within` as late in a transaction as can be, for it holds up others; `tell` once committed.
     """
 
-    def __init__(self, database: Database, live: Live) -> None:
+    def __init__(self, database: Database, live: Live, webhooks: WebhookOutbox) -> None:
         self._database = database
         self._live = live
+        self._webhooks = webhooks
         self._append = database.insert(_log).on_conflict_do_nothing()
 
     def within(self, connection: Connection, tenant: str, entries: Sequence[LogEntry]) -> None:
@@ -75,6 +77,8 @@ class LogAppender:
         if kept := _without_unbegun(connection, rows):
             connection.execute(self._append, kept)
             announce(connection, tenant, kept)
+        there = [entry for entry in entries if entry.conversation not in gone]
+        self._webhooks.appended(connection, tenant, there)
 
     async def tell(self, tenant: str, entries: Sequence[LogEntry]) -> None:
         """Have everyone look who listens to their conversations and people; never raises."""
@@ -234,9 +238,9 @@ _AT_ONCE = 500
 class EventLog:
     """The append-only log of everything people may look at later."""
 
-    def __init__(self, database: Database, live: Live) -> None:
+    def __init__(self, database: Database, live: Live, webhooks: WebhookOutbox) -> None:
         self._database = database
-        self._appending = LogAppender(database, live)
+        self._appending = LogAppender(database, live, webhooks)
 
     async def append(self, tenant: str, entries: Sequence[LogEntry]) -> None:
         """Append, in order and in one transaction, the entries whose keys aren't there yet.

@@ -41,6 +41,7 @@ from router.store.database import Aggregate, Database
 from router.store.event_log import LogAppender
 from router.store.live import Live
 from router.store.rows import from_row, page, record, records, to_row, upsert
+from router.store.webhook_deliveries import WebhookOutbox
 
 _runs = tables.runs
 _approvals = tables.approvals
@@ -70,9 +71,10 @@ _log = logging.getLogger(__name__)
 class Runs:
     """Flow runs and their approvals, as last published by the runs themselves."""
 
-    def __init__(self, database: Database, live: Live) -> None:
+    def __init__(self, database: Database, live: Live, webhooks: WebhookOutbox) -> None:
         self._database = database
-        self._appending = LogAppender(database, live)
+        self._webhooks = webhooks
+        self._appending = LogAppender(database, live, webhooks)
         run = database.insert(_runs)
         self._replace_run = upsert(run, _runs)
         self._keep_run = upsert(run, _runs, where=_runs.c.events <= run.excluded.events)
@@ -115,11 +117,15 @@ class Runs:
                 _log.warning("%s, which has ended, isn't opened again", run.workflow_id)
                 return []
             change = self._change(connection, before, run, approvals)
+            known = self._webhooks.known(connection, run.tenant, approvals)
             kept = self._keep(connection, run, approvals, anew=anew)
             if kept:
                 self._name_people(connection, before, run)
             noted = [*entries, *change] if kept else [*entries]
             self._appending.within(connection, run.tenant, noted)
+            if kept:
+                told = (before, run, known, approvals, str(run.events))
+                self._webhooks.run_changed(connection, *told)
             return noted
 
         await self._appending.tell(run.tenant, await self._database.write(publish))
@@ -245,6 +251,7 @@ class Runs:
             closed = {"of_tenant": tenant, "of_run": run, "but": []}
             connection.execute(self._close_others, closed)
             self._appending.within(connection, tenant, noted)
+            self._webhooks.run_changed(connection, before, after, {}, (), key)
             return True, noted
 
         changed, noted = await self._database.write(revise)

@@ -96,6 +96,8 @@ _AGED = (
 )
 _FILES = _Aged(tables.files, "at", "owner")
 """What goes by its age too, unless a run has it."""
+_UNREACHED = _Aged(tables.webhook_deliveries, "created_at", "requester")
+"""Events that were given up: however many, a consumer was away once, and no clock is wrong."""
 
 
 class Retention(Aggregate):
@@ -124,7 +126,7 @@ class Retention(Aggregate):
             await self.check(days)
         before = await self._database.read(moment_there) - timedelta(days=days)
         gone = await self._in_batches(lambda c, after: _silent_ones(c, before, after))
-        for aged in (*_AGED, _Aged(tables.kept_answers, "kept_at")):
+        for aged in (*_AGED, _UNREACHED, _Aged(tables.kept_answers, "kept_at")):
             await self._in_batches(partial(aged.delete, before=before))
         await self._in_batches(lambda c, after: _old_files(c, before, after))
         await self._in_batches(lambda c, after: self._nobodys(c, before.date(), after))

@@ -3,6 +3,9 @@
 Every method is scoped to a tenant, idempotent under retry, and may raise `Unavailable`.
 """
 
+from collections.abc import Sequence
+
+from router.domain.webhook_events import WebhookSubscription
 from router.store.audit import AuditTrail, ToolCallAudit
 from router.store.blobs import Files, Results, SkillFiles
 from router.store.conversations import Conversations, Mailboxes
@@ -23,6 +26,7 @@ from router.store.prompt_shares import PromptOutcomes, PromptShares
 from router.store.retention import Retention
 from router.store.spending import Spending
 from router.store.traffic import TrafficCounts
+from router.store.webhook_deliveries import WebhookDeliveries, WebhookOutbox
 from router.store.workspaces import Workspaces
 
 
@@ -32,12 +36,17 @@ class Store:
     live: Live
     """What happens in turns right now: for all processes, or on SQLite within this one."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self, database: Database, subscriptions: Sequence[WebhookSubscription] = ()
+    ) -> None:
+        """`subscriptions` are those of other systems, for whom events are kept."""
         several = database.dialect == "postgresql"
         self.live = PostgresLive(database) if several else InProcessLive()
         self.conversations = Conversations(database)
-        self.log = EventLog(database, self.live)
-        self.runs = Runs(database, self.live)
+        webhooks = WebhookOutbox(database, subscriptions)
+        self.log = EventLog(database, self.live, webhooks)
+        self.runs = Runs(database, self.live, webhooks)
+        self.webhooks = WebhookDeliveries(database)
         self.keys = IdempotencyKeys(database)
         self.ledger = EffectsLedger(database)
         self.spending = Spending(database)

@@ -87,7 +87,7 @@ def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0012", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0013", metadata
 )
 
 conversations = Table(
@@ -565,4 +565,42 @@ configuration_activations = Table(
 _index(
     *("configuration_activations_of_document", configuration_activations),
     *("tenant", "kind", "name", "sequence"),
+)
+
+# Events on their way to other systems: see `router.store.webhook_deliveries`.
+webhook_deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    *texts("tenant", "id", "consumer", "url", "event", "subject", "state", "error"),
+    required("data", JSON),
+    required("attempts", Integer),
+    required("created_at", MomentType),
+    # When it is given up.
+    required("until", MomentType),
+    # NULL while an earlier one of the same subject goes to the same consumer before it.
+    optional("due", MomentType),
+    # Whom it names, for the sake of somebody who is erased.
+    optional("requester"),
+    optional("person"),
+    UniqueConstraint("tenant", "id", name="webhook_deliveries_once"),
+    # Numbers are the order: one that was given before must not be given again.
+    sqlite_autoincrement=True,
+)
+_WAITING = "state = 'waiting'"
+_index("webhook_deliveries_due", webhook_deliveries, "consumer", "due", where=_WAITING)
+_index(
+    *("webhook_deliveries_in_order", webhook_deliveries),
+    *("tenant", "consumer", "subject", "sequence"),
+    where=_WAITING,
+)
+_index("webhook_deliveries_newest", webhook_deliveries, "tenant", "state", "created_at", "id")
+_index("webhook_deliveries_by_age", webhook_deliveries, "created_at")
+_index(
+    *("webhook_deliveries_of_requester", webhook_deliveries, "tenant", "requester"),
+    where="requester IS NOT NULL",
+)
+_index(
+    *("webhook_deliveries_of_person", webhook_deliveries, "tenant", "person"),
+    where="person IS NOT NULL",
 )

@@ -72,6 +72,22 @@ UNPOSTED = Gauge(
     "How long the oldest of what is to be posted on a chat platform has waited; 0 for none.",
     ("platform",),
 )
+WEBHOOKS = Counter(
+    "router_webhooks",
+    "Tries to tell another system of an event: it took it (delivered), it didn't (failed), or it "
+    "was given up (dead).",
+    ("outcome",),
+)
+UNDELIVERED = Gauge(
+    "router_webhook_age_seconds",
+    "How long the oldest event that another system wants to hear of has waited; 0 for none.",
+    ("url",),
+)
+WEBHOOKS_DEAD = Gauge(
+    "router_webhooks_dead",
+    "Events that were given up, until an operator sends them again.",
+    ("url",),
+)
 STREAMS = Gauge("router_event_streams", "Readers of server-sent events.")
 CONVERSATIONS = Gauge("router_open_conversations", "Conversations that Temporal keeps open.")
 APPROVALS = Gauge("router_approvals_waiting", "Approvals that wait for a decision.")

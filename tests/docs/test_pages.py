@@ -37,11 +37,14 @@ from router.flow.states import FILE_MODELS
 from router.runtime.server import openapi_document
 from router.settings import Fallback, Settings
 from router.skill.loader import read_skill
+from router.tool.http.client import OutboundGuard
 from router.tool.http.openapi import OpenApiReferences, operations_of, taken_by
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.tool import tool
+from router.webhook.webhook_files import load_event_sources, load_webhooks
 from tests.docs.snippets import PLAYED, ROOT, Snippet, all_snippets, snippets_of
 from tests.docs.test_tutorials import DESK, lines_of, slips
+from tests.fakes.webhook_consumer import SECRET
 from tests.unit.cli.conftest import Run, run  # noqa: F401 - a fixture
 
 
@@ -61,6 +64,17 @@ def check_yaml(snippet: Snippet, folder: Path) -> None:
     if text.startswith("job:"):
         (folder / "cases.yaml").write_text(text, encoding="utf-8")
         assert read_cases(folder / "cases.yaml", JOB_INPUTS)
+        return
+    if "secret_env:" in text:
+        path = folder / "webhooks.yaml"
+        path.write_text(text, encoding="utf-8")
+        secrets = dict.fromkeys(re.findall("secret_env: (.+)", text), SECRET)
+        told = "url:" in text
+        assert (
+            load_webhooks(path, secrets, OutboundGuard())
+            if told
+            else load_event_sources(path, secrets)
+        )
         return
     if snippet.marker == "people":
         listed = text if text.startswith("users:") else f"users:\n{text}"

@@ -302,6 +302,12 @@ def test_a_platform_of_one_s_own_is_one_module_and_its_test(walk: Walk) -> None:
 
 
 @pytest.mark.slow
+def test_an_erp_is_joined_by_a_tool_an_event_and_a_webhook(walk: Walk) -> None:
+    walk.ports[SERVICE_PORT] = str(free_ports(1)[0])
+    follow(walk, "erp.md")
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap isn't installed")
 def test_the_first_skill_does_its_sums_by_a_tool_and_by_a_script(walk: Walk) -> None:
     script = {"path": "scripts/split.py", "arguments": ["100.00", "3"]}

@@ -15,6 +15,7 @@ import pytest
 
 from tests.e2e.chaos import checker
 from tests.e2e.chaos.checker import Records, Row
+from tests.e2e.chaos.consumer import of_webhooks
 from tests.e2e.chaos.people import Event, Follower, Said, Witness, Write
 from tests.e2e.chaos.storm import Plan, chaos
 from tests.e2e.storm.requests import Request
@@ -32,6 +33,40 @@ async def test_nothing_is_lost_or_doubled_when_each_process_is_killed() -> None:
     kills = {name for name in outcome.blows if name.startswith("kill")}
     assert kills == {"kill api", "kill worker", "kill temporal", "kill database"}
     assert outcome.good, outcome.table()
+
+
+def told(*names: str, approval: str = "a1") -> list[dict[str, Any]]:
+    about: dict[str, Any] = {"flow_run": "r1", "approval": {"id": approval}}
+    return [{"id": f"m{n}", "type": name, "data": about} for n, name in enumerate(names)]
+
+
+RUNS = Records(
+    runs=[{"id": "r1", "status": "completed"}],
+    approvals=[{"id": "a1", "run": "r1", "verdict": "approve"}],
+)
+WHOLE = (
+    *("flow.started", "flow.waiting_approval", "approval.requested"),
+    *("approval.decided", "flow.completed"),
+)
+
+
+def test_a_run_that_is_told_whole_is_fine_however_often_each_comes() -> None:
+    events = told(*WHOLE)
+    assert not [*of_webhooks(events, RUNS)]
+    assert not [*of_webhooks([*events, events[0], events[3]], RUNS)]
+
+
+def test_what_other_systems_were_not_told_is_lost() -> None:
+    for missing in ("approval.requested", "approval.decided", "flow.completed"):
+        events = told(*(name for name in WHOLE if name != missing))
+        assert kinds(of_webhooks(events, RUNS)) == ["lost"], missing
+    assert kinds(of_webhooks([], RUNS)) == ["lost", "lost"]
+
+
+def test_what_they_were_told_in_another_order_or_twice_is_found() -> None:
+    assert kinds(of_webhooks(told(*WHOLE[1:], WHOLE[0]), RUNS)) == ["wrong", "lost"]
+    assert kinds(of_webhooks(told("flow.started", *WHOLE), RUNS)) == ["doubled"]
+    assert kinds(of_webhooks(told(*WHOLE[:4], *WHOLE[3:]), RUNS)) == ["doubled"]
 
 
 NOTHING = Records()

@@ -1,16 +1,23 @@
 """`dev` killed at different moments of a request, and `dev` from a wheel in an empty folder."""
 
+import json
 import subprocess
 import sys
+import time
 import zipfile
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
 import pytest
+from standardwebhooks import Webhook
 
 from tests.e2e.house import House, Person
 from tests.e2e.test_dev import balance
+from tests.fakes.web_server import threaded
+from tests.fakes.webhook_consumer import SECRET, VARIABLE
 
 STEPS = ("我要请假", "年假", "2026-12-07", "2026-12-08", "家里有事", "确认")
 
@@ -70,6 +77,59 @@ def test_a_message_under_way_when_everything_dies_is_answered_once(
     assert chat.say("我要请假", message_id="m1")["turn"] == 1
     users = [line for line in chat.transcript() if line["role"] == "user"]
     assert len(users) == 1
+
+
+def test_another_system_hears_all_of_a_request_whenever_everything_dies(tmp_path: Path) -> None:
+    """In order, though it refuses the first two tries, and everything is killed around it."""
+    told, refused = list[dict[str, Any]](), list[str]()
+
+    class Consumer(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            event = Webhook(SECRET).verify(body, dict(self.headers))
+            if len(refused) < 2:
+                refused.append(event["type"])
+            else:
+                told.append({"id": self.headers["webhook-id"], **event})
+            self.send_response(503 if len(told) == 0 else 204)
+            self.end_headers()
+
+    with threaded(Consumer) as origin:
+        file = tmp_path / "webhooks.json"
+        entry = {"url": f"{origin}/hooks", "secret_env": VARIABLE, "events": ["*"]}
+        file.write_text(json.dumps([entry]), encoding="utf-8")
+        variables = {"ROUTER_WEBHOOKS": str(file), VARIABLE: SECRET}
+        variables["ROUTER_HTTP_ALLOW"] = json.dumps([origin])
+        house = House(tmp_path / "data", variables=variables).start()
+        try:
+            alice, bob = Person(house, "alice"), Person(house, "bob")
+            chat = alice.chat()
+            turns = [chat.say(text, message_id=f"m{n}") for n, text in enumerate(STEPS)]
+            killed(house, 0, {0})
+            (approval,) = bob.approvals()
+            assert bob.decide(approval["id"], "approve").status_code == 200
+            killed(house, 0, {0})
+            chat.heard("批准")
+            assert told_within(90, told, "flow.completed"), told
+        finally:
+            assert house.stop() == 0
+    names = [*{event["id"]: event["type"] for event in told}.values()]
+    run = turns[-1]["flow"]["id"]
+    assert {event["data"]["flow_run"] for event in told} == {run}
+    assert names == [
+        *("flow.started", "flow.waiting_approval", "approval.requested"),
+        *("approval.decided", "flow.completed"),
+    ]
+    assert set(refused) == {"flow.started"}
+
+
+def told_within(seconds: float, told: list[dict[str, Any]], name: str) -> bool:
+    deadline = time.monotonic() + seconds
+    while not any(event["type"] == name for event in told):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 ROOT = Path(__file__).parents[2]

@@ -12,6 +12,7 @@ from router.api.approvals import check_person
 from router.api.audit import in_words
 from router.api.dependencies import OPERATOR, Audited, Caller, Given, Paged, Services, known
 from router.api.errors import problems
+from router.api.event_sources import Teller
 from router.api.idempotency import IdempotencyKey, claim, claimed
 from router.api.params import Comment, Name, PersonId, PlainObject, Since, StrictRoute
 from router.api.runs import FlowRun, OwnRun, ReadRun, VisibleRun, todays_definition, word_of
@@ -251,18 +252,19 @@ async def happen(
     run: str,
     name: EventName,
     services: Given,
-    caller: Caller,
-    key: IdempotencyKey,
+    teller: Teller,
     body: EventBody = None,
 ) -> RunStanding:
     """Tell a run what happened outside, as the role that its flow names.
 
-    The body has the fields that the flow wants. An event that comes before the run waits for it
-    is kept; until it is needed it counts once. Where a branch or sub-flow waits for it, that is
-    told, and answered with.
+    Another system may sign it as a standard webhook instead of bringing a token. The body has the
+    fields that the flow wants. An event that comes before the run waits for it is kept; until it
+    is needed it counts once. Where a branch or sub-flow waits for it, that is told, and answered
+    with.
     """
+    caller, key = teller.principal, teller.key
     record = await services.store.runs.find(caller.tenant, known(run, "flow run"))
-    if record is None:
+    if record is None or not teller.may_tell(record.flow):
         raise NotFound("There is no such flow run, or it waits for no such event of yours.")
     value = body or {}
     word, kept = word_of("event", caller, key), services.store.runs

@@ -26,6 +26,7 @@ from router.runtime.data_folder import served
 from router.runtime.definitions import load_catalog, load_registry, skill_folders, skill_remarks
 from router.runtime.server import LOOPBACK, Ports
 from router.settings import PREFIX, Settings, slips
+from router.webhook.webhook_files import OtherSystems
 
 SECONDS = 5.0
 
@@ -89,6 +90,15 @@ async def flows(settings: Settings) -> str:
             f"ROUTER_FLOWS={settings.flows} has no flow: name a folder of *.yaml files"
         )
     return ", ".join(flow.flow for flow in catalog)
+
+
+async def webhooks(settings: Settings) -> str:
+    """The files of webhooks can be used, and have their secrets."""
+    systems = OtherSystems.of(settings)
+    if settings.webhooks is None and settings.event_sources is None:
+        return "none: no other system is told, or tells us, what happens"
+    urls = ", ".join(each.subscription.shown_url for each in systems.told) or "none"
+    return f"told: {urls}; telling: {', '.join(each.name for each in systems.telling) or 'none'}"
 
 
 async def tools(settings: Settings) -> str:

@@ -228,7 +228,8 @@ class Unreached(TransientToolError):
 class Sender:
     """Sends requests of declared tools, each over a connection and with cookies of its own.
 
-    `context` says whom TLS trusts; None is the usual authorities.
+    `context` says whom TLS trusts; None is the usual authorities. One that doesn't `follow` takes
+    an answer that leads elsewhere for the answer that it is.
     """
 
     def __init__(
@@ -236,10 +237,13 @@ class Sender:
         guard: OutboundGuard,
         resolve: Resolver = system_resolver,
         context: ssl.SSLContext | None = None,
+        *,
+        follows: bool = True,
     ) -> None:
         self.guard = guard
         self._resolve = resolve
         self._context = context
+        self._follows = follows
 
     async def send(self, request: OutgoingRequest, seconds: float) -> Received:
         """The answer, whatever its status.
@@ -287,7 +291,7 @@ class Sender:
         for _ in range(MOST_REDIRECTS + 1):
             response = await client.send(sent, stream=True)
             try:
-                if response.next_request is None:
+                if response.next_request is None or not self._follows:
                     return await _received(response)
                 sent = self._redirected(client, response, response.next_request)
             finally:

@@ -90,6 +90,13 @@ def _answer_place(value: Any) -> Any:
     return value
 
 
+def _attribute(text: str) -> str:
+    if not re.fullmatch(r"[!#-$&-z|~]{1,200}", text):
+        remedy = "write up to 200 letters, digits and signs, without blanks, quotes, % or holes"
+        raise ValueError(f"{text[:60]!r} is no attribute of a CloudEvent; {remedy}")
+    return text
+
+
 def _label(text: str) -> str:
     if not is_label(text):
         raise ValueError("it can't be shown")
@@ -205,8 +212,19 @@ class EndpointEntry(Entry):
     """Seconds, or a text such as 500ms; otherwise 10 s."""
 
 
-class HttpToolEntry(CallEntry):
-    """A tool that one endpoint stands behind."""
+class CloudEventEntry(Entry):
+    """The attributes of a CloudEvent; its `id` and `time` are the call's."""
+
+    type: Annotated[Text, AfterValidator(_attribute)]
+    """What happened, as in com.example.order.created."""
+    source: Annotated[Text, AfterValidator(_attribute)]
+    """Where, as a URI reference: with the id it is what the event is known by."""
+    subject: Text | None = None
+    """What it is about; {parameter} and {context.user_id} are holes."""
+
+
+class DeclaredToolEntry(CallEntry):
+    """A tool of one's own words, whatever stands behind it."""
 
     name: Annotated[
         Text,
@@ -216,8 +234,6 @@ class HttpToolEntry(CallEntry):
     """What models and flows call it by."""
     description: Text
     """What it does, for models and in English."""
-    endpoint: EndpointEntry
-    """Where a call goes, and what is sent."""
     description_zh: Text | None = None
     """The same for people addressed in Chinese."""
     parameters: (
@@ -249,6 +265,15 @@ class HttpToolEntry(CallEntry):
             remedy = 'name who may, as in "roles": ["hr"]'
             raise ValueError(f"it changes what is others', for everyone; {remedy}")
         return permission
+
+
+class HttpToolEntry(DeclaredToolEntry):
+    """A tool that one endpoint stands behind."""
+
+    endpoint: EndpointEntry
+    """Where a call goes, and what is sent."""
+    cloudevent: CloudEventEntry | None = None
+    """What is sent is a CloudEvent, in HTTP's binary mode; its id is the call's key."""
 
 
 _UNSHOWN = "the label of {key} can't be shown"
@@ -331,7 +356,9 @@ def declared_tool(
     """The tool that is declared; none where complaints say why it can't be one. Raises `Absent`."""
     schema = entry.parameters or ArgumentSchema({})
     reading = EndpointReader((*place, "endpoint"), environment, schema)
-    endpoint = reading.read(entry.endpoint)
+    if entry.cloudevent is not None:
+        reading.complaints += _event_complaints(entry, place)
+    endpoint = reading.read(_as_event(entry.endpoint, entry.cloudevent))
     if reading.complaints or endpoint is None:
         return [], reading.complaints
     declared = Declared(
@@ -348,6 +375,36 @@ def declared_tool(
         description_zh=entry.description_zh or "",
     )
     return [declared], []
+
+
+def _as_event(endpoint: EndpointEntry, event: CloudEventEntry | None) -> EndpointEntry:
+    """The endpoint with an event's attributes as headers, as HTTP's binary mode has them."""
+    if event is None:
+        return endpoint
+    subject = {"ce-subject": event.subject} if event.subject else {}
+    attributes: dict[str, Any] = {
+        "ce-specversion": "1.0",
+        "ce-type": event.type,
+        "ce-source": event.source,
+        # The same on every retry: who has had it knows it by its source and this.
+        "ce-id": "{context.idempotency_key}",
+        "ce-time": "{context.now}",
+        **subject,
+    }
+    return endpoint.model_copy(update={"headers": {**(endpoint.headers or {}), **attributes}})
+
+
+def _event_complaints(entry: HttpToolEntry, place: Place) -> Iterator[Complaint]:
+    if entry.endpoint.method != "POST":
+        fault = Fault(f"a CloudEvent is sent by {entry.endpoint.method}", 'write "method": "POST"')
+        yield Complaint((*place, "endpoint", "method"), fault)
+    if entry.permission == "read":
+        fault = Fault("a CloudEvent is a read, and so has no id", "leave permission out")
+        yield Complaint((*place, "permission"), fault)
+    for name in entry.endpoint.headers or {}:
+        if name.lower().startswith("ce-"):
+            fault = Fault(f"the header {name} is the CloudEvent's", "leave it out")
+            yield Complaint((*place, "endpoint", "headers", name), fault)
 
 
 class EndpointReader:
@@ -378,20 +435,24 @@ class EndpointReader:
         headers = self.fields("headers", entry.headers)
         query = self.fields("query_params", entry.query_params)
         kind = self._body_type(entry, headers)
-        body = self._body(("body",), entry.body) if kind else None
+        body = self.body(("body",), entry.body) if kind else None
         if kind == FORM and not isinstance(body, dict):
             fault = Fault("the body is no form", "write an object of names and values")
             self.complain(("body",), fault)
-        for name in [n for n in self._properties if n not in self._used]:
-            place = (*self._place[:-1], "parameters", "properties", name)
-            remedy = f"put {{{name}}} into url, query_params, headers or body"
-            fault = Fault(f"the parameter {name} is used nowhere", remedy)
-            self.complaints.append(Complaint(place, fault))
+        self.complain_unused("url, query_params, headers or body")
         if address is None:
             return None
         sent = tuple(each for each in headers if each.name.lower() != "content-type")
         fields = (*address.query, *query)
         return Endpoint(entry.method, address.origin, address.path, fields, sent, body, kind)
+
+    def complain_unused(self, where: str) -> None:
+        """Note parameters that no hole names, which may stand in one of these places."""
+        for name in [n for n in self._properties if n not in self._used]:
+            place = (*self._place[:-1], "parameters", "properties", name)
+            remedy = f"put {{{name}}} into {where}"
+            fault = Fault(f"the parameter {name} is used nowhere", remedy)
+            self.complaints.append(Complaint(place, fault))
 
     def address(self, key: str, text: str) -> EndpointAddress | None:
         """The address that is written under a key."""
@@ -406,7 +467,7 @@ class EndpointReader:
         fields = []
         for name, value in (values or {}).items():
             text = str(value).lower() if isinstance(value, bool) else str(value)
-            template = self._template((key, name), text)
+            template = self.template((key, name), text)
             if template is not None:
                 fields.append(Field(name, template))
                 if key == "headers":
@@ -426,20 +487,22 @@ class EndpointReader:
             self.complain(("headers",), fault)
         return kind
 
-    def _body(self, place: Place, value: Any) -> Body:
+    def body(self, place: Place, value: Any) -> Body:
+        """JSON whose texts may have holes, below a place."""
         if isinstance(value, str):
-            return self._template(place, value) or ()
+            return self.template(place, value) or ()
         if isinstance(value, list):
-            return [self._body((*place, n), each) for n, each in enumerate(value)]
+            return [self.body((*place, n), each) for n, each in enumerate(value)]
         if isinstance(value, dict):
             for name in value:
                 if re.search(r"\{[^{}]+\}", name):
                     fault = Fault(f"the key {name!r:.40} has a hole", "put holes into values only")
                     self.complain((*place, name), fault)
-            return {name: self._body((*place, name), each) for name, each in value.items()}
+            return {name: self.body((*place, name), each) for name, each in value.items()}
         return value  # type: ignore[no-any-return]
 
-    def _template(self, place: Place, text: str) -> Template | None:
+    def template(self, place: Place, text: str) -> Template | None:
+        """A text that may have holes."""
         try:
             template = self._environment.template(text)
         except Unusable as unusable:

@@ -172,6 +172,17 @@ def request(
     return OutgoingRequest(endpoint.method, endpoint.origin, target, headers, content)
 
 
+def filled(body: Body, arguments: Mapping[str, JsonValue], context: ToolContext) -> JsonValue:
+    """JSON with its values, typed where a hole is a whole text; raises as `request`."""
+
+    def value(hole: Hole) -> JsonValue:
+        of_context = hole.source == "context"
+        return CONTEXT[hole.name](context) if of_context else arguments.get(hole.name)
+
+    found = _filled(body, value)
+    return None if found is _DROPPED else found  # type: ignore[return-value]
+
+
 def _is_set(template: Template, value: Values) -> bool:
     return all(value(hole) is not None for hole in holes(template))
 

@@ -1,4 +1,4 @@
-"""Tools that JSON files declare: of an HTTP endpoint, or an OpenAPI document's operations.
+"""Tools that JSON files declare: of an HTTP endpoint, an OpenAPI document, or Temporal.
 
 They follow their files: what is edited counts within seconds.
 """
@@ -42,8 +42,17 @@ from router.tool.kinds import ToolSource
 from router.tool.registry import Registry
 from router.tool.results import keepable
 from router.tool.signature import SourceLine
+from router.tool.temporal import (
+    KIND,
+    RPC_SECONDS,
+    DeclaredWorkflowTool,
+    TemporalToolEntry,
+    WorkflowImplementation,
+    declared_workflow_tool,
+)
 from router.tool.tool import Tool, ToolOptions
 
+AnyEntry = SelectionEntry | HttpToolEntry | TemporalToolEntry
 KEY_HEADER = "Idempotency-Key"
 _PRINTABLE = "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"
 
@@ -188,11 +197,11 @@ class _File:
         if isinstance(document.data, dict) and "paths" in document.data and not self.alone:
             return  # an OpenAPI document, which another file here selects from
         into.files.append(self.path)
-        found: list[tuple[Place, Declared]] = []
+        found: list[tuple[Place, Declared | DeclaredWorkflowTool]] = []
         for place, data in self.dialect.entries(document.data):
             found += [(place, each) for each in self._entry(place, data, into)]
         self.complaints += self.dialect.complaints
-        for _, declared in found:
+        for declared in [each for _, each in found if isinstance(each, Declared)]:
             objection = self.sender.guard.objection(declared.endpoint.origin)
             if objection:
                 what, _, remedy = objection.partition("; ")
@@ -206,7 +215,9 @@ class _File:
             f"{self.path}:{document.line(place)}: {note}" for place, note in self.dialect.notes
         ]
 
-    def _entry(self, place: Place, data: Any, into: LoadedTools) -> list[Declared]:
+    def _entry(
+        self, place: Place, data: Any, into: LoadedTools
+    ) -> list[Declared | DeclaredWorkflowTool]:
         if isinstance(data, dict):
             data = {key: value for key, value in data.items() if key != SCHEMA}
         selects = isinstance(data, dict) and is_selection(data)
@@ -214,8 +225,14 @@ class _File:
             fault = Fault("there is no OpenAPI document beside it", "declare each tool by itself")
             self.complaints.append(Complaint((*place, "openapi"), fault))
             return []
-        data = data if selects else self.dialect.read(data, place)
-        model: type[SelectionEntry | HttpToolEntry] = SelectionEntry if selects else HttpToolEntry
+        tells = isinstance(data, dict) and KIND in data
+        if tells and self.alone:
+            fault = Fault("a document of a tenant reaches no workflows", "declare it in a file")
+            self.complaints.append(Complaint((*place, KIND), fault))
+            return []
+        data = data if selects or tells else self.dialect.read(data, place)
+        model: type[AnyEntry] = SelectionEntry if selects else HttpToolEntry
+        model = TemporalToolEntry if tells else model
         reading = validated(model, data, place)
         self.complaints += reading.complaints
         if reading.value is None:
@@ -234,13 +251,17 @@ class _File:
         return found
 
     def _declared(
-        self, entry: SelectionEntry | HttpToolEntry, place: Place, environment: Variables
-    ) -> tuple[list[Declared], list[Complaint]]:
+        self, entry: AnyEntry, place: Place, environment: Variables
+    ) -> tuple[list[Any], list[Complaint]]:
         if isinstance(entry, SelectionEntry):
             return selected_tools(entry, place, self.path, environment)
+        if isinstance(entry, TemporalToolEntry):
+            return declared_workflow_tool(entry, place, environment)
         return declared_tool(entry, place, environment)
 
-    def _tool(self, declared: Declared, line: int) -> Tool:
+    def _tool(self, declared: Declared | DeclaredWorkflowTool, line: int) -> Tool:
+        if isinstance(declared, DeclaredWorkflowTool):
+            return _workflow_tool(declared, SourceLine(str(self.path), line))
         call = declared.call
         repeatable = call.is_idempotent(declared.endpoint.method)
         return Tool(
@@ -269,6 +290,34 @@ class _File:
             source=SourceLine(str(self.path), line),
             description_zh=declared.description_zh,
         )
+
+
+def _workflow_tool(declared: DeclaredWorkflowTool, source: SourceLine) -> Tool:
+    entry = declared.entry
+    return Tool(
+        name=declared.name,
+        title=declared.title,
+        description=entry.description,
+        examples=entry.examples or (),
+        permission=declared.permission,
+        roles=frozenset(entry.roles or ()),
+        confirm=bool(entry.confirm),
+        idempotent=True,
+        # An operation has its time; who asks for it waits a little longer.
+        timeout=timedelta(seconds=declared.seconds + RPC_SECONDS),
+        retries=entry.retries,
+        options=ToolOptions(at_once=entry.at_once, system=declared.system),
+        implementation=WorkflowImplementation(
+            schema=declared.schema,
+            target=declared.target,
+            input=declared.input,
+            wanted=declared.wanted,
+            seconds=declared.seconds,
+            writes=declared.permission != "read",
+        ),
+        source=source,
+        description_zh=entry.description_zh or "",
+    )
 
 
 GROUP = "http"

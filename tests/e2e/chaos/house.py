@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 import psutil
 
+from tests.e2e.chaos.consumer import entries, variables
 from tests.e2e.house import free_ports
 from tests.e2e.storm.requests import until
 from tests.e2e.storm.rules import ENTITLED, MANAGERS
@@ -224,7 +225,7 @@ class House:
     processes: dict[str, list[Kept]]
     """By what they are: `api`, `worker`, `temporal`, `database`."""
     wires: dict[str, list[Wire]]
-    """By where they lead: `api`, `temporal`, `database`, `model`; each API has one of its own."""
+    """By where they lead: `api` (one each), `temporal`, `database`, `model`, `consumer`."""
     database: str
     """Its real address, for the checker."""
     temporal: str
@@ -240,14 +241,15 @@ class House:
 
 
 @asynccontextmanager
-async def house(folder: Path, model: str) -> AsyncIterator[House]:
-    """All of it at work, what it keeps and says in `folder`; `model` is the model server's URL."""
+async def house(folder: Path, model: str, consumer: str) -> AsyncIterator[House]:
+    """All of it at work, what it keeps and says in `folder`; the other two are URLs of servers."""
     temporal, database, *apis = free_ports(2 + APIS)
     leads = {
         "api": apis,
         "temporal": [temporal],
         "database": [database],
         "model": [urlsplit(model).port or 80],
+        "consumer": [urlsplit(consumer).port or 80],
     }
     async with AsyncExitStack() as stack:
         wires = {
@@ -268,6 +270,10 @@ async def house(folder: Path, model: str) -> AsyncIterator[House]:
 
 def _processes(folder: Path, wires: dict[str, list[Wire]]) -> dict[str, list[Kept]]:
     (temporal,), (database,), (model,) = wires["temporal"], wires["database"], wires["model"]
+    (consumer,), file = wires["consumer"], folder / "webhooks.json"
+    url = f"http://127.0.0.1:{consumer.port}/hooks"
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(entries(url), encoding="utf-8")
     told = {
         "ROUTER_DATA": str(folder / "data"),
         "ROUTER_DATABASE_URL": f"postgresql+asyncpg://router@127.0.0.1:{database.port}/chaos",
@@ -277,6 +283,7 @@ def _processes(folder: Path, wires: dict[str, list[Wire]]) -> dict[str, list[Kep
         "ROUTER_LLM_MODEL": "scripted",
         "ROUTER_LLM_TURN_SECONDS": "8",
         "OMP_NUM_THREADS": "1",
+        **variables(url, str(file)),
     }
     server = [str(Path(sys.executable).with_name("temporal")), "server", "start-dev"]
     server += ["--headless", "--port", str(temporal.to), "--log-level", "error"]

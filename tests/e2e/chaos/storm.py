@@ -19,6 +19,7 @@ import httpx
 
 from tests.e2e.chaos import checker
 from tests.e2e.chaos.checker import Finding, Records, of_temporal
+from tests.e2e.chaos.consumer import WaywardConsumer, of_webhooks
 from tests.e2e.chaos.house import House, answers, house, ready
 from tests.e2e.chaos.model import Wayward
 from tests.e2e.chaos.people import ANY, Either, Follower, Visit, Witness, Write
@@ -27,7 +28,7 @@ from tests.fakes.model_server import ModelServer
 
 Kind = Literal["kill", "freeze", "cut", "stall"]
 PROCESSES = ("api", "worker", "temporal", "database")
-WIRES = ("api", "temporal", "database", "model")
+WIRES = ("api", "temporal", "database", "model", "consumer")
 FIRST, LAST = 0.02, 0.95
 """The shares of all conversations that are over at the first blow, and at the last."""
 SHORTEST, LONGEST = 0.5, 6.0
@@ -239,6 +240,9 @@ class Outcome:
 
 
 HEARD_WITHIN = 30.0
+TOLD_WITHIN = 300.0
+"""Seconds: what a process was sending that was killed is another's after sixty, and what isn't
+taken is sent again after five, fifteen and forty-five."""
 
 
 async def chaos(
@@ -248,7 +252,8 @@ async def chaos(
     model, began = Wayward(random.Random(plan.seed)), time.monotonic()
     async with (
         ModelServer(model) as server,
-        house(folder, server.url) as at,
+        WaywardConsumer(random.Random(f"{plan.seed}/consumer")) as consumer,
+        house(folder, server.url, consumer.url) as at,
         # Whoever was answered by one API may be by the other the next time.
         httpx.AsyncClient(
             base_url=ANY, timeout=20, transport=Either(at.urls, random.Random(f"{plan.seed}/api"))
@@ -264,7 +269,13 @@ async def chaos(
         await ready(at)
         unheard = len(await desk.give_up_unheard())
         await _check(outcome, at, crowd, http)
+        outcome.findings += await _told(consumer, outcome.records or Records())
     outcome.count(crowd, unheard, model, [one.false_starts for one in at.kept])
+    outcome.rows |= {
+        "events for another system": len({event["id"] for event in consumer.told}),
+        "  that it took more than once": len(consumer.told) - len(set(consumer.ids)),
+        "  tries that it didn't take": consumer.faults,
+    }
     outcome.seconds = time.monotonic() - began
     return outcome
 
@@ -298,6 +309,18 @@ async def _check(outcome: Outcome, at: House, crowd: Crowd, http: httpx.AsyncCli
         *(checker.Finding("wrong", what) for what in desk.strange),
         *(checker.Finding("wrong", end) for one in at.kept for end in one.ends_of_its_own),
     ]
+
+
+async def _told(consumer: WaywardConsumer, records: Records) -> list[Finding]:
+    """What another system wasn't told once it has had `TOLD_WITHIN` seconds, or nothing is."""
+
+    async def ask() -> bool | None:
+        return not [*of_webhooks(consumer.told, records)] or None
+
+    with suppress(TimeoutError):
+        async with asyncio.timeout(TOLD_WITHIN):
+            await until("another system to be told of everything", ask)
+    return [*of_webhooks(consumer.told, records)]
 
 
 async def _all_heard(followers: list[Follower], records: Records) -> None:

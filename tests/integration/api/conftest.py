@@ -22,6 +22,7 @@ from router.domain.commands import StartFlow
 from router.domain.locale import Localised
 from router.domain.messages import Message, Route
 from router.domain.principals import Capability, Principal
+from router.domain.webhook_events import EVENTS, WebhookSubscription
 from router.flow.definition import FlowDefinition
 from router.flow.paused import Situation
 from router.retrieval.index import CapabilityIndex
@@ -43,6 +44,8 @@ from tests.unit.understanding.flows import LEAVE
 from workflows.document import DocumentWorkflow
 
 QUEUE = "api-tests"
+TOLD = WebhookSubscription("https://told.example/hooks?key=1", frozenset(EVENTS))
+"""Another system that wants to hear of everything, and that nobody tells."""
 PROBLEM = "application/problem+json"
 
 
@@ -124,7 +127,7 @@ async def temporal() -> AsyncIterator[Client]:
 async def store(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Store]:
     database = Database(f"sqlite:///{tmp_path_factory.mktemp('api')}/router.db")
     await database.migrate(ROUTER)
-    yield Store(database)
+    yield Store(database, [TOLD])
     await database.dispose()
 
 

@@ -64,6 +64,7 @@ TABLE = {
     ("get", "/v1/files/{file}/document"): Row(),
     ("get", "/v1/files/{file}/preview"): Row(),
     ("get", "/v1/turns/{conversation}/{message_id}"): Row("olga"),
+    ("post", "/v1/webhooks/deliveries/{delivery}/retry"): Row("olga"),
     ("delete", "/v1/memory/{memory}"): Row(),
     ("get", DOCUMENT): Row("olga"),
     ("get", f"{DOCUMENT}/versions"): Row("olga"),
@@ -101,9 +102,8 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
     """Ids of alice's, of each kind; her run waits for bob."""
     alice = caller("alice")
     conversation = (await alice.post("/v1/conversations", json={})).json()["id"]
-    path = f"/v1/conversations/{conversation}/messages"
     said = {"text": "a word of alice's", "message_id": unique}
-    turn = (await alice.post(path, json=said)).json()
+    turn = (await alice.post(f"/v1/conversations/{conversation}/messages", json=said)).json()
     recorded = LogEntry(
         key=unique,
         kind="turn",
@@ -114,8 +114,8 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
     )
     await store.log.append("default", [recorded])
     record = run_record(unique[:12])
-    approval = approval_record(record)
     await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
+    approval = approval_record(record)
     await store.runs.publish(record, [approval])
     kept = DocumentVersion(
         tenant="default",
@@ -135,10 +135,17 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
         "message_id": unique,
         "run": record.id,
         "name": "arrived",
+        "delivery": await _told(store, record.id),
         "approval": approval.id,
         "file": (await send(alice)).json()["id"],
         "memory": (await alice.post("/v1/memory", json={"text": unique})).json()["id"],
     }
+
+
+async def _told(store: Store, run: str) -> str:
+    """An event of the run's that another system has yet to hear of."""
+    found, _ = await store.webhooks.listed("default", "waiting", None, 200)
+    return next(one.id for one in found if one.subject == run)
 
 
 async def asked(

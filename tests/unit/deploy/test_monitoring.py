@@ -90,6 +90,9 @@ AGE, FAULTS = "router_directory_age_seconds", "router_directory_problems"
 APART = "router_halves_apart"
 EXPIRY = "router_expiry_refused"
 SILENT = 'router_unposted_age_seconds{platform="slack"}'
+UNTAKEN = 'router_webhook_age_seconds{url="https://erp.example.com/in"}'
+DEAD = 'router_webhooks_dead{url="https://erp.example.com/in"}'
+ERP = {"url": "https://erp.example.com/in"}
 EXPIRING, ORPHANED = "router_approvals_expiring", "router_approvals_orphaned"
 OLDEST, BACKLOG = "router_oldest_approval_age_seconds", "router_backlog_age_seconds"
 
@@ -129,6 +132,8 @@ CASES = [
     Case(
         "RouterChatSilent", 10, {SILENT: "300x20"}, {SILENT: "60x20"}, {"platform": "slack"}, "300"
     ),
+    Case("RouterWebhookBehind", 10, {UNTAKEN: "7200x20"}, {UNTAKEN: "60x20"}, ERP, "7200"),
+    Case("RouterWebhooksDead", 10, {DEAD: "3x20"}, {DEAD: "0x20"}, ERP, "3"),
     Case(
         "RouterRefusesRequests", 12, {REFUSED: "0+120x20"}, {REFUSED: "0+30x20"}, {"limit": "user"}
     ),
