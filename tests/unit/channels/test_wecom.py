@@ -292,6 +292,13 @@ def test_what_a_card_would_cut_stands_whole_in_the_text_before_it(values: dict[s
     assert labels(card) == ["同意", "拒绝", "退回修改"]
 
 
+def test_in_english_the_text_has_it_all_and_the_card_the_buttons() -> None:
+    text, card = messages(DecisionRequest(approval(Days="3"), "Alice", "en"), "key")
+    assert contents([text]) == ["For your approval: Leave\nRequested by: Alice\nDays: 3"]
+    assert card_of(card)["main_title"] == {"title": "For your approval: Leave"}
+    assert labels(card) == ["Approve", "Reject", "Return"]
+
+
 def test_a_decided_card_says_so_and_can_not_be_pressed() -> None:
     done = DecisionRequest(approval(天数="3"), "小艾", "zh", "✅ 已同意")
     card = decision_card(done)
