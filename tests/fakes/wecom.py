@@ -18,11 +18,11 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC
 from cryptography.hazmat.primitives.padding import PKCS7
 from pydantic import SecretStr
 
-from router.channels.platforms.wecom import WecomSettings
+from router.channels.platforms.wecom.callbacks import WecomSettings
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 
 Body = dict[str, Any]
-EVENTS = "/adapters/wecom/events"
+EVENTS, ROBOT = "/adapters/wecom/events", "/adapters/wecom/robot"
 
 
 class Wecom(WebServer):
@@ -30,6 +30,7 @@ class Wecom(WebServer):
 
     corp, agent, secret = "wwc0ffee00c0ffee00", 1000002, "app-secret"
     token, key = "CallbackToken", "jWmYm7qr5nMoAUwZRjGtBxmz3KA1tkAj3ykkR6q2B2C"
+    robot_token, robot_key = "RobotToken", "Qm7jW5nYmq2BRj6GtAUwZrMoB3KAxz1tCkAj3ykkR6q"
 
     def __init__(self) -> None:
         super().__init__(self._answered)
@@ -40,6 +41,8 @@ class Wecom(WebServer):
         """What cards were replaced by."""
         self.codes: set[str] = set()
         """With which a card may be replaced, each once."""
+        self.answers: list[Body] = []
+        """What was answered in groups, with the code of the callback that it answers."""
         self.media: dict[str, bytes | Reply] = {}
         """What people's files are answered with."""
         self.uploads: dict[str, bytes] = {}
@@ -59,6 +62,8 @@ class Wecom(WebServer):
             secret=SecretStr(self.secret),
             token=SecretStr(self.token),
             encoding_aes_key=SecretStr(self.key),
+            robot_token=SecretStr(self.robot_token),
+            robot_encoding_aes_key=SecretStr(self.robot_key),
             url=self.origin,
         )
 
@@ -71,12 +76,23 @@ class Wecom(WebServer):
                 return refused(40001, "invalid credential")
             token = {"access_token": self.access, "expires_in": 7200}
             return json_reply({"errcode": 0, "errmsg": "ok", **token})
+        if path == "/aibot/response":
+            return self._answered_in_group(query["response_code"], json.loads(got.body))
         if query.get("access_token") != self.access:
             return refused(42001, "access_token expired")
         if path.startswith("/media/"):
             return self._kept(query) if path == "/media/get" else self._uploaded(query, got)
         taking = {"/message/send": self._taken, "/message/update_template_card": self._updated}
         return taking[path](json.loads(got.body))
+
+    def _answered_in_group(self, code: str, body: Body) -> Reply:
+        if self.troubles:
+            return self.troubles.pop(0)
+        if code not in self.codes:
+            return refused(40058, "response_code invalid or used")
+        self.codes.remove(code)
+        self.answers.append({**body, "code": code})
+        return refused(0, "ok")
 
     def _kept(self, query: dict[str, str]) -> Reply:
         kept = self.media.get(query["media_id"], refused(40007, "invalid media_id"))
@@ -141,18 +157,36 @@ class Wecom(WebServer):
         about = {"ToUserName": self.corp, "FromUserName": user, "AgentID": str(self.agent)}
         return {**about, "CreateTime": str(next(self._numbers))[-10:], **more}
 
+    def called(self, person: str, text: str, chat: str = "wr_1", **more: Any) -> Body:
+        """What somebody says to the robot, by calling it in a group."""
+        self.codes.add(code := f"code-{next(self._numbers)}")
+        said = {"msgtype": "text", "text": {"content": f"@Desk {text}"}}
+        about = {"msgid": f"CAIQ{next(self._numbers)}", "aibotid": "AIB1", "chatid": chat}
+        about |= {"chattype": "group", "response_url": f"{self.origin}/x?response_code={code}"}
+        return {**about, "from": {"userid": self.account(person)}, **said, **more}
+
+    async def call(self, router: httpx.AsyncClient, body: Body | bytes) -> httpx.Response:
+        """Deliver what the robot was told."""
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        sealed = self.sealed(content, self.robot_key, corp="")
+        query = self.signed(sealed, token=self.robot_token)
+        return await router.post(ROBOT, params=query, json={"encrypt": sealed})
+
     async def deliver(self, router: httpx.AsyncClient, body: Body | str) -> httpx.Response:
         sealed = self.sealed(body if isinstance(body, str) else xml_of(body))
         query, raw = self.signed(sealed), self.envelope(sealed)
         return await router.post(EVENTS, params=query, content=raw)
 
-    def sealed(self, message: str | bytes, key: str = "", corp: str = "") -> str:
+    def sealed(self, message: str | bytes, key: str = "", corp: str | None = None) -> str:
         """A message as it is sent: encrypted, with its length and for whom it is."""
         content = message if isinstance(message, bytes) else message.encode()
         aes = base64.b64decode(f"{key or self.key}=")
         whole = os.urandom(16) + len(content).to_bytes(4, "big") + content
         padder = PKCS7(256).padder()
-        padded = padder.update(whole + (corp or self.corp).encode()) + padder.finalize()
+        padded = (
+            padder.update(whole + (self.corp if corp is None else corp).encode())
+            + padder.finalize()
+        )
         encryptor = Cipher(AES(aes), CBC(aes[:16])).encryptor()
         return base64.b64encode(encryptor.update(padded) + encryptor.finalize()).decode()
 

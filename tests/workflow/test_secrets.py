@@ -84,6 +84,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, people: Served) -> 
         "WECOM_CORP_ID": "corp",
         "WECOM_ENCODING_AES_KEY": f"{MARKER}{'x' * 25}",
         "WECOM_URL": "http://127.0.0.1:9",
+        "WECOM_ROBOT_ENCODING_AES_KEY": f"{MARKER}{'y' * 25}",
         "LLM_MODEL": "qwen",
         "TASK_QUEUE": QUEUE,
         "TEMPORAL_TLS_CERT": str(Authority("Temporal", tmp_path).signed("router").certificate),

@@ -118,7 +118,7 @@ async def test_what_wecom_did_not_take_is_posted_afterwards(
 ) -> None:
     for name in ("AGAIN", "SELDOM"):
         monkeypatch.setattr(f"router.channels.outbox.{name}", SOON)
-    monkeypatch.setattr("router.channels.platforms.wecom.BUSY", 0)
+    monkeypatch.setattr("router.channels.platforms.wecom.server_api.BUSY", 0)
     wecom.troubles.append(trouble)
     await wecom.deliver(router, wecom.message("gina", "我要请假"))
     assert (await wecom.posted("想请什么假"))["touser"] == wecom.account("gina")
@@ -132,6 +132,65 @@ async def test_a_token_that_is_over_is_fetched_anew(wecom: Wecom, router: AsyncC
     await wecom.deliver(router, wecom.message("erin", "取消"))
     await wecom.first(wecom.posts, wecom.account("erin"))
     assert sum("/gettoken" in target for target in wecom.targets) == 2
+
+
+async def test_a_group_is_answered_once_and_the_rest_said_to_the_person_alone(
+    wecom: Wecom, router: AsyncClient
+) -> None:
+    asking = wecom.called("alice", "我要请年假，2027-11-08 到 2027-11-09，家里有事 <@all>")
+    for _ in range(2):
+        assert (await wecom.call(router, asking)).status_code == 200
+    asked = await wecom.first(wecom.answers, "11月8日")
+    assert "家里有事 ＜@all>" in asked["markdown"]["content"]
+    assert wecom.posts == []
+    await wecom.call(router, wecom.called("alice", "确认"))
+    await wecom.first(wecom.answers, "提交给")
+    wanted = await wecom.posted("，11月8日")
+    assert wanted["touser"] == wecom.account("bob")
+    await wecom.deliver(router, wecom.press("bob", wanted, "同意"))
+    news = await wecom.posted("批准")
+    assert news["touser"] == wecom.account("alice")
+    assert len(wecom.answers) == 2
+
+
+async def test_another_in_the_group_has_a_conversation_of_their_own(
+    wecom: Wecom, router: AsyncClient
+) -> None:
+    for person in ("gina", "erin"):
+        asking = wecom.called(person, "我要请假")
+        await wecom.call(router, asking)
+        answer = await wecom.first(wecom.answers, asking["response_url"].split("=")[1])
+        assert "想请什么假" in answer["markdown"]["content"]
+    assert wecom.posts == []
+
+
+async def test_an_answer_that_a_group_can_not_be_given_goes_to_the_person(
+    wecom: Wecom, router: AsyncClient
+) -> None:
+    said = wecom.called("gina", "我要请假")
+    wecom.codes.clear()
+    await wecom.call(router, said)
+    assert (await wecom.posted("想请什么假"))["touser"] == wecom.account("gina")
+
+
+@pytest.mark.parametrize("trouble", [Reply([b"<html>"], 502), refused(-1, "system busy")])
+async def test_a_group_is_answered_when_wecom_is_there_again(
+    wecom: Wecom, router: AsyncClient, trouble: Reply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("router.channels.outbox.AGAIN", SOON)
+    wecom.troubles.append(trouble)
+    await wecom.call(router, wecom.called("gina", "我要请假"))
+    await wecom.first(wecom.answers, "想请什么假")
+    assert (wecom.posts, wecom.troubles) == ([], [])
+
+
+async def test_a_picture_in_a_group_is_asked_for_alone(wecom: Wecom, router: AsyncClient) -> None:
+    words = {"msgtype": "text", "text": {"content": "@Desk 我要请假"}}
+    items = [words, {"msgtype": "image", "image": {"url": "http://127.0.0.1:9/x"}}]
+    said = wecom.called("gina", "", msgtype="mixed", mixed={"msg_item": items})
+    assert (await wecom.call(router, said)).status_code == 200
+    assert (await wecom.posted("群里收不了图片"))["touser"] == wecom.account("gina")
+    await wecom.first(wecom.answers, "想请什么假")
 
 
 PDF, PNG = b"%PDF-1.7 receipt", b"\x89PNG\r\n\x1a\n receipt"

@@ -1,6 +1,7 @@
 """WeCom's entrance: what isn't of our app and our company stays outside, whatever is tried."""
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -9,12 +10,15 @@ from unittest.mock import Mock
 
 import pytest
 from httpx import AsyncClient
+from pydantic import SecretStr
 from temporalio.client import Client
 
 from router.api.dependencies import Services
+from router.channels import worded_return
 from router.channels.base import DecisionRequest, GivenFile, Undeliverable
-from router.channels.platforms import wecom as wecom_platform
-from router.channels.platforms.wecom import PLATFORM, messages
+from router.channels.platforms.wecom import PLATFORM, callbacks, entrance
+from router.channels.platforms.wecom.server_api import WecomClient
+from router.channels.platforms.wecom.template_cards import messages
 from router.contracts import flow
 from router.directory.file import FileDirectory
 from router.domain.errors import MisconfiguredError
@@ -22,7 +26,7 @@ from router.runtime.server import create_app
 from router.settings import Settings
 from router.store.store import Store
 from tests.fakes.web_server import json_reply
-from tests.fakes.wecom import EVENTS, Wecom, labels, refused, xml_of
+from tests.fakes.wecom import EVENTS, ROBOT, Wecom, labels, refused, xml_of
 from tests.integration.api.conftest import QUEUE, client_of
 from tests.integration.api.test_runs import approval_record, run_record
 
@@ -108,7 +112,7 @@ def made_of(wecom: Wecom, forged: Any) -> str:
         whole = xml_of(wecom.message("alice", "hello") | message)
         within = f"{forged.get('within', '')}</xml>"
         message = forged.get("before", "") + whole.replace("</xml>", within)
-    return wecom.sealed(message, forged.get("key", ""), forged.get("corp", ""))
+    return wecom.sealed(message, forged.get("key", ""), forged.get("corp"))
 
 
 async def test_what_is_refused_would_be_taken_as_it_was(router: AsyncClient, wecom: Wecom) -> None:
@@ -172,6 +176,73 @@ async def test_a_body_without_end_is_not_read(router: AsyncClient, wecom: Wecom)
     assert answer.status_code == 413
 
 
+ROBOT_FORGERIES: dict[str, Any] = {
+    "the app's": {"token": Wecom.token, "key": Wecom.key, "corp": Wecom.corp},
+    "another token": {"token": "another"},
+    "another key": {"key": "K" * 43},
+    "a company's": {"corp": Wecom.corp},
+    "another company's person": {"inside": {"from": {"corpid": "ww0", "userid": "alice"}}},
+    "old": {"at": -HOUR},
+    "of tomorrow": {"at": HOUR},
+    "no object": {"inside": b"[]"},
+    "no JSON": {"inside": b"<xml/>"},
+    "too deep": {"inside": b"[" * 5000},
+    "half a letter": {"inside": b'{"msgid": "\\ud800"}'},
+    "no text": {"inside": b"\xff\xfe"},
+    "no envelope": {"body": b""},
+    "an envelope that is none": {"body": b"[]"},
+    "nothing encrypted": {"body": b'{"msgid": "1", "msgtype": "text"}'},
+    "something else encrypted": {"body": b'{"encrypt": {"a": 1}}'},
+    "no base64": {"body": b'{"encrypt": "!!!"}'},
+}
+
+
+@pytest.mark.parametrize("forged", ROBOT_FORGERIES.values(), ids=ROBOT_FORGERIES)
+async def test_whatever_is_wrong_with_what_the_robot_hears_the_answer_is_one(
+    router: AsyncClient, wecom: Wecom, forged: dict[str, Any]
+) -> None:
+    inside = forged.get("inside", {})
+    if isinstance(inside, dict):
+        inside = json.dumps(wecom.called("alice", "hello") | inside)
+    sealed = wecom.sealed(inside, forged.get("key", wecom.robot_key), forged.get("corp", ""))
+    at, token = time.time() + forged.get("at", 0), forged.get("token", wecom.robot_token)
+    body = forged.get("body", json.dumps({"encrypt": sealed}).encode())
+    query = wecom.signed(sealed, at, token)
+    answers = set()
+    for signed in (query, query | {"msg_signature": "0" * 40}, {}):
+        answer = await router.post(ROBOT, params=signed, content=body)
+        answers.add((answer.status_code, answer.content))
+    unsigned = await router.get(ROBOT, params={"echostr": sealed})
+    assert answers == {(401, unsigned.content)}
+    assert wecom.requests == []
+
+
+async def test_the_robot_s_address_is_seen_to_be_ours(router: AsyncClient, wecom: Wecom) -> None:
+    sealed = wecom.sealed("echo", wecom.robot_key, "")
+    for token, status in ((wecom.robot_token, 200), (wecom.token, 401)):
+        query = wecom.signed(sealed, token=token) | {"echostr": sealed}
+        assert (await router.get(ROBOT, params=query)).status_code == status
+
+
+async def test_without_a_robot_there_is_no_entrance_for_one(
+    services: Services, wecom: Wecom
+) -> None:
+    none = {"robot_token": SecretStr(""), "robot_encoding_aes_key": SecretStr("")}
+    settings = services.settings.having(wecom.settings.model_copy(update=none))
+    app = create_app(replace(services, settings=settings))
+    async with client_of(app, None) as client:
+        assert (await wecom.call(client, wecom.called("alice", "hello"))).status_code == 404
+        assert (await client.get(ROBOT)).status_code == 404
+
+
+async def test_a_stranger_in_a_group_is_told_so_there(router: AsyncClient, wecom: Wecom) -> None:
+    said = wecom.called("mallory", "我要请假")
+    for _ in range(2):
+        assert (await wecom.call(router, said)).status_code == 200
+    assert "我还不认识您" in str(await wecom.first(wecom.answers, "markdown"))
+    assert (len(wecom.answers), wecom.posts) == (1, [])
+
+
 @pytest.mark.parametrize("seconds", [-HOUR, -301, 320, HOUR])
 async def test_a_replay_is_refused(router: AsyncClient, wecom: Wecom, seconds: float) -> None:
     sealed = made_of(wecom, {})
@@ -185,7 +256,7 @@ async def test_nothing_is_decrypted_before_its_signature_is_checked(
     router: AsyncClient, wecom: Wecom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Mock(side_effect=ValueError)
-    monkeypatch.setattr(wecom_platform, "opened", asked)
+    monkeypatch.setattr(callbacks, "opened", asked)
     sealed = made_of(wecom, {})
     query = wecom.signed(sealed, token="another")
     answer = await router.post(EVENTS, params=query, content=wecom.envelope(sealed))
@@ -263,7 +334,7 @@ async def test_an_approval_on_wecom_waits_out_a_worker_s_restart(
     patience: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(wecom_platform, "PATIENCE", patience)
+    monkeypatch.setattr(entrance, "PATIENCE", patience)
     router, request = awaited
     card = messages(request, "k")[-1]
     assert (await wecom.deliver(router, wecom.press("bob", card, "同意"))).status_code == 200
@@ -271,7 +342,7 @@ async def test_an_approval_on_wecom_waits_out_a_worker_s_restart(
 
 
 async def test_only_who_may_write_is_written_to(services: Services, wecom: Wecom) -> None:
-    client = wecom_platform._WecomClient(wecom.settings)
+    client = WecomClient(wecom.settings)
     for account in ("@all", "a|b", ""):
         with pytest.raises(Undeliverable):
             await client.say({"account": account}, "hello")
@@ -289,7 +360,7 @@ async def test_what_is_posted_twice_is_seen_once(wecom: Wecom) -> None:
     request = DecisionRequest(approval_record(run_record("twice")), "Alice", "zh")
     picture = GivenFile("a.png", "image/png", b"\x89PNG\r\n\x1a\n")
     wecom.troubles.append(refused(-1, "system busy"))
-    clients = [wecom_platform._WecomClient(wecom.settings) for _ in range(2)]
+    clients = [WecomClient(wecom.settings) for _ in range(2)]
     place = {"account": "bob"}
     for client in (clients[0], clients[0], clients[0], clients[1]):
         await asyncio.gather(client.post(place, request, "key"), return_exceptions=True)
@@ -299,3 +370,56 @@ async def test_what_is_posted_twice_is_seen_once(wecom: Wecom) -> None:
     assert (len(cards), list(wecom.uploads)) == (1, ["media_0_image"])
     for client in clients:
         await client.aclose()
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    ["<@all>", "<@userid>", "[bank](https://evil.test)", "![](https://evil.test/?q=1)", "<font>"],
+)
+async def test_nothing_that_is_said_in_a_group_calls_anybody_or_is_a_link(
+    wecom: Wecom, hostile: str
+) -> None:
+    client = WecomClient(wecom.settings)
+    wecom.codes.add("c1")
+    await client.say({"account": "alice", "code": "c1"}, f"a {hostile}")
+    (answer,) = wecom.answers
+    assert hostile not in answer["markdown"]["content"]
+    assert wecom.posts == []
+    await client.aclose()
+
+
+async def test_what_is_too_long_for_a_group_is_said_to_the_person_alone(wecom: Wecom) -> None:
+    client = WecomClient(wecom.settings)
+    wecom.codes.add("c1")
+    await client.say({"account": "alice", "code": "c1"}, "年" * 7000)
+    assert (wecom.answers, {post["touser"] for post in wecom.posts}) == ([], {"alice"})
+    assert "".join(post["text"]["content"] for post in wecom.posts) == "年" * 7000
+    await client.aclose()
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [({"digest": "another"}, "有变化"), ({"id": "another"}, "这张卡片不是给您的")],
+)
+async def test_a_return_is_asked_about_for_what_waits_alone(
+    wecom: Wecom,
+    awaited: tuple[AsyncClient, DecisionRequest],
+    changed: dict[str, str],
+    told: str,
+) -> None:
+    router, request = awaited
+    other = replace(request, approval=request.approval.model_copy(update=changed))
+    await wecom.deliver(router, wecom.press("bob", messages(other, "k")[-1], "退回修改"))
+    await wecom.posted(told)
+    assert "退回 #" not in str(wecom.posts)
+
+
+@pytest.mark.parametrize("words", ["", "改" * 1001, "\u200b"])
+async def test_a_return_without_a_word_is_asked_about_again(
+    wecom: Wecom, awaited: tuple[AsyncClient, DecisionRequest], words: str
+) -> None:
+    router, request = awaited
+    number = worded_return.number_of(request.approval.id, request.approval.digest)
+    await wecom.deliver(router, wecom.message("bob", f"退回 #{number} {words}"))
+    how = (await wecom.posted("请回复下面这一行"))["text"]["content"]
+    assert how.endswith(f"退回 #{number} ")

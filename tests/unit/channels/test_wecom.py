@@ -17,15 +17,13 @@ from router.channels.base import (
     InboundFile,
     Statement,
 )
-from router.channels.platforms.wecom import (
-    MOST_TEXT,
+from router.channels.platforms.wecom.callbacks import (
     WecomSettings,
-    decision_card,
     message_of,
-    messages,
     press_of,
-    texts,
+    robot_message_of,
 )
+from router.channels.platforms.wecom.template_cards import MOST_TEXT, decision_card, messages, texts
 from router.documents.file_format import FileReading
 from router.documents.xml_tree import parsed
 from router.domain.locale import Localised
@@ -294,6 +292,13 @@ def test_what_a_card_would_cut_stands_whole_in_the_text_before_it(values: dict[s
     assert labels(card) == ["同意", "拒绝", "退回修改"]
 
 
+def test_in_english_the_text_has_it_all_and_the_card_the_buttons() -> None:
+    text, card = messages(DecisionRequest(approval(Days="3"), "Alice", "en"), "key")
+    assert contents([text]) == ["For your approval: Leave\nRequested by: Alice\nDays: 3"]
+    assert card_of(card)["main_title"] == {"title": "For your approval: Leave"}
+    assert labels(card) == ["Approve", "Reject", "Return"]
+
+
 def test_a_decided_card_says_so_and_can_not_be_pressed() -> None:
     done = DecisionRequest(approval(天数="3"), "小艾", "zh", "✅ 已同意")
     card = decision_card(done)
@@ -336,3 +341,80 @@ def test_a_number_stands_for_exactly_what_was_shown() -> None:
     numbers = {worded_return.number_of(a, d) for a in ("a1", "a2") for d in ("d1", "d2")}
     assert len(numbers) == 4
     assert doctest.testmod(worded_return).failed == 0
+
+
+def robot(**more: Any) -> Body:
+    """A callback of the robot's as it is recorded, of a group."""
+    about = {"msgid": "CAIQ1", "aibotid": "AIB1", "chatid": "wr1", "chattype": "group"}
+    url = "https://qyapi.weixin.qq.com/cgi-bin/aibot/response?response_code=c-1%3D"
+    said = {"msgtype": "text", "text": {"content": "@Desk 我要请假"}}
+    return {**about, "from": {"userid": "lisi"}, "response_url": url, **said, **more}
+
+
+ALONE = {"chattype": "single", "chatid": None}
+PICTURE = {"msgtype": "image", "image": {"url": "https://evil.test/x"}}
+MIXED = {"msg_item": [{"msgtype": "text", "text": {"content": "@Desk 收据"}}, PICTURE, 7]}
+HEARD: dict[str, tuple[dict[str, Any], tuple[str, str, bool]]] = {
+    "in a group": ({}, ("wr1", "我要请假", False)),
+    "alone": (ALONE, ("robot", "@Desk 我要请假", False)),
+    "spoken": (
+        {**ALONE, "msgtype": "voice", "voice": {"content": "查年假"}},
+        ("robot", "查年假", False),
+    ),
+    "with pictures": ({"msgtype": "mixed", "mixed": MIXED}, ("wr1", "收据", True)),
+    "a picture": ({**ALONE, **PICTURE}, ("robot", "", True)),
+    "a file": ({**ALONE, "msgtype": "file", "file": {"url": "https://x"}}, ("robot", "", True)),
+    "nothing but its name": ({"text": {"content": "@Desk"}}, ("wr1", "", False)),
+    "no name": ({"text": {"content": "请假 @Desk"}}, ("wr1", "请假 @Desk", False)),
+    "no words": ({"text": {"content": None}}, ("wr1", "", False)),
+}
+
+
+@pytest.mark.parametrize(("more", "meant"), HEARD.values(), ids=HEARD)
+def test_a_robot_hears_what_it_is_told(more: dict[str, Any], meant: tuple[str, str, bool]) -> None:
+    found = robot_message_of(robot(**more))
+    assert found is not None
+    assert (found.inbound.thread, found.inbound.text, found.has_files) == meant
+    assert (found.inbound.event, found.inbound.account) == ("CAIQ1", "lisi")
+    assert found.inbound.place == {"account": "lisi", "code": "c-1="}
+
+
+@pytest.mark.parametrize(
+    "url", [None, 7, "", "x", "https://evil.test/?code=1", "https://x/?response_code=" + "c" * 513]
+)
+def test_a_robot_without_a_code_can_not_answer_in_the_group(url: object) -> None:
+    found = robot_message_of(robot(response_url=url))
+    assert found is not None
+    assert found.inbound.place == {"account": "lisi"}
+
+
+UNHEARD: dict[str, dict[str, Any]] = {
+    "somebody comes": {"msgtype": "event", "event": {"eventtype": "enter_chat"}},
+    "a card of another's": {"msgtype": "event", "event": {"eventtype": "template_card_event"}},
+    "an answer is asked for again": {"msgtype": "stream", "stream": {"id": "s"}},
+    "nothing in it": {"msgtype": "mixed", "mixed": {"msg_item": []}},
+    "mixed with nothing": {"msgtype": "mixed", "mixed": 7},
+    "no kind": {"msgtype": None},
+    "a kind that is none": {"msgtype": ["text"]},
+    "nobody": {"from": {}},
+    "nobody at all": {"from": None},
+    "an endless name": {"from": {"userid": "z" * 101}},
+    "no id": {"msgid": ""},
+    "an id that is none": {"msgid": {"a": 1}},
+    "nowhere": {"chatid": None},
+}
+
+
+@pytest.mark.parametrize("more", UNHEARD.values(), ids=UNHEARD)
+def test_a_robot_leaves_everything_else_alone(more: dict[str, Any]) -> None:
+    assert robot_message_of(robot(**more)) is None
+    assert robot_message_of({}) is None
+
+
+@pytest.mark.parametrize("half", ["robot_token", "robot_encoding_aes_key"])
+def test_half_a_robot_is_refused(half: str) -> None:
+    given: dict[str, Any] = {half: "K" * 43}
+    with pytest.raises(ValidationError) as refused:
+        WecomSettings(**given)
+    assert "ROUTER_WECOM_ROBOT_TOKEN" in str(refused.value)
+    assert "K" * 43 not in str(refused.value)
