@@ -8,10 +8,11 @@ exactly the contents that they were shown, until it expires.
 
 import hashlib
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
 import jwt
@@ -35,7 +36,7 @@ from router.domain.visible_text import one_line
 LONGEST_TOKEN = 1000
 """Characters of a token: ours have half of that."""
 _ALGORITHM = "HS256"
-_AUDIENCE = "decision-link"
+_AUDIENCE, _OF_DIGEST = "decision-link", "digest-link"
 _FIELDS = 8
 """Fields of a form that are looked at; the page's has two."""
 
@@ -60,6 +61,18 @@ class DecisionLink(BaseModel):
         return now.timestamp() >= self.exp
 
 
+class DigestLink(BaseModel):
+    """Whose digest a link stops."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    tenant: str
+    person: str
+
+
+AnyLink = TypeVar("AnyLink", DecisionLink, DigestLink)
+
+
 class DecisionLinks:
     """Makes and reads tokens with one secret; what it signs is good for nothing else."""
 
@@ -81,16 +94,30 @@ class DecisionLinks:
             digest=record.digest,
             exp=int(ends.timestamp()),
         )
-        return jwt.encode({**link.model_dump(), "aud": _AUDIENCE}, self._key, _ALGORITHM)
+        return self._signed(link, _AUDIENCE)
 
     def read(self, token: str) -> DecisionLink:
         """What the token is for, over or not; `BadLink` where we haven't signed it."""
+        return self._read(token, DecisionLink, _AUDIENCE)
+
+    def stopping(self, tenant: str, person: str) -> str:
+        """A token that stops the person's digest, whenever it is used."""
+        return self._signed(DigestLink(tenant=tenant, person=person), _OF_DIGEST)
+
+    def whose_digest(self, token: str) -> DigestLink:
+        """Whose digest the token stops; `BadLink` where we haven't signed it."""
+        return self._read(token, DigestLink, _OF_DIGEST)
+
+    def _signed(self, link: BaseModel, audience: str) -> str:
+        return jwt.encode({**link.model_dump(), "aud": audience}, self._key, _ALGORITHM)
+
+    def _read(self, token: str, kind: type[AnyLink], audience: str) -> AnyLink:
         if len(token) > LONGEST_TOKEN:
             raise BadLink
         try:
-            options: Any = {"verify_exp": False, "require": ["exp", "aud"]}
-            claims = jwt.decode(token, self._key, [_ALGORITHM], audience=_AUDIENCE, options=options)
-            return DecisionLink.model_validate(claims)
+            options: Any = {"verify_exp": False, "require": ["aud"]}
+            claims = jwt.decode(token, self._key, [_ALGORITHM], audience=audience, options=options)
+            return kind.model_validate(claims)
         except (jwt.PyJWTError, ValidationError, ValueError) as error:
             raise BadLink from error
 
@@ -122,6 +149,9 @@ ELSEWHERE = Localised(
     zh="这个请求来自别的网站，没有做任何处理。请从邮件里的链接打开。",
     en="This came from another site, and nothing was decided. Open the link from your mail.",
 )
+
+NO_DIGEST = Localised(zh="每日汇总不再发了。", en="The daily digest won't come any more.")
+STOP_DIGEST = Localised(zh="不再发每日汇总", en="Stop the daily digest")
 
 _STYLE = """
 body{margin:0;background:#f6f7f9;color:#1b1f24;font:16px/1.5 system-ui,sans-serif}
@@ -158,6 +188,42 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def page(
+    locale: Locale,
+    shown: Sequence[str],
+    desk: str,
+    *,
+    said: str = "",
+    status: int = 200,
+    buttons: Sequence[tuple[str, str]] = (),
+    label: str = "",
+) -> Response:
+    """A page with a title and what stands below it; with `buttons` it has a form that asks.
+
+    `label` is that of the form's field, which isn't there without.
+    """
+    title, *sections = shown
+    rendered = (
+        environment()
+        .get_template("decision.html")
+        .render(
+            lang=locale,
+            style=_STYLE,
+            title=one_line(title),
+            sections=sections,
+            said=said,
+            note=ASKED.within(locale),
+            buttons=buttons,
+            comment=cards.COMMENT,
+            label=label,
+            longest=LONGEST_COMMENT,
+            desk=desk,
+            open_desk=DESK.within(locale),
+        )
+    )
+    return HTMLResponse(rendered, status, HEADERS)
 
 
 @dataclass(frozen=True)
@@ -219,7 +285,9 @@ class DecisionPage:
         if outcome.text == cards.WORD_NEEDED.within(person.locale):
             said = WORD_NEEDED.within(person.locale)
             return await self._shown(person, record, link, said, 422)
-        return self._page(person.locale, outcome.text, 200, outcome.card)
+        card = outcome.card
+        same = card is not None and card.approval.digest == link.digest
+        return self._page(person.locale, outcome.text, 200, card if same else None)
 
     async def _meant(self, token: str) -> tuple[Principal, ApprovalRecord, DecisionLink]:
         """Who is asked what; `BadLink` also where that person, or the approval, isn't there."""
@@ -240,9 +308,12 @@ class DecisionPage:
     ) -> Response:
         services = self.dispatcher.state.services
         over = await standing_of(services, record, link.digest)
-        if over is None and link.is_over(datetime.now(UTC)):
+        expired = link.is_over(datetime.now(UTC))
+        if over is None and expired:
             over = EXPIRED
-        card = await card_of(services, person, record)
+        # An old mail that somebody finds shows nothing that wasn't in it, nor anything for ever.
+        hidden = expired or record.digest != link.digest
+        card = None if hidden else await card_of(services, person, record)
         if over is not None:
             return self._page(person.locale, over.within(person.locale), 410, card)
         return self._page(person.locale, said, status, card, asks=True)
@@ -257,27 +328,67 @@ class DecisionPage:
         asks: bool = False,
     ) -> Response:
         shown = cards.decided_on(card) if card else []
-        page = (
-            environment()
-            .get_template("decision.html")
-            .render(
-                lang=locale,
-                style=_STYLE,
-                title=one_line(shown[0]) if shown else DESK.within(locale),
-                sections=shown[1:],
-                said=said,
-                asks=asks,
-                note=ASKED.within(locale),
-                buttons=[(verdict, cards.BUTTONS[verdict].within(locale)) for verdict in VERDICTS],
-                comment=cards.COMMENT,
-                label=COMMENT.within(locale),
-                longest=LONGEST_COMMENT,
-                desk=self.desk,
-                open_desk=DESK.within(locale),
-            )
+        buttons = [(verdict, cards.BUTTONS[verdict].within(locale)) for verdict in VERDICTS]
+        return page(
+            locale,
+            shown or [DESK.within(locale)],
+            self.desk,
+            said=said,
+            status=status,
+            buttons=buttons if asks else (),
+            label=COMMENT.within(locale),
         )
-        return HTMLResponse(page, status, HEADERS)
 
     def _nothing(self) -> Response:
         """What is told whoever has no link of ours: nobody knows which language they speak."""
         return self._page("zh", f"{NO_LINK.zh}\n{NO_LINK.en}", 404)
+
+
+@dataclass(frozen=True)
+class DigestPage:
+    """Where a digest is stopped without signing in: by a form, or by a mailbox's own button.
+
+    A mailbox posts what RFC 8058 says; a `GET` stops nothing, for filters open this link too.
+    """
+
+    links: DecisionLinks
+    dispatcher: Dispatcher
+    desk: str
+
+    def router(self, prefix: str) -> APIRouter:
+        """The page's routes: the token is what the path ends in."""
+        router = APIRouter(prefix=prefix, include_in_schema=False)
+        router.add_api_route("/{token}", self.show, methods=["GET", "HEAD"])
+        router.add_api_route("/{token}", self.stop, methods=["POST"])
+        return router
+
+    async def show(self, token: str) -> Response:
+        """Ask whether the digest is to be stopped."""
+        try:
+            person = await self._whose(token)
+        except BadLink:
+            return page("zh", [DESK.zh], self.desk, said=f"{NO_LINK.zh}\n{NO_LINK.en}", status=404)
+        label = STOP_DIGEST.within(person.locale)
+        return page(person.locale, [label], self.desk, buttons=[("stop", label)])
+
+    async def stop(self, token: str) -> Response:
+        """Stop it; nothing else of what the person chose is changed."""
+        try:
+            person = await self._whose(token)
+        except BadLink:
+            return page("zh", [DESK.zh], self.desk, said=f"{NO_LINK.zh}\n{NO_LINK.en}", status=404)
+        kept = self.dispatcher.state.services.store.notifications
+        chosen = await kept.chosen(person.tenant, person.id)
+        if chosen.digest is not None:
+            without = chosen.model_copy(update={"digest": None})
+            await kept.choose(person.tenant, person.id, without)
+        said = NO_DIGEST.within(person.locale)
+        return page(person.locale, [STOP_DIGEST.within(person.locale)], self.desk, said=said)
+
+    async def _whose(self, token: str) -> Principal:
+        link = self.links.whose_digest(token)
+        services = self.dispatcher.state.services
+        person = await services.directory.find(link.tenant, link.person)
+        if person is None:
+            raise BadLink
+        return person

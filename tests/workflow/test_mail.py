@@ -317,6 +317,8 @@ async def test_what_has_changed_since_is_not_decided_by_the_old_link(
     newer = await house.mail.received(BOBS, "4月8日", besides=1)
     old = await press(router, link, "approve")
     assert "已同意" not in old.text
+    assert "家里有事" not in old.text
+    assert "家里有事" not in (await look(router, link)).text
     assert await status_of(router, run) == "waiting_approval"
     assert "已同意" in (await press(router, newer.links[0], "approve")).text
 
@@ -335,6 +337,7 @@ async def test_an_expired_link_decides_nothing(house: House, router: AsyncClient
     ):
         assert answer.status_code == 410
         assert "已经过期" in answer.text
+        assert "家里有事" not in answer.text
     assert await status_of(router, run) == "waiting_approval"
 
 
@@ -530,6 +533,22 @@ async def test_a_digest_of_what_waits_comes_once_a_day_whichever_process_is_up(
     assert "6月1日" in (await look(router, link)).text
     assert "已同意" in (await press(router, link, "approve")).text
     assert await ended(router, first) == "completed"
+    await stops_by_its_link(router, digest)
+
+
+async def stops_by_its_link(router: AsyncClient, digest: Letter) -> None:
+    """A mailbox's own button stops it; opening the link doesn't, nor does another's token."""
+    stop = str(digest.message["List-Unsubscribe"]).strip("<>")
+    assert digest.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert (await look(router, stop)).status_code == 200
+    assert (await look(router, stop, "HEAD")).status_code == 200
+    for wrong in (f"{stop}x", digest.links[0].replace("decisions", "digests")):
+        assert (await look(router, wrong, "POST")).status_code == 404
+    assert (await router.get(PREFERENCES, headers=BOB)).json()["digest"] == "00:00"
+    assert (await look(router, stop, "POST")).status_code == 200
+    left = (await router.get(PREFERENCES, headers=BOB)).json()
+    assert left["digest"] is None
+    assert left["days_off"] is True
 
 
 async def talk(router: AsyncClient, who: Any) -> str:

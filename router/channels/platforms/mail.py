@@ -7,13 +7,14 @@ name. The link leads to a page that shows what is decided on, and whose form dec
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
@@ -33,7 +34,7 @@ from router.channels.base import (
     Statement,
     Undeliverable,
 )
-from router.channels.decision_links import DecisionLinks, DecisionPage, environment
+from router.channels.decision_links import DecisionLinks, DecisionPage, DigestPage, environment
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import RouterError, TooManyRequests, Unavailable
 from router.domain.locale import Locale, Localised
@@ -46,7 +47,9 @@ from router.settings.values import MIN_SECRET, WebUrl
 if TYPE_CHECKING:
     from aiosmtplib.errors import SMTPException
 
-PATH = "/adapters/mail/decisions"
+PATH, STOP_PATH = "/adapters/mail/decisions", "/adapters/mail/digests"
+ONE_CLICK = "List-Unsubscribe=One-Click"
+"""What a mailbox's own button posts there (RFC 8058)."""
 SECONDS = 20
 AT_ONCE = 4
 """Connections to the mail server that one process has open at once."""
@@ -197,8 +200,12 @@ class Mail:
             await self._send(place, self._request(post), key, post.approval.id)
 
     async def post_digest(self, place: Place, digest: Digest, key: str) -> None:
-        """Send what waits, with a link for each."""
-        await self._send(place, self._listed(digest), key)
+        """Send what waits, with a link for each, and one that stops it."""
+        reader = digest.waiting[0].approval
+        token = self._links.stopping(reader.tenant, reader.person)
+        stop = f"<{self._settings.public_url}{STOP_PATH}/{token}>"
+        headers = {"List-Unsubscribe": stop, "List-Unsubscribe-Post": ONE_CLICK}
+        await self._send(place, self._listed(digest), key, headers=headers)
 
     async def say(self, place: Place, text: str) -> None:
         """Send a line."""
@@ -265,11 +272,19 @@ class Mail:
         link = f"{self._settings.public_url}{PATH}/{token}"
         return LetterEntry(title, sections, link, OPEN.within(wanted.locale))
 
-    async def _send(self, place: Place, letter: Letter, key: str, thread: str = "") -> None:
+    async def _send(
+        self,
+        place: Place,
+        letter: Letter,
+        key: str,
+        thread: str = "",
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         message = self._message(place, letter.subject, key, thread)
         message.set_content(letter.text)
         message.add_alternative(letter.html, subtype="html")
-        message["Content-Language"] = letter.locale
+        for name, value in {"Content-Language": letter.locale, **headers}.items():
+            message[name] = value
         await self._deliver(message)
 
     def _message(self, place: Place, subject: str, key: str, thread: str = "") -> EmailMessage:
@@ -354,7 +369,11 @@ def _mount(settings: MailSettings, entering: Entering) -> APIRouter:
 
     links = DecisionLinks(settings.link_secret, settings.link_hours)
     dispatcher = entering(Mail(settings, links))
-    return DecisionPage(links, dispatcher, f"{settings.public_url}/").router(PATH)
+    parts = (links, dispatcher, f"{settings.public_url}/")
+    router = APIRouter(include_in_schema=False)
+    router.include_router(DecisionPage(*parts).router(PATH))
+    router.include_router(DigestPage(*parts).router(STOP_PATH))
+    return router
 
 
 PLATFORM = Platform("mail", MailSettings, _mount)

@@ -71,6 +71,7 @@ def test_what_we_have_not_signed_is_none_of_ours(token: str) -> None:
     [
         {"aud": "other"},
         {"aud": None},
+        {"exp": None},
         {"exp": "soon"},
         {"person": 7},
         {"approval": None},
@@ -81,3 +82,12 @@ def test_what_is_signed_and_not_whole_is_none_either(changes: dict[str, Any]) ->
     assert isinstance(LINKS.read(signed(LINKS._key, aud="decision-link")), DecisionLink)
     with pytest.raises(BadLink):
         LINKS.read(signed(LINKS._key, **{"aud": "decision-link", **changes}))
+
+
+def test_a_link_that_stops_a_digest_decides_nothing_and_the_other_way_round() -> None:
+    stopping = LINKS.stopping("t", "bob")
+    assert LINKS.whose_digest(stopping).person == "bob"
+    with pytest.raises(BadLink):
+        LINKS.read(stopping)
+    with pytest.raises(BadLink):
+        LINKS.whose_digest(LINKS.token(APPROVAL, NOW))
