@@ -134,11 +134,12 @@ class ConsumerLine:
         # No secret hangs on how far apart tries are.
         spread = random.random()  # noqa: S311
         wait = max(wait_after(delivery.attempts + 1, spread), at_least)
-        due, why = self.clock() + wait, why[:LONGEST_ERROR]
-        if due > delivery.until:
+        now, why = self.clock(), why[:LONGEST_ERROR]
+        if now >= delivery.until:
             await self._dead(delivery, why)
             return
-        await self.deliveries.postpone(delivery, due, why)
+        # Tried a last time as it is given up, however long the wait would be.
+        await self.deliveries.postpone(delivery, min(now + wait, delivery.until), why)
         WEBHOOKS.labels("failed").inc()
         log.warning("%s didn't take %s and is asked again: %s", self._url, delivery.id, why)
 

@@ -29,7 +29,7 @@ class NotSigned(Exception):
 
 @dataclass(frozen=True)
 class WebhookSecrets:
-    """What two systems know each other by: the first signs, each of them is taken."""
+    """What two systems know each other by: each of them signs, and is taken."""
 
     values: tuple[str, ...] = field(repr=False)
 

@@ -164,6 +164,20 @@ async def test_retry_after_is_honoured(opened: Opening) -> None:
         assert await desk.round() == 1
 
 
+async def test_nothing_is_given_up_early_for_somebody_who_is_to_be_left_alone(
+    opened: Opening,
+) -> None:
+    async with Consumer(failing(*[503] * 3, retry_after="86400")) as erp:
+        desk = opened(erp)
+        await desk.ended()
+        for _ in range(3):
+            assert await desk.round() == 1
+            desk.clock.passes(hours=24)
+        assert await desk.round() == 1
+        assert await desk.listed("dead") == []
+    assert erp.names("r1") == ["flow.started"]
+
+
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [
