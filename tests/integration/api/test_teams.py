@@ -348,7 +348,7 @@ async def test_a_decision_that_takes_longer_than_teams_waits_is_shown_later(
     awaited: tuple[AsyncClient, DecisionRequest],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(teams_platform, "PATIENCE", 0.05)
+    monkeypatch.setattr(teams_platform, "PATIENCE", 0.0)
     router, request = awaited
     answer = await teams.presses(router, "bob", on_show(request), "同意")
     assert answer["type"] == "application/vnd.microsoft.activity.message"
@@ -375,7 +375,7 @@ async def test_what_comes_of_it_later_is_told_to_whoever_pressed_alone(
     awaited: tuple[AsyncClient, DecisionRequest],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(teams_platform, "PATIENCE", 0.05)
+    monkeypatch.setattr(teams_platform, "PATIENCE", 0.0)
     router, request = awaited
     press = teams.press("bob", on_show(request), "同意") | {"conversation": GROUP}
     assert "It is being recorded" in (await teams.deliver(router, press)).json()["value"]
@@ -493,3 +493,12 @@ async def test_a_thread_that_is_gone_is_told_to_nobody_else(
     with pytest.raises(RouterError, match="ConversationNotFound"):
         await connector.say({**thread, "account": account("bob")}, "to a group")
     assert (teams.posts, teams.opened) == ([], [])
+
+
+async def test_an_approver_s_card_is_posted_in_their_own_chat_wherever_it_was_to_go(
+    teams: Teams, connector: TeamsConnector
+) -> None:
+    thread = {"chat": "19:c@thread.tacv2;messageid=1", "scope": "group", "service": teams.service}
+    request = DecisionRequest(approval_record(run_record("r1")), "Alice", "zh")
+    await connector.post({**thread, "account": account("bob")}, request, "key")
+    assert [post["chat"] for post in teams.posts] == [teams.chat("bob")]
