@@ -157,18 +157,22 @@ class LookUps:
     async def look_up(self, asked: LookUp) -> LookupAnswer:
         """The answer to a lookup; arguments that it can't use are an `ArgumentsToolError`."""
         with temporal_failures():
-            lookup = LOOKUPS.get(asked.name)
-            if lookup is None:
-                known = ", ".join(sorted(LOOKUPS))
-                raise ArgumentsToolError(f"there is no lookup {asked.name!r}; there are: {known}")
-            if (given := len(asked.arguments)) != len(lookup.takes):
-                takes = ", ".join(lookup.takes)
-                raise ArgumentsToolError(f"{asked.name}({takes}) was given {given} arguments")
-            answer, needs = _DECLARED.get(asked.name) or (getattr(self, asked.name), {})
-            resolve = self._dependencies.resolve
-            wanted = {name: await resolve(provider) for name, provider in needs.items()}
-            value = await answer(asked.requester.tenant, *asked.arguments, **wanted)
+            value = await self.answer(asked.requester.tenant, asked.name, *asked.arguments)
             return LookupAnswer(value=value)
+
+    async def answer(self, tenant: str, name: str, *arguments: JsonValue) -> JsonValue:
+        """What the lookup of this name answers; raises as `look_up` does."""
+        lookup = LOOKUPS.get(name)
+        if lookup is None:
+            known = ", ".join(sorted(LOOKUPS))
+            raise ArgumentsToolError(f"there is no lookup {name!r}; there are: {known}")
+        if (given := len(arguments)) != len(lookup.takes):
+            takes = ", ".join(lookup.takes)
+            raise ArgumentsToolError(f"{name}({takes}) was given {given} arguments")
+        answer, needs = _DECLARED.get(name) or (getattr(self, name), {})
+        resolve = self._dependencies.resolve
+        wanted = {name: await resolve(provider) for name, provider in needs.items()}
+        return await answer(tenant, *arguments, **wanted)
 
     async def manager(self, tenant: str, person: JsonValue) -> JsonValue:
         """The user id of the person's manager; null of null, and of whoever isn't known."""

@@ -18,7 +18,7 @@ from router.api.approvals import settle
 from router.api.dependencies import Services
 from router.api.files import files_named
 from router.api.params import derived_id, said_text
-from router.channels import cards
+from router.channels import cards, hand_offs
 from router.channels.base import (
     LONGEST_COMMENT,
     CardDecision,
@@ -40,9 +40,10 @@ from router.domain.errors import (
     Unavailable,
 )
 from router.domain.locale import Locale, Localised
-from router.domain.messages import Reply, as_plain_text
+from router.domain.messages import Reply, TextReply, as_plain_text
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, LogEntry, Mailbox, RecordedTurn
+from router.domain.visible_text import isolated, one_line
 from router.flow.engine.events import Decided
 from router.telemetry.metrics import UNPOSTED
 
@@ -324,6 +325,8 @@ class Outbox:
     async def _wanted(self, mailbox: Mailbox, row: LogEntry) -> Post | None:
         services, tenant = self._services, mailbox.tenant
         person = await services.directory.find(tenant, mailbox.subject)
+        if person is not None and row.kind == "handoff":
+            return await hand_offs.statement(services, person, row)
         if person is None or row.data.get("reason") not in ASKING:
             return None
         for record in await services.store.runs.awaited(tenant, [str(row.data.get("flow_run"))]):
@@ -339,4 +342,9 @@ def said_in(row: LogEntry, conversation: str, locale: Locale) -> Statement | Non
         replies = RecordedTurn.model_validate(row.data).turn.replies
     elif row.kind == "message" and row.data["role"] != "user" and not row.message_id:
         replies = REPLIES.validate_python(row.data.get("replies", []))
+        author = row.data.get("author")
+        if isinstance(author, dict):
+            # A person who helps speaks by name.
+            name = isolated(one_line(str(author.get("name"))))
+            replies = [TextReply(text=f"{name}: {row.data.get('text')}")]
     return Statement(replies, conversation, locale) if replies else None

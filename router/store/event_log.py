@@ -90,7 +90,9 @@ IN_CONVERSATION = and_(
     _log.c.kind.in_(["message", "turn"]),
 )
 FOR_PERSON = and_(
-    _boxes.c.kind == "person", _log.c.recipient == _boxes.c.subject, _log.c.kind == "approval"
+    _boxes.c.kind == "person",
+    _log.c.recipient == _boxes.c.subject,
+    _log.c.kind.in_(["approval", "handoff"]),
 )
 
 
@@ -100,7 +102,7 @@ def announce(connection: Connection, tenant: str, rows: Sequence[dict[str, Any]]
     Only ever further: whoever posts sets another column, so neither undoes what the other said.
     """
     said = {row["conversation"] for row in rows if row["kind"] in {"message", "turn"}} - {None}
-    told = {row["recipient"] for row in rows if row["kind"] == "approval"} - {None}
+    told = {row["recipient"] for row in rows if row["kind"] in {"approval", "handoff"}} - {None}
     here = _boxes.c.tenant == tenant
     for subjects, kind, which in (
         (said, "conversation", IN_CONVERSATION),
@@ -241,6 +243,17 @@ class EventLog:
     async def since(self, tenant: str, conversation: str, after: int, limit: int) -> list[LogEntry]:
         """Everything of the conversation after a sequence number, oldest first."""
         return await self._since(tenant, _log.c.conversation == conversation, after, limit)
+
+    async def back_from(self, tenant: str, conversation: str, moment: datetime, back: int) -> int:
+        """The number behind which there are so many things said by that moment; 0: all of them."""
+        said = select(_log.c.sequence).filter_by(tenant=tenant, conversation=conversation)
+        query = (
+            said.where(_log.c.kind == "message", _log.c.at <= moment)
+            .order_by(_log.c.sequence.desc())
+            .offset(back)
+            .limit(1)
+        )
+        return await self._database.read(lambda c: c.execute(query).scalar()) or 0
 
     async def latest(self, tenant: str, conversation: str) -> int:
         """The conversation's highest sequence number; 0 where nothing has happened in it."""
