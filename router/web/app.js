@@ -5,6 +5,7 @@ import { approvals } from "./approvals.js";
 import { chat } from "./chat.js";
 import { forgetDrafts, sweepDrafts } from "./drafts.js";
 import { coalesced, follow } from "./events.js";
+import { handOffs } from "./hand_offs.js";
 import { memory } from "./memory.js";
 import { comeBack } from "./oidc.js";
 import { operations } from "./operations.js";
@@ -34,6 +35,7 @@ function pageFor(me, capabilities, colleagues) {
   return {
     me,
     operates: me.roles.includes("operator"),
+    takesHandOffs: me.helps || me.roles.includes("operator"),
     complain,
     trying,
     minding,
@@ -90,7 +92,7 @@ async function enter() {
   inZone(me.timezone);
   translate();
   const page = pageFor(me, capabilities, colleagues);
-  const sections = { chat: chat(page), approvals: approvals(page), requests: requests(page), memory: memory(page), ...(page.operates && { operations: operations(page) }) };
+  const sections = { chat: chat(page), approvals: approvals(page), requests: requests(page), memory: memory(page), ...(page.takesHandOffs && { handoffs: handOffs(page) }), ...(page.operates && { operations: operations(page) }) };
   desk = { page, sections, side: sidebar(page), current: null, watching: new AbortController() };
   frame(desk.side.view, me);
   name(me.assistant);
@@ -123,7 +125,7 @@ const come = (given) => {
   return trying(enter);
 };
 
-// `#/c/…` is a conversation; `#/approvals`, `#/requests`, `#/memory` and, for operators, `#/operations` are what they say.
+// `#/c/…` is a conversation; `#/approvals`, `#/requests`, `#/memory` and, for some, `#/handoffs` and `#/operations` are what they say.
 async function open() {
   const [, name = "", id = null] = location.hash.split("/");
   const section = Object.hasOwn(desk.sections, name) ? name : "chat";
