@@ -1,6 +1,6 @@
 """Answers to the lookups of flow files: what an expression needs to know of the world."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from inspect import signature
 from typing import Any, Protocol, get_type_hints
@@ -162,16 +162,16 @@ class LookUps:
     async def look_up(self, asked: LookUp) -> LookupAnswer:
         """The answer to a lookup; arguments that it can't use are an `ArgumentsToolError`."""
         with temporal_failures():
-            value = await self._answer(asked.requester.tenant, asked.name, asked.arguments)
+            value = await self.answer(asked.requester.tenant, asked.name, *asked.arguments)
             return LookupAnswer(value=value)
 
     async def working_from(self, person: Principal, at: datetime) -> datetime:
         """The first moment from `at` on at which the person works, by their house's calendar."""
-        arguments: list[JsonValue] = [person.id, at.isoformat(), {"days": 0}]
-        answer = await self._answer(person.tenant, "working_time", arguments)
-        return _moment(answer, "working_time")
+        asked: tuple[JsonValue, ...] = (person.id, at.isoformat(), {"days": 0})
+        return _moment(await self.answer(person.tenant, "working_time", *asked), "working_time")
 
-    async def _answer(self, tenant: str, name: str, arguments: Sequence[JsonValue]) -> JsonValue:
+    async def answer(self, tenant: str, name: str, *arguments: JsonValue) -> JsonValue:
+        """What the lookup of this name answers; raises as `look_up` does."""
         lookup = LOOKUPS.get(name)
         if lookup is None:
             known = ", ".join(sorted(LOOKUPS))

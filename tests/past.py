@@ -81,6 +81,7 @@ class Past:
         yield tables.results, self._results()
         yield tables.mailboxes, self._mailboxes()
         yield tables.memories, self._memories()
+        yield tables.hand_offs, self._hand_offs()
         yield tables.workspace_files, self._workspace_files()
         yield tables.workspace_versions, self._workspace_versions()
         yield tables.notification_preferences, self._preferences()
@@ -280,6 +281,16 @@ class Past:
             }
             row |= {"subject": f"c{n}", "position": 10**9, "due": self.now - timedelta(days=1)}
             yield {**row, "news": 10**9}
+
+    def _hand_offs(self) -> Iterator[Row]:
+        for n in range(self.conversations):
+            at = self.at(n, self.conversations)
+            going_on = n % 100 == 0
+            row: dict[str, Any] = {"tenant": TENANT, "id": f"o{n}", "conversation": f"c{n}"}
+            row |= {"requester": self.person(n), "cause": "asked", "reason": "", "version": 1}
+            row |= {"state": "taken" if going_on else "closed", "agent": self.person(n + 1)}
+            row |= dict.fromkeys(("due", "taken_at"), at) | {"ending": None, "closed_at": at}
+            yield {**row, "since": at, "waiting_since": at if going_on else None}
 
     def _memories(self) -> Iterator[Row]:
         for n in range(self.people):

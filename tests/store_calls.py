@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from router.domain.configuration_documents import Activation, DocumentVersion
 from router.domain.documents import Document
+from router.domain.hand_offs import HandOffRecord
 from router.domain.messages import Usage
 from router.domain.notifications import NotificationPreferences
 from router.domain.principals import Principal
@@ -90,6 +91,9 @@ class Calls:
 
     async def log_since(self) -> None:
         await self.store.log.since(TENANT, "c1", 0, 50)
+
+    async def log_back_from(self) -> None:
+        await self.store.log.back_from(TENANT, "c1", self.now, 20)
 
     async def log_latest(self) -> None:
         await self.store.log.latest(TENANT, "c1")
@@ -470,6 +474,36 @@ class Calls:
 
     async def legal_holds_listed(self) -> None:
         await self.store.legal_holds.listed(TENANT)
+
+    async def hand_offs_publish(self) -> None:
+        waiting = HandOffRecord(
+            id="o1",
+            tenant=TENANT,
+            conversation="c1",
+            requester=self.person,
+            cause="asked",
+            reason="",
+            state="open",
+            agent=None,
+            since=self.now,
+            waiting_since=self.now,
+            due=self.now,
+            version=9,
+        )
+        await self.store.hand_offs.publish(waiting)
+
+    async def hand_offs_find(self) -> None:
+        await self.store.hand_offs.find(TENANT, "o1")
+
+    async def hand_offs_listed(self) -> None:
+        _, cursor = await self.store.hand_offs.listed(TENANT, "closed", None, 2)
+        await self.store.hand_offs.listed(TENANT, "closed", cursor, 2)
+
+    async def hand_offs_held_by(self) -> None:
+        await self.store.hand_offs.held_by(TENANT, self.person)
+
+    async def hand_offs_waiting(self) -> None:
+        await self.store.hand_offs.waiting("open")
 
     async def mailboxes_open(self) -> None:
         for kind, subject in (("conversation", "c1"), ("person", self.person)):

@@ -5,12 +5,15 @@ Tools and skills, which only read, are run first and all at once; then flows are
 
 from dataclasses import replace
 
+from temporalio import workflow
+
 from router.contracts import activities
 from router.contracts.activities import RoutingDecision
 from router.contracts.conversation import ConversationState, News, WaitingCall
 from router.contracts.tool_rounds import AwaitedRounds
 from router.domain import commands
 from router.domain.commands import CallTool
+from router.domain.hand_offs import HandOff, HandOffCause
 from router.domain.locale import Localised
 from router.domain.messages import (
     ChoicesReply,
@@ -23,8 +26,10 @@ from router.domain.messages import (
     offer_question,
 )
 from router.flow.engine.events import Began
+from router.flow.engine.run import HANDED_OFF
+from router.flow.prompts import guidance
 from router.understanding.slots.attachments import with_files
-from workflows import awaited_calls, memory, notices
+from workflows import awaited_calls, hand_offs, memory, notices
 from workflows.activity import perform
 from workflows.answer_finder import AnswerFinder, FoundAnswer
 from workflows.flow_client import FlowClient, before_question
@@ -59,6 +64,8 @@ class CommandRunner:
         Tools and skills, which only read, come first: what they found is said before a flow asks.
         """
         outcome, before = self._outcome, self.before
+        if before.hand_off is not None:
+            return await self._with_person(decided, before.hand_off)
         outcome.change(offered=[], offered_for="")
         self._notice(decided)
         first = (CallTool, commands.RunSkill)
@@ -77,6 +84,9 @@ class CommandRunner:
         while rest and not outcome.void and not self._talk.stopped:
             await self._run(rest.pop(0))
         outcome.stopped = self._talk.stopped and (outcome.void or bool(rest))
+        if await self._handed_off(decided):
+            self._tell_of_files()
+            return outcome
         if aside and outcome.flow is None:
             await self._talk.ask_again()
         if not outcome.void and not self._talk.stopped:
@@ -90,6 +100,55 @@ class CommandRunner:
         if decided.shown_files:
             outcome.files_left = []
         self._tell_of_files()
+        return outcome
+
+    async def _handed_off(self, decided: RoutingDecision) -> bool:
+        """True where the conversation is with a person now: asked for, or a flow has given up."""
+        outcome, before = self._outcome, self.before.active
+        active = outcome.state.active
+        gave_up = active is not None and active.no_matches == HANDED_OFF
+        known = before is not None and before.no_matches == HANDED_OFF
+        if outcome.state.hand_off is None and active is not None and gave_up and not known:
+            reason = notices.flow_gave_up(active.title).within(self._message.locale)
+            if await self._hand_off("gave_up", reason):
+                said = {guidance.A_PERSON.within(self._message.locale)}
+                outcome.replies = [r for r in outcome.replies if r.text not in said]
+                if decided.route.kind != "handoff":
+                    about = {"target": active.flow, "by": "fallback", "reason": reason}
+                    outcome.routes.append(Route(kind="handoff", **about))
+        return outcome.state.hand_off is not None
+
+    async def _hand_off(self, cause: HandOffCause, reason: str) -> bool:
+        """Hand the conversation to a person; False where there is none to whom it could go."""
+        message, outcome = self._message, self._outcome
+        caller = message.caller
+        begun, duty = await hand_offs.begun(caller.tenant, caller.id, cause, reason)
+        if begun is not None:
+            outcome.change(hand_off=begun)
+            outcome.replies.append(hand_offs.announced(begun, duty, message.locale))
+        return begun is not None
+
+    async def _with_person(self, decided: RoutingDecision, hand_off: HandOff) -> TurnOutcome:
+        """Pass on what was said, or come back to the desk; nothing else happens meanwhile."""
+        message, outcome = self._message, self._outcome
+        caller = message.caller
+        outcome.files_left = []
+        for command in decided.commands:
+            match command:
+                case commands.PassOn():
+                    duty = await hand_offs.on_duty(caller.tenant, caller.id, hand_off.agent)
+                    outcome.change(hand_off=hand_off.heard(duty, workflow.now()))
+                    waits = hand_offs.still_waiting(hand_off)
+                    outcome.replies += [message.says(waits, notice=True)] if waits else []
+                case commands.LeavePerson():
+                    whose = (caller.tenant, message.conversation, caller.id)
+                    over = hand_off.ended(*whose, "taken_back", workflow.now())
+                    outcome.change(hand_off=None, last_hand_off=over)
+                    outcome.replies.append(message.says(notices.BACK_AT_DESK, notice=True))
+                    await self._talk.ask_again()
+                case commands.ReplyText(text=text):
+                    outcome.replies.append(TextReply(text=text, notice=True))
+        outcome.silent = not outcome.replies
         return outcome
 
     def _with_files(
@@ -257,6 +316,9 @@ class CommandRunner:
         match command:
             case commands.StartFlow():
                 await self._start(command)
+            case commands.HandOff(reason=reason, asked=asked):
+                if not await self._hand_off("asked" if asked else "gave_up", reason):
+                    outcome.replies.append(self._message.says(notices.handed_off(reason)))
             case commands.LeaveSkill():
                 outcome.replies.append(self._message.says(notices.LEFT_ALONE))
                 outcome.change(skill=None)
@@ -318,8 +380,6 @@ def _only_words(command: commands.Command) -> Localised | None:
     match command:
         case commands.ReplyText(text=text) | commands.Clarify(text=text, options=[]):
             return Localised(zh=text, en=text)
-        case commands.HandOff(reason=reason):
-            return notices.handed_off(reason)
         case commands.KeepPaused():
             return notices.RESUME_DECLINED
     return None

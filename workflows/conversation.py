@@ -8,7 +8,8 @@ event log (a local activity); then the update's result is the turn.
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 
 from temporalio import workflow
 from temporalio.common import VersioningBehavior
@@ -35,6 +36,7 @@ from router.entities.language import language_of
 from workflows import awaited_calls, memory, turns
 from workflows.activity import Visibility, drained, is_history_long, perform
 from workflows.command_runner import CommandRunner
+from workflows.hand_offs import HandOffs, Step
 from workflows.hook_runs import Hooked, HookRuns, at
 from workflows.skill import SkillRuns
 from workflows.tool_calls import came_to
@@ -108,6 +110,7 @@ class ConversationWorkflow(Hooked):
         self._last_word = workflow.now()
         self._whose = {"tenant": start.tenant, "conversation": start.conversation}
         self._visibility = Visibility()
+        self._hand_offs = HandOffs(start)
 
     @workflow.run
     async def run(self, start: contract.ConversationStart) -> None:
@@ -212,6 +215,49 @@ class ConversationWorkflow(Hooked):
         if submission.on_busy == "reject" and self._open:
             raise to_failure(Conflict("A turn is running, and `on_busy` says to refuse then."))
 
+    @workflow.update(
+        name=contract.ATTEND, unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON
+    )
+    async def attend(self, deed: contract.HandOffDeed) -> contract.HandOffStanding:
+        """Have somebody take the conversation handed over, speak in it, or give it back."""
+        try:
+            async with self._queue.turn():
+                await self._recall()
+                if self._gone:
+                    raise NotFound("There is no such hand-off.")
+                step = await self._hand_offs.attended(self._state, deed, self._locale)
+                await self._stepped(step)
+                return contract.HandOffStanding(record=step.record)
+        except RouterError as error:
+            raise to_failure(error) from error
+        finally:
+            self._last_word = workflow.now()
+
+    async def _stepped(self, step: Step) -> None:
+        """Have it said in the conversation, and known, what came of a hand-off."""
+        if step.event is None:
+            return
+        if step.replies:
+            key = f"{step.record.id}:{step.word or step.record.version}"
+            said = (step.replies, step.author, step.record.agent)
+            await self._write([memory.row_of_person(self._start, key, *said)])
+        await self._hand_offs.publish(step.record, step.event, step.people)
+        self._state = step.state
+
+    async def _ring(self) -> None:
+        """Do what is due about a hand-off."""
+        due = self._alarm
+        if due is None or workflow.now() < due:
+            return
+        async with self._queue.turn():
+            hand_off = self._state.hand_off
+            if hand_off is not None and hand_off.alarm == due:
+                await self._stepped(await self._hand_offs.rung(self._state, hand_off, self._locale))
+
+    @property
+    def _alarm(self) -> datetime | None:
+        return self._state.hand_off.alarm if self._state.hand_off else None
+
     @workflow.signal(name=contract.CANCEL)
     def cancel_turn(self, message_id: str) -> None:
         """Stop the turn of this message; a signal, so that it gets through when turns are full."""
@@ -277,17 +323,23 @@ class ConversationWorkflow(Hooked):
 
     async def _quiet_or_full(self) -> None:
         while not (self._full or self._gone):
-            left = self._last_word + IDLE - workflow.now()
-            if left <= timedelta() and not self._open:
+            await self._ring()
+            # With a person it isn't put away: its timers are in this run.
+            alarm = self._alarm
+            left = (alarm or self._last_word + IDLE) - workflow.now()
+            if left <= timedelta() and not self._open and alarm is None:
                 return
             try:
                 await workflow.wait_condition(
-                    lambda: self._full or self._gone,
+                    partial(self._is_moved, alarm),
                     timeout=max(left, timedelta(seconds=1)),
                     timeout_summary="put away when idle",
                 )
             except TimeoutError:
                 continue
+
+    def _is_moved(self, alarm: datetime | None) -> bool:
+        return self._full or self._gone or self._alarm != alarm
 
     def _carried(self) -> contract.ConversationState:
         return memory.bounded(self._state).changed(unheard=self._unheard)
@@ -344,20 +396,38 @@ class ConversationWorkflow(Hooked):
         left = {file: message.named([file])[0] for file in turn.files_left or []}
         heard = {"heard_at": workflow.now(), "locale": message.locale, "left": left}
         state = memory.with_turn(self._state, held).changed(**heard, model=model or model_before)
+        if before.hand_off is not None:
+            # What was said to a person no model is told, later either.
+            self._state = state
+        else:
+            self._state = self._remembering(message, before, turn, said, state)
+        self._state = self._state.changed(hooks=self.hooks.known)
+        await self._hand_offs.publish_turn(before, self._state, message.id)
+        self._show(turn.route)
+        if looking_on := self.hooks.at("after_turn"):
+            self.hooks.tell(looking_on, turns.turn_event(message, turn))
+        return turn
+
+    def _remembering(
+        self,
+        message: TurnContext,
+        before: contract.ConversationState,
+        turn: Turn,
+        said: str,
+        state: contract.ConversationState,
+    ) -> contract.ConversationState:
+        """The state with what a model is told of this turn."""
+        names = message.named(message.files)
         routes = turn.routes or [turn.route]
-        if names and submission.message.text:
+        if names and message.text:
             said = f"{said}\n[{', '.join(names)}]"
-        answered, action = memory.for_models(turn), submission.message.action
+        answered, action = memory.for_models(turn), message.submission.message.action
         if isinstance(action, ToolResultAction):
             wanted = next((w.text for w in before.waiting if w.id == action.tool_call_id), "")
             state = memory.remembering_results(state, wanted, answered, routes)
         else:
             state = memory.remembering(state, said, answered, routes, message.files)
-        self._state = awaited_calls.without_abandoned(state).changed(hooks=self.hooks.known)
-        self._show(turn.route)
-        if looking_on := self.hooks.at("after_turn"):
-            self.hooks.tell(looking_on, turns.turn_event(message, turn))
-        return turn
+        return awaited_calls.without_abandoned(state)
 
     async def _turn_of(self, message: TurnContext) -> Turn:
         """The turn, whatever comes of it: one that is stopped or breaks is a turn too."""
@@ -394,7 +464,7 @@ class ConversationWorkflow(Hooked):
         if landed is not None:
             return turns.heard_at_work(message, self._number, landed)
         action = message.submission.message.action
-        if isinstance(action, ToolResultAction):
+        if isinstance(action, ToolResultAction) and self._state.hand_off is None:
             route, outcome = await self._runner(message, self._state).hear(action)
             decided = RoutingDecision(route=route, commands=[])
             if outcome.void and not outcome.stopped:
@@ -414,7 +484,7 @@ class ConversationWorkflow(Hooked):
 
     async def _decided(self, message: TurnContext) -> tuple[RoutingDecision, TurnOutcome]:
         state = self._state
-        forgotten = turns.forgotten(state, workflow.now())
+        forgotten = None if state.hand_off else turns.forgotten(state, workflow.now())
         decided = await turns.decide(message, state)
         if forgotten is not None:
             decided = turns.without_miss(decided)

@@ -23,10 +23,12 @@ from router.contracts.conversation import (
     OpenSkill,
     PausedFlow,
     Submission,
+    WithPerson,
 )
 from router.contracts.payload import Payload
 from router.contracts.skill_run import SkillOutcome, SkillStart
 from router.domain import messages
+from router.domain.hand_offs import BACK, Attendant, HandOff
 from router.domain.locale import Locale
 from router.domain.progress import ProgressPlace, ToolCallProgress
 from router.domain.records import LogEntry
@@ -326,8 +328,15 @@ def status(state: ConversationState, running: list[str]) -> ConversationStatus:
         if skill is None or skill.answered
         else ActiveSkill(name=skill.name, title=skill.task.skill.title, asking=skill.asking),
         waiting_calls={call.id: call.tool for call in state.waiting if not call.heard},
+        with_person=with_person(state.hand_off) if state.hand_off else None,
         usage=state.usage,
     )
+
+
+def with_person(hand_off: HandOff) -> WithPerson:
+    """Who has the conversation, or will."""
+    name = hand_off.agent.name if hand_off.agent else ""
+    return WithPerson(hand_off=hand_off.id, name=name, opens_at=hand_off.opens_at)
 
 
 def _shown_last(state: ConversationState) -> list[messages.Reply]:
@@ -483,6 +492,26 @@ def rows_of_news(conversation: str, owner: str, news: News) -> list[LogEntry]:
     return [entry] if news.replies else []
 
 
+def row_of_person(
+    start: ConversationStart,
+    key: str,
+    replies: list[messages.Reply],
+    author: Attendant | None,
+    agent: str | None,
+) -> LogEntry:
+    """The row of what a person who helps says by name, or the desk of this `agent`."""
+    by: dict[str, JsonValue] = {"author": author.model_dump(mode="json")} if author else {}
+    by |= {"agent": agent} if agent else {}
+    return LogEntry(
+        key=f"{start.conversation}:{key}",
+        kind="message",
+        at=workflow.now(),
+        conversation=start.conversation,
+        recipient=start.owner,
+        data=_spoken(replies, **by),
+    )
+
+
 def _spoken(replies: list[messages.Reply], **more: JsonValue) -> dict[str, JsonValue]:
     shown: list[JsonValue] = [r.model_dump(mode="json", exclude_none=True) for r in replies]
     return {"role": "assistant", "text": text_of(replies), "replies": shown, **more}
@@ -518,6 +547,8 @@ def _shown(value: JsonValue) -> JsonValue:
 
 
 def _label(value: JsonValue, before: ConversationState) -> str:
+    if value == BACK:
+        return "/back"
     shown = [*before.offered]
     for reply in before.active.replies if before.active else []:
         shown += getattr(reply, "options", [])

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 
 from router.domain.locale import Localised
 
@@ -143,6 +144,85 @@ def handed_off(reason: str) -> Localised:
 def refused_by_hook(name: str) -> Localised:
     """Why nothing was decided: a hook won't have it."""
     return Localised(zh=f"钩子 {name} 没有放行", en=f"the hook {name} refuses it")
+
+
+BACK_TO_DESK = Localised(zh="回到助手", en="Back to the desk")
+IN_QUEUE = Localised(
+    zh="已经转给同事了，有人接手就回复。说“交还”就回到助手。",
+    en="It is with the people who help; whoever takes it answers here. Say “back to the desk” "
+    "to have me again.",
+)
+BACK_AT_DESK = Localised(
+    zh="好的，我们继续。想办什么，直接说就行。",
+    en="All right, you have me again. Just say what you need.",
+)
+REMINDED = Localised(
+    zh="让您久等了，已经再次提醒同事。", en="Sorry for the wait; they have been reminded."
+)
+UNANSWERED = Localised(
+    zh="一直没有人回复，很抱歉，对话先回到我这里。可以晚些时候再说“转人工”，"
+    "或直接联系人事、财务或管理员。",
+    en="Nobody has answered, sorry: you have me again. Ask for a person once more later, or "
+    "write to HR, finance or an administrator yourself.",
+)
+SILENT = Localised(
+    zh="很久没有新消息，对话回到我这里了。还需要人帮忙就说“转人工”。",
+    en="Nothing was said for a while, so you have me again. Ask for a person when you need one.",
+)
+
+
+def handed_to(people: int) -> Localised:
+    """It waits for one of so many people, who are on duty."""
+    are = "person is" if people == 1 else "people are"
+    return Localised(
+        zh=f"已经转给同事了（现在 {people} 人在岗），有人接手就在这里回复。"
+        "这期间您说的话只给他们看，不经过模型；说“交还”就回到助手。",
+        en=f"I have passed you on ({people} {are} on duty); whoever takes it answers here. Until "
+        "then what you say is for them alone, and no model reads it. Say “back to the "
+        "desk” to have me again.",
+    )
+
+
+def nobody_on_duty(opens_at: datetime) -> Localised:
+    """It waits until somebody comes on duty; the moment is in that person's time zone."""
+    when = f"{opens_at:%Y-%m-%d %H:%M}"
+    return Localised(
+        zh=f"现在没有同事在岗，{when} 起有人。您说的话会留给他们，不经过模型；"
+        "想让我接着帮忙就说“交还”。",
+        en=f"Nobody is on duty right now; somebody is from {when} on. What you say waits for them, "
+        "and no model reads it. Say “back to the desk” if I should go on "
+        "meanwhile.",
+    )
+
+
+def flow_gave_up(title: Localised) -> Localised:
+    """Why a flow that understood no answer hands over."""
+    return Localised(zh=f"“{title.zh}”没弄明白回答", en=f"“{title.en}” understood no answer")
+
+
+def taken_over(name: str) -> Localised:
+    """Somebody has taken the conversation."""
+    return Localised(
+        zh=f"{name} 来了：现在您说的话直接给 {name}。说“交还”就回到助手。",
+        en=f"{name} is here: what you say goes to them now. Say “back to the desk” to have me "
+        "again.",
+    )
+
+
+def returned_by(name: str) -> Localised:
+    """They have given it back."""
+    return Localised(
+        zh=f"{name} 把对话交还给我了，想办什么直接说就行。",
+        en=f"{name} has handed you back to me. Just say what you need.",
+    )
+
+
+def solved_by(name: str) -> Localised:
+    """They have said that it is done."""
+    return Localised(
+        zh=f"{name} 已经处理完了。还有什么要办的，直接跟我说。",
+        en=f"{name} is done with it. If there is anything else, just tell me.",
+    )
 
 
 def stuck(title: Localised) -> Localised:

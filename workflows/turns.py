@@ -183,7 +183,7 @@ async def structured(
     `before` is the flow that was active before it. Whatever comes of this, the turn stands.
     """
     schema = message.submission.response_schema
-    if schema is None or turn.status != "done":
+    if schema is None or turn.status != "done" or outcome.state.hand_off is not None:
         return turn
     given = activities.Structure(
         response_schema=schema,
@@ -499,4 +499,5 @@ def situation(message: TurnContext, state: ConversationState) -> Situation:
         in_play=memory.in_play(state),
         offered=state.offered,
         offered_for=state.offered_for,
+        handed_off=state.hand_off is not None,
     )

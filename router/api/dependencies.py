@@ -23,6 +23,7 @@ from router.contracts.start_options import Fairness
 from router.directory.persona import Persona
 from router.domain.configuration_documents import DocumentKind, Examined
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
+from router.domain.hand_offs import HandOffDesk
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, Principal
 from router.domain.records import ConversationRecord
@@ -154,6 +155,8 @@ class Services:
     """Those that are told what happens, or may tell runs what happened."""
     persona_of: Callable[[str], Persona | None] = lambda _: None
     """Who the desk is to people of a tenant; None where nobody has said."""
+    hand_off_desk: Callable[[str], HandOffDesk | None] = lambda _: None
+    """Who takes what is handed to people, by tenant; None where nobody does."""
 
     @property
     def fairness(self) -> Fairness:

@@ -153,6 +153,8 @@ def person_feed(live: Live, log: EventLog, person: Principal, besides: Collectio
         elif row.kind == "approval" or (row.kind == "flow" and row.data["flow"] not in besides):
             title = Localised.model_validate(row.data["title"]).within(person.locale)
             yield row.kind, {"at": _at(row), **row.data, "title": title}
+        elif row.kind == "handoff":
+            yield row.kind, {"at": _at(row), **row.data}
 
     return Feed(
         key=("person", *place, person.locale, frozenset(besides)),

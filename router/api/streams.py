@@ -224,8 +224,9 @@ def replies_in(shown: dict[str, Any]) -> Iterator[Part]:
     """What is said in it, after the flow that it is about, if any."""
     if "flow" in shown:
         yield "flow", shown["flow"]
+    by = {"author": shown["author"]} if "author" in shown else {}
     for reply in shown.get("replies", []):
-        yield "reply", reply
+        yield "reply", {**reply, **by}
 
 
 def event(name: str, data: dict[str, Any], id_: str | None = None) -> bytes:

@@ -128,6 +128,8 @@ class Inbound:
     """What they attached, not fetched yet."""
     comment: str = ""
     """What they wrote into the field of an approver's card."""
+    direct: bool = False
+    """True of what was said to the bot alone: there somebody who helps speaks with an employee."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from router.api.files import Upload, attached_id, keep_attached
 from router.api.limits import Buckets
 from router.api.params import derived_id, digest_of
 from router.api.turns import MessageBody
-from router.channels import cards
+from router.channels import cards, hand_offs
 from router.channels.base import (
     Inbound,
     InboundFile,
@@ -158,6 +158,11 @@ class Dispatcher:
         return None
 
     async def _said(self, person: Principal, inbound: Inbound) -> None:
+        if (passed := await self._helped(person, inbound)) is not None:
+            if passed.say is not None:
+                await self._once(inbound, passed.say.within(person.locale))
+            self.outbox.nudge()
+            return
         names, refused = await self._handed_in(person, inbound)
         if refused:
             await self._once(inbound, "\n".join(refused))
@@ -179,6 +184,20 @@ class Dispatcher:
             await self._once(inbound, cards.NOT_YOURS.within(person.locale))
         except DuplicateKey:
             log.warning("%s delivered another event as %r", self.platform, inbound.event)
+
+    async def _helped(self, person: Principal, inbound: Inbound) -> hand_offs.Passed | None:
+        """What came of it where somebody does it as a person who helps; None where they don't."""
+        services, word = self.state.services, derived_id(self.platform, inbound.event)
+        pressed = inbound.button.pressed if inbound.button else None
+        if pressed is not None:
+            hand_off = hand_offs.hand_off_in(pressed.conversation)
+            if hand_off is None:
+                return None
+            return await hand_offs.pressed(services, person, hand_off, pressed.action, word)
+        if not inbound.direct:
+            return None
+        files = bool(inbound.files)
+        return await hand_offs.passed_on(services, person, inbound.text, word, files=files)
 
     async def _handed_in(
         self, person: Principal, inbound: Inbound

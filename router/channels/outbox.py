@@ -18,7 +18,7 @@ from router.api.approvals import settle
 from router.api.dependencies import Services
 from router.api.files import files_named
 from router.api.params import derived_id, said_text
-from router.channels import cards
+from router.channels import cards, hand_offs
 from router.channels.base import (
     LONGEST_COMMENT,
     CardDecision,
@@ -50,9 +50,10 @@ from router.domain.errors import (
     Unavailable,
 )
 from router.domain.locale import Locale, Localised
-from router.domain.messages import Reply, as_plain_text
+from router.domain.messages import Reply, TextReply, as_plain_text
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, LogEntry, Mailbox, RecordedTurn
+from router.domain.visible_text import isolated, one_line
 from router.flow.engine.events import Decided
 from router.telemetry.metrics import UNPOSTED
 
@@ -315,6 +316,8 @@ class Outbox:
         person = await services.directory.find(tenant, mailbox.subject)
         if person is None:
             return None
+        if row.kind == "handoff":
+            return await hand_offs.statement(services, person, row)
         wishes = await services.store.notifications.chosen(tenant, person.id)
         if row.kind == "message":
             reads = isinstance(self._platforms[mailbox.platform], ReadingOutbound)
@@ -341,4 +344,9 @@ def said_in(row: LogEntry, conversation: str, locale: Locale) -> Statement | Non
         replies = RecordedTurn.model_validate(row.data).turn.replies
     elif row.kind == "message" and row.data["role"] != "user" and not row.message_id:
         replies = REPLIES.validate_python(row.data.get("replies", []))
+        author = row.data.get("author")
+        if isinstance(author, dict):
+            # A person who helps speaks by name.
+            name = isolated(one_line(str(author.get("name"))))
+            replies = [TextReply(text=f"{name}: {row.data.get('text')}")]
     return Statement(replies, conversation, locale) if replies else None

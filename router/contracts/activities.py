@@ -24,6 +24,7 @@ from router.domain.commands import (
 )
 from router.domain.documents import Document
 from router.domain.file_types import SkillFile
+from router.domain.hand_offs import Attendant, Duty, HandOffRecord
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     FlowSummary,
@@ -470,6 +471,22 @@ class Published(Payload):
     hooks: tuple[HookStub, ...] = ()
 
 
+class AskDuty(Payload):
+    """Who can take a hand-off of this person's at that moment; with an `agent`, when they could."""
+
+    tenant: str
+    requester: str
+    now: datetime
+    agent: Attendant | None = None
+
+
+class PublishHandOff(Payload):
+    """How a hand-off stands, with the news of it."""
+
+    record: HandOffRecord
+    entries: list[LogEntry]
+
+
 PROJECTION = "projection"
 """The query of a run for what it would publish now."""
 
@@ -571,6 +588,8 @@ LOOK_AT_DOCUMENT = ActivityStub(
 """Has a model look for what `READ_DOCUMENT` didn't find."""
 DOCUMENTS_OF = ActivityStub("documents_of", DocumentsOf, DocumentsRead, SOON, local=True)
 PUBLISH = ActivityStub("publish", Publish, Published, SOON, local=True)
+WHO_IS_ON_DUTY = ActivityStub("who_is_on_duty", AskDuty, Duty, SOON, local=True)
+PUBLISH_HAND_OFF = ActivityStub("publish_hand_off", PublishHandOff, type(None), SOON, local=True)
 NOTIFY = ActivityStub("notify", Notify, type(None), timedelta(seconds=10))
 
 CLERICAL = frozenset(stub.name for stub in (TELL_FLOW, RECALL, KEEP, WRITE, PUBLISH, NOTIFY))

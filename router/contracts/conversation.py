@@ -10,6 +10,7 @@ from router.contracts.hook_calls import HookStub
 from router.contracts.payload import Payload
 from router.contracts.start_options import CONTINUE_AFTER
 from router.contracts.tool_rounds import AwaitedRounds
+from router.domain.hand_offs import Attendant, DeedKind, HandOff, HandOffRecord
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     ConfirmReply,
@@ -35,6 +36,7 @@ SUBMIT = "submit"
 CANCEL = "cancel_turn"
 NEWS = "news"
 STATUS = "status"
+ATTEND = "attend"
 
 MAX_OPEN_TURNS = 6
 """Turns of one conversation that wait or run; ten updates in flight are Temporal's limit."""
@@ -54,6 +56,24 @@ class News(Payload):
     view: FlowView
     replies: list[Reply]
     at: datetime
+
+
+class HandOffDeed(Payload):
+    """What somebody does with the conversation that was handed over; `word` makes it one."""
+
+    hand_off: str
+    kind: DeedKind
+    by: Attendant
+    text: str = ""
+    word: str
+    any_agent: bool = False
+    """True of an operator, who may end what somebody else has."""
+
+
+class HandOffStanding(Payload):
+    """How it stands after that."""
+
+    record: HandOffRecord
 
 
 class WaitingCall(Payload):
@@ -199,6 +219,10 @@ class ConversationState(Payload):
     """The language that its person wrote last, where that is known."""
     hooks: tuple[HookStub, ...] = ()
     """Those that were to look on at the last message's turn, for one that nobody understands."""
+    hand_off: HandOff | None = None
+    """The person who is wanted, or has it; the model hears nothing meanwhile."""
+    last_hand_off: HandOffRecord | None = None
+    """The one before, as it ended: a deed that is sent again finds what it came to."""
 
 
 class ConversationStart(Payload):
@@ -257,6 +281,15 @@ class ActiveSkill(Payload):
     asking: bool
 
 
+class WithPerson(Payload):
+    """The person whom a conversation was handed to; `name` is empty while nobody has taken it."""
+
+    hand_off: str
+    name: str = ""
+    opens_at: datetime | None = None
+    """When somebody comes on duty, where nobody is."""
+
+
 class ConversationStatus(Payload):
     """The answer to the `status` query."""
 
@@ -271,6 +304,7 @@ class ConversationStatus(Payload):
     active_skill: ActiveSkill | None = None
     waiting_calls: dict[str, str] = {}
     """Calls that the front end is yet to answer: which tool each is of, by its id."""
+    with_person: WithPerson | None = None
     usage: Usage
 
 

@@ -5,6 +5,7 @@
       tools: {except: [issue_refund]}
       persona: acme.yaml
       models: {router: {model: qwen3-32b}}
+      hand_off: {roles: [hr], people: [erin]}
     "*":
       skills: []
 
@@ -24,6 +25,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from router.directory.persona import YAML_WORDING, Persona, load_persona
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
+from router.domain.hand_offs import ANSWER_HOURS, HandOffDesk
 from router.domain.principals import (
     EVERYTHING,
     CapabilityKind,
@@ -79,6 +81,28 @@ def _reachable(models: Mapping[ModelRole, RoleModel]) -> Mapping[ModelRole, Role
     return models
 
 
+Role = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
+UserId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$")]
+
+
+class HandOffEntry(Entry):
+    """The people to whom the desk hands a conversation over."""
+
+    roles: list[Role] = []
+    """Whoever holds one of these roles of the directory."""
+    people: list[UserId] = []
+    """And these, by user id."""
+    answer_hours: Annotated[float, Field(gt=0, le=80)] = ANSWER_HOURS
+    """Hours of working time after which they are reminded; after as many more it goes back."""
+
+    @property
+    def desk(self) -> HandOffDesk | None:
+        """The same, to be asked; None where nobody is named."""
+        named = {"roles": frozenset(self.roles), "people": frozenset(self.people)}
+        found = HandOffDesk(**named, answer_hours=self.answer_hours)
+        return found if self.roles or self.people else None
+
+
 class TenantEntry(Entry):
     """What one tenant has; what isn't said is as the house has it."""
 
@@ -92,6 +116,8 @@ class TenantEntry(Entry):
     """Other models by role, as `ROUTER_LLM_ROLES` has them."""
     persona: str | None = None
     """The file of who the desk is to them, beside this one; otherwise `ROUTER_PERSONA`."""
+    hand_off: HandOffEntry | None = None
+    """Who takes what its people want a person for; nobody where it isn't said."""
 
     @property
     def entitlement(self) -> Entitlement:
@@ -160,6 +186,11 @@ class Tenants:
         """Who the desk is to its people; None where nobody has said."""
         named = tenant if tenant in self.entries else OTHERS
         return self.personas.get(named) or self.persona
+
+    def hand_off_desk(self, tenant: str) -> HandOffDesk | None:
+        """Who takes what its people want a person for; None where nobody has been named."""
+        said = self.entry(tenant).hand_off
+        return said.desk if said else None
 
     def model_of(self, tenant: str, role: ModelRole) -> RoleModel | None:
         """The model of its own for a role; None where the house's does it."""
@@ -334,6 +365,10 @@ class LiveTenants:
     def persona_of(self, tenant: str) -> Persona | None:
         """Who the desk is to people of this tenant; None where nobody has said."""
         return self._personas.get(tenant) or self.now.persona_of(tenant)
+
+    def hand_off_desk(self, tenant: str) -> HandOffDesk | None:
+        """Who takes what people of this tenant want a person for; None where nobody does."""
+        return self.now.hand_off_desk(tenant)
 
     def give(self, personas: Mapping[str, Persona]) -> None:
         """Let the desk be these to the people of these tenants, whatever the files say."""

@@ -176,10 +176,26 @@ MemoryCommand = Remember | Forget | ListMemories
 
 
 class HandOff(ValueObject):
-    """Give up on this message, for the reason given, and point to a person."""
+    """Hand the conversation to a person, for the reason given, or say whom to ask.
+
+    `asked`: the message asks for a person; else the desk gives up on it.
+    """
 
     type: Literal["hand_off"] = "hand_off"
     reason: str
+    asked: bool = False
+
+
+class PassOn(ValueObject):
+    """Have whoever the conversation was handed to hear it; nobody else does."""
+
+    type: Literal["pass_on"] = "pass_on"
+
+
+class LeavePerson(ValueObject):
+    """Take the conversation back from whoever it was handed to."""
+
+    type: Literal["leave_person"] = "leave_person"
 
 
 class ReplyText(ValueObject):
@@ -211,6 +227,8 @@ Command = Annotated[
     | Forget
     | ListMemories
     | HandOff
+    | PassOn
+    | LeavePerson
     | ReplyText,
     Field(discriminator="type"),
 ]

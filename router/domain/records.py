@@ -23,6 +23,7 @@ LogKind = Literal[
     "thinking",
     "plan",
     "model",
+    "handoff",
 ]
 
 
@@ -433,6 +434,8 @@ Act = Literal[
     "legal_hold.place",
     "legal_hold.release",
     "conversation.forget",
+    "handoff.take",
+    "handoff.close",
     "conversations.expire",
     "conversations.export",
 ]
@@ -475,6 +478,8 @@ TITLES: dict[Act, Localised] = {
     "legal_hold.place": Localised(zh="设为依法保留", en="placed a legal hold"),
     "legal_hold.release": Localised(zh="解除依法保留", en="released a legal hold"),
     "conversation.forget": Localised(zh="删除自己的对话", en="deleted a conversation"),
+    "handoff.take": Localised(zh="接手一个转人工的对话", en="took a conversation handed over"),
+    "handoff.close": Localised(zh="结束一个转人工", en="ended a hand-off"),
     "conversations.expire": Localised(zh="确认清理到期内容", en="had much expire at once"),
     "conversations.export": Localised(zh="导出对话", en="exported what people said"),
 }

@@ -115,6 +115,8 @@ class Situation(BaseModel):
     in_play: list[str] = []
     offered: list[Option] = []
     offered_for: str = ""
+    handed_off: bool = False
+    """True while the conversation is with a person: no model hears what is said."""
 
     def may_use(self, kind: CapabilityKind, name: str, roles: frozenset[str]) -> bool:
         """True where the person's tenant has it, and they one of the roles that it is for."""

@@ -150,6 +150,7 @@ class Lexicon:
     start_over: Words = NO_WORDS
     person: Words = NO_WORDS  # one is wanted, not the desk
     agent: Words = NO_WORDS
+    leaves_person: Words = NO_WORDS  # the desk is wanted again, not the person
     calls_skill: Words = NO_WORDS  # before a skill's name, that it is to do what is wanted
 
     # Asking to have something remembered

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from math import ceil
-from typing import Any
+from typing import Any, get_args
 
 import uvicorn
 from fastapi import FastAPI
@@ -34,6 +34,7 @@ from router.channels.registry import mounted
 from router.channels.webhook_dispatcher import webhooks_at_work
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import MisconfiguredError, RouterError
+from router.domain.hand_offs import HandOffGoingOn
 from router.domain.principals import Directory
 from router.gateway.builds import stranded
 from router.gateway.generations import advance
@@ -42,14 +43,17 @@ from router.runtime.composition import Parts
 from router.runtime.data_folder import page_token
 from router.settings import Settings
 from router.store.flow_runs import Runs
+from router.store.hand_offs import HandOffStore
 from router.store.store import Store
 from router.telemetry.metrics import (
     APART,
     APPROVALS,
     CONVERSATIONS,
     EXPIRING_APPROVALS,
+    HAND_OFFS,
     LOST_RUNS,
     OLDEST_APPROVAL,
+    OLDEST_HAND_OFF,
     ORPHANED_APPROVALS,
     STRANDED,
 )
@@ -67,6 +71,7 @@ async def keep_counting(services: Services) -> None:
     for round_ in itertools.count():
         try:
             await count(temporal, store.runs)
+            await count_hand_offs(store.hand_offs)
             # Temporal bears few questions about builds.
             if round_ % 4 == 0:
                 await count_stranded(temporal, settings)
@@ -89,6 +94,15 @@ async def count(temporal: Client, runs: Runs) -> None:
     running = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
     found = await temporal.count_workflows(running, rpc_timeout=COUNTING_PATIENCE)
     CONVERSATIONS.set(found.count)
+
+
+async def count_hand_offs(hand_offs: HandOffStore) -> None:
+    """Count those who wait for a person: for whom nobody has come yet, and for an answer."""
+    for state in get_args(HandOffGoingOn):
+        waiting = await hand_offs.waiting(state)
+        oldest = (datetime.now(UTC) - waiting.since).total_seconds() if waiting.since else 0.0
+        HAND_OFFS.labels(state).set(waiting.count)
+        OLDEST_HAND_OFF.labels(state).set(max(0.0, oldest))
 
 
 async def count_orphaned(runs: Runs, directory: Directory) -> None:
@@ -400,6 +414,7 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
     services = Services(
         working_from=look_ups.working_from,
         persona_of=parts.tenants.persona_of,
+        hand_off_desk=parts.tenants.hand_off_desk,
         settings=parts.settings,
         temporal=client,
         store=store,

@@ -23,6 +23,7 @@ from activities.call_tool import ToolActivity
 from activities.decide import Decider
 from activities.documents import DocumentActivities, DocumentModel
 from activities.execution import Observing
+from activities.hand_offs import HandOffActivities
 from activities.look_up import LookUps
 from activities.memories import MemoryActivities, MemoryRecall
 from activities.models import Models
@@ -281,6 +282,8 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     planner = Planner(Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models))
     records = Records(store, parts.offered.registry.hooks)
     usual, reading = parts.chains.usual, DocumentReading(client, task_queue)
+    look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
+    hand_offs = HandOffActivities(parts.directory, parts.tenants.hand_off_desk, look_ups, store)
     documents = DocumentActivities(store, parts.papers.read, reading, usual)
     hooks = HookActivity(HookCaller(parts.offered.registry.hooks, parts.dependencies))
     return {
@@ -292,7 +295,9 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
             records.keep,
             records.write,
             records.publish,
-            LookUps(parts.directory, store.files, store.documents, parts.dependencies).look_up,
+            look_ups.look_up,
+            hand_offs.who_is_on_duty,
+            hand_offs.publish_hand_off,
             MemoryActivities(store.memories).remember,
             documents.documents_of,
         ],

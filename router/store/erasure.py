@@ -52,6 +52,9 @@ def delete_words(connection: Connection, tenant: str, conversations: Sequence[st
     for table in (_log, tables.snapshots):
         said = (table.c.tenant == tenant, table.c.conversation.in_(conversations))
         connection.execute(delete(table).where(*said))
+    handed = tables.hand_offs
+    here = (handed.c.tenant == tenant, handed.c.conversation.in_(conversations))
+    connection.execute(delete(handed).where(*here))
     posted = (_boxes.c.kind == "conversation", _boxes.c.subject.in_(conversations))
     connection.execute(delete(_boxes).where(_boxes.c.tenant == tenant, *posted))
 
@@ -132,6 +135,7 @@ _owned: tuple[tuple[str, Table, str], ...] = (
     ("idempotency keys", tables.keys, "user"),
     ("news", tables.log, "recipient"),
     ("memories", tables.memories, "owner"),
+    ("hand-offs", tables.hand_offs, "requester"),
     ("workspace files", tables.workspace_files, "owner"),
     ("workspaces with deleted files", tables.workspace_versions, "owner"),
     ("notification preferences", tables.notification_preferences, "person"),
@@ -315,6 +319,9 @@ class PersonErasure:
         for column in ("set_by", "rolled_back_by"):
             set_ = update(shares).where(*self._theirs(shares, column))
             connection.execute(set_.values({column: pseudonym}))
+        self._clean_help(connection, pseudonym)
+        helped = update(tables.hand_offs).where(*self._theirs(tables.hand_offs, "agent"))
+        connection.execute(helped.values(agent=pseudonym))
         written, held = tables.configuration_versions, tables.configuration_activations
         authored = update(written).where(*self._theirs(written, "author"))
         connection.execute(authored.values(author=pseudonym, note=""))
@@ -322,6 +329,33 @@ class PersonErasure:
         connection.execute(activated.values(activated_by=pseudonym))
         mentions = update(trail).where(trail.c.tenant == self._tenant, named)
         connection.execute(mentions.values(detail=""))
+
+    def _clean_help(self, connection: Connection, pseudonym: str) -> None:
+        """What they said as a person who helps stays as a gap, in conversations of others."""
+        handed, log = tables.hand_offs, tables.log
+        helped = select(handed.c.conversation).where(
+            *self._theirs(handed, "agent"), handed.c.agent.is_not(None)
+        )
+        for talks in _few(connection.scalars(helped.distinct()).all()):
+            said = select(log.c.sequence, log.c.data).where(
+                log.c.tenant == self._tenant,
+                log.c.conversation.in_(talks),
+                log.c.kind.in_(["message", "handoff"]),
+            )
+            for sequence, data in connection.execute(said).all():
+                if data.get("agent") == self._person:
+                    row = update(log).where(log.c.sequence == sequence)
+                    connection.execute(row.values(data=_gap(data, pseudonym)))
+
+
+def _gap(data: dict[str, Any], pseudonym: str) -> dict[str, Any]:
+    """A row of the log without what this person said in it, or was called."""
+    clean = {**data, "agent": pseudonym}
+    if "text" not in data:
+        return clean
+    said = {"text": "…", "replies": [{"type": "text", "text": "…"}]}
+    author = {"id": pseudonym, "name": pseudonym}
+    return {**clean, **said, **({"author": author} if "author" in data else {})}
 
 
 def _few(ids: Sequence[str]) -> Iterable[Sequence[str]]:

@@ -98,7 +98,7 @@ FOR_PERSON = and_(
     _boxes.c.kind == "person",
     _log.c.recipient == _boxes.c.subject,
     or_(
-        _log.c.kind == "approval",
+        _log.c.kind.in_(["approval", "handoff"]),
         # News that nobody asked for just now: what is said in a turn has the turn's message.
         and_(_log.c.kind == "message", _log.c.message_id.is_(None)),
     ),
@@ -125,7 +125,8 @@ def announce(connection: Connection, tenant: str, rows: Sequence[dict[str, Any]]
 
 
 def _is_for_person(row: dict[str, Any]) -> bool:
-    return row["kind"] == "approval" or (row["kind"] == "message" and not row.get("message_id"))
+    told = row["kind"] in {"approval", "handoff"}
+    return told or (row["kind"] == "message" and not row.get("message_id"))
 
 
 def _found_by(entry: LogEntry) -> dict[str, Any]:
@@ -256,6 +257,17 @@ class EventLog:
     async def since(self, tenant: str, conversation: str, after: int, limit: int) -> list[LogEntry]:
         """Everything of the conversation after a sequence number, oldest first."""
         return await self._since(tenant, _log.c.conversation == conversation, after, limit)
+
+    async def back_from(self, tenant: str, conversation: str, moment: datetime, back: int) -> int:
+        """The number behind which there are so many things said by that moment; 0: all of them."""
+        said = select(_log.c.sequence).filter_by(tenant=tenant, conversation=conversation)
+        query = (
+            said.where(_log.c.kind == "message", _log.c.at <= moment)
+            .order_by(_log.c.sequence.desc())
+            .offset(back)
+            .limit(1)
+        )
+        return await self._database.read(lambda c: c.execute(query).scalar()) or 0
 
     async def latest(self, tenant: str, conversation: str) -> int:
         """The conversation's highest sequence number; 0 where nothing has happened in it."""

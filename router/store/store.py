@@ -15,6 +15,7 @@ from router.store.documents import Documents
 from router.store.erasure import ConversationErasure
 from router.store.event_log import EventLog, RoutedTurns
 from router.store.flow_runs import FlowVersions, Runs
+from router.store.hand_offs import HandOffStore
 from router.store.idempotency import EffectsLedger, IdempotencyKeys
 from router.store.identity import HealthChecks, Houses, KeySeals
 from router.store.kept_answers import KeptAnswers
@@ -71,6 +72,7 @@ class Store:
         self.erasure = ConversationErasure(database)
         self.legal_holds = LegalHolds(database)
         self.mailboxes = Mailboxes(database)
+        self.hand_offs = HandOffStore(database)
         self.flow_versions = FlowVersions(database)
         self.skill_files = SkillFiles(database)
 

@@ -87,7 +87,7 @@ def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0013", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0014", metadata
 )
 
 conversations = Table(
@@ -414,6 +414,27 @@ mailboxes = Table(
 )
 _index("mailboxes_of_subject", mailboxes, "tenant", "kind", "subject")
 _index("mailboxes_waiting", mailboxes, "platform", "due", where="news > position")
+
+# Conversations that were handed to a person: who has them, and what came of it.
+hand_offs = Table(
+    "hand_offs",
+    metadata,
+    *texts("tenant", "id", "conversation", "requester", "cause", "reason", "state"),
+    optional("agent"),
+    required("since", MomentType),
+    optional("waiting_since", MomentType),
+    optional("due", MomentType),
+    optional("taken_at", MomentType),
+    optional("closed_at", MomentType),
+    optional("ending"),
+    required("version", Integer),
+    PrimaryKeyConstraint("tenant", "id"),
+)
+_index("hand_offs_by_state", hand_offs, "tenant", "state", "since")
+_index("hand_offs_of_conversation", hand_offs, "tenant", "conversation")
+_index("hand_offs_of_requester", hand_offs, "tenant", "requester")
+_index("hand_offs_of_agent", hand_offs, "tenant", "agent", where="agent IS NOT NULL")
+_index("hand_offs_going_on", hand_offs, "state", "since", where="state <> 'closed'")
 
 # Without a tenant: keys are the installation's. A seal is opened by the key that it was made with.
 key_seals = Table(

@@ -98,6 +98,16 @@ EXPIRING_APPROVALS = Gauge("router_approvals_expiring", "Those of them that expi
 ORPHANED_APPROVALS = Gauge(
     "router_approvals_orphaned", "Those that wait for somebody who isn't in the directory."
 )
+HAND_OFFS = Gauge(
+    "router_hand_offs_waiting",
+    "Conversations in which somebody waits for a person: open, or taken and not answered.",
+    ("state",),
+)
+OLDEST_HAND_OFF = Gauge(
+    "router_oldest_hand_off_age_seconds",
+    "How long the longest of them has waited; 0 for none.",
+    ("state",),
+)
 FLOW_STEPS = Counter(
     "router_flow_steps",
     "Steps of flow runs, by where they led; an end is a status.",

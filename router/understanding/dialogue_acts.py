@@ -82,6 +82,7 @@ _WITHDRAWS = _whole(BOTH.withdraw)
 _SKIPS, _SKIPS_TO_NEXT, _HAS_NONE = _whole(BOTH.skip), _whole(BOTH.next), _whole(BOTH.nothing)
 _ASKS_AGAIN = _whole(BOTH.repeat)
 _FOR_A_PERSON = _whole(BOTH.person)
+_LEAVES_PERSON = _whole(BOTH.leaves_person)
 _CLAUSES = compiled("[,.;!?~\n]+")
 _ACTS: tuple[tuple[Any, Act], ...] = (
     (_whole(BOTH.start_over), "start_over"),
@@ -158,6 +159,19 @@ def asks_for_a_person(text: str) -> bool:
     if len(text) > LONGEST:
         return False
     return any(_FOR_A_PERSON.search(clause) for clause in _CLAUSES.split(text) if clause.strip())
+
+
+def hands_back(text: str) -> bool:
+    """True where a person who helps gives a conversation back to the desk: `/back`, `交还助手`."""
+    return len(text) <= LONGEST and _LEAVES_PERSON.search(text) is not None
+
+
+def leaves_person(text: str) -> bool:
+    """True where a normalised text goes back from a person to the desk: `/back`, `交还`, `取消`.
+
+    Whatever else is said to a person is theirs to hear: `取消我周五的假` too.
+    """
+    return hands_back(text) or cancels(text)
 
 
 def withdraws(text: str) -> bool:

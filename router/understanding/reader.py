@@ -38,6 +38,7 @@ from router.understanding.slots.mappings import Values
 from router.understanding.slots.prefill import prefill, reason_slot
 from router.understanding.triggers.patterns import Match, PhraseIndex, ToolPhrases
 from router.understanding.wishes import Clause, asks_the_desk, clauses
+from router.understanding.with_person import with_person
 
 _CALL = "asked_for"
 """The id of a call that a message plainly asks for: it asks for one."""
@@ -78,6 +79,8 @@ class Reader(TenantScoped):
         `papers` are the types of the documents that its files are, as far as they were read.
         """
         known = self._known
+        if situation.handed_off:
+            return _reading("", with_person(message, situation), with_person.__name__)
         if message.action is not None:
             pressed = actions.read_action(message.action, situation, known.flows, known.index)
             return _reading("", pressed, "action")
@@ -515,7 +518,7 @@ def for_a_person(heard: HeardMessage) -> actions.Outcome | None:
     if not acts.asks_for_a_person(heard.text):
         return None
     route = why.FOR_A_PERSON.route(heard.locale)
-    return route, commands.HandOff(reason=route.reason)
+    return route, commands.HandOff(reason=route.reason, asked=True)
 
 
 def about_the_desk(heard: HeardMessage) -> actions.Outcome | None:

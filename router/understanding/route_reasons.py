@@ -59,6 +59,16 @@ UNASKED = Reason("reply", "action", "没有在等这样的回答", "Nothing wait
 FILLED = Reason("flow", "slot", "回答了“{title}”的 {names}", "This gives {names} of “{title}”")
 GOES_ON = Reason("flow", "slot", "接着办“{title}”", "“{title}” goes on")
 FOR_A_PERSON = Reason("handoff", "pattern", "想找人工", "asks for a person")
+WITH_A_PERSON = Reason("handoff", "pattern", "转给正在接待的同事", "Goes to the person who helps")
+BACK_AT_DESK = Reason(
+    "cancel", "pattern", "不找人了，回到助手", "Comes back from a person to the desk"
+)
+NOT_MEANWHILE = Reason(
+    "handoff",
+    "action",
+    "正由同事接待，按钮暂时不起作用",
+    "A person has it: no button does anything",
+)
 ACTED = {
     "skip": Reason(
         "flow", "slot", "在“{title}”里跳过这一项", "In “{title}”: leaves what is asked empty"

@@ -5,6 +5,7 @@ import { approvals } from "./approvals.js";
 import { chat } from "./chat.js";
 import { forgetDrafts, sweepDrafts } from "./drafts.js";
 import { coalesced, follow } from "./events.js";
+import { handOffs } from "./hand_offs.js";
 import { memory } from "./memory.js";
 import { comeBack } from "./oidc.js";
 import { operations } from "./operations.js";
@@ -35,6 +36,7 @@ function pageFor(me, capabilities, colleagues) {
   return {
     me,
     operates: me.roles.includes("operator"),
+    takesHandOffs: me.helps || me.roles.includes("operator"),
     complain,
     trying,
     minding,
@@ -91,7 +93,7 @@ async function enter() {
   inZone(me.timezone);
   translate();
   const page = pageFor(me, capabilities, colleagues);
-  const sections = { chat: chat(page), approvals: approvals(page), requests: requests(page), memory: memory(page), ...(page.operates && { operations: operations(page) }) };
+  const sections = { chat: chat(page), approvals: approvals(page), requests: requests(page), memory: memory(page), ...(page.takesHandOffs && { handoffs: handOffs(page) }), ...(page.operates && { operations: operations(page) }) };
   desk = { page, sections, side: sidebar(page), current: null, watching: new AbortController() };
   frame(desk.side.view, me);
   name(me.assistant);
@@ -124,7 +126,7 @@ const come = (given) => {
   return trying(enter);
 };
 
-// `#/c/…` is a conversation; `#/approvals`, `#/requests`, `#/memory` and, for operators, `#/operations` are what they say.
+// `#/c/…` is a conversation; `#/approvals`, `#/requests`, `#/memory` and, for some, `#/handoffs` and `#/operations` are what they say.
 async function open() {
   const [, name = "", id = null] = location.hash.split("/");
   const section = Object.hasOwn(desk.sections, name) ? name : "chat";

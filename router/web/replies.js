@@ -22,6 +22,7 @@ const time = (at) => element("time", { datetime: at }, clock(at));
 export function botBubble(item, { page, act, offer, said }) {
   const replies = item.replies?.length ? item.replies : [{ type: "text", text: item.text }];
   const asked = replies.flatMap((reply) => shown(reply, { page, act, offer }));
+  if (item.author) asked.unshift(element("strong", { class: "author" }, item.author.name));
   const about = element("div", { class: "about" }, time(item.at), item.route && why(item.route, said, page));
   return element("li", { class: "bot" }, ...asked, about);
 }

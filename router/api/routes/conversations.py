@@ -20,7 +20,7 @@ from router.api.dependencies import (
 from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey, claim
 from router.api.params import PlainObject, StrictRoute, derived_id, fresh_id
-from router.contracts.conversation import CANCEL, PausedFlow, workflow_id
+from router.contracts.conversation import CANCEL, PausedFlow, WithPerson, workflow_id
 from router.domain.errors import Conflict, NotFound
 from router.domain.locale import Locale
 from router.domain.messages import FlowSummary, Usage
@@ -96,6 +96,8 @@ class ConversationStanding(BaseModel):
     paused_flows: list[PausedFlow]
     pending_confirmation: dict[str, JsonValue] | None
     active_skill: SkillInPlay | None
+    with_person: WithPerson | None
+    """The person who has the conversation, or the queue that it waits in."""
     usage: Usage
 
 

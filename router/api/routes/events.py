@@ -41,14 +41,17 @@ def _events(description: str) -> dict[int | str, dict[str, Any]]:
 
 _OF_A_CONVERSATION = _events(
     "`message`, `thinking`, `plan`, `tool_started`, `tool_finished`, `text_delta`, `route`, "
-    "`flow`, `reply`, `turn` and `ping`, without an end. All but `text_delta`, `ping` and "
-    "words of progress have an `id`. `thinking` has `{status, task, skill, step, attempt, "
+    "`flow`, `reply`, `turn`, `handoff` and `ping`, without an end. All but `text_delta`, `ping` "
+    "and words of progress have an `id`. `thinking` has `{status, task, skill, step, attempt, "
     "message_id}`, and once its `status` is `finished` also `{milliseconds, "
     "prompt_tokens, completion_tokens, model}`. `plan` has `{status, skill, id, number, steps, "
-    "title, message_id}`, and once its `status` is `finished` also `fate`."
+    "title, message_id}`, and once its `status` is `finished` also `fate`. `handoff` has `{event, "
+    "hand_off, state, cause, agent, ending, requester}`, with the `event` `requested`, `taken`, "
+    "`reminded` or `closed`; what a person who helps says is a `reply` with its `author`."
 )
 _OF_THE_CALLER = _events(
-    "`approval`, `flow`, `message` and `ping`, without an end; all but `ping` have an `id`. "
+    "`approval`, `flow`, `message`, `handoff` and `ping`, without an end; all but `ping` have an "
+    "`id`. "
     "`approval` has `{at, reason, approval, flow_run, flow, title, requester}`: with the `reason` "
     "`asked`, `reminded`, `nudged`, `escalated`, `delegated` or `added` a decision of the caller's "
     "is awaited; with `decided`, `withdrawn`, `changed`, `expired`, `passed_on` or `lost` and an "
@@ -56,7 +59,9 @@ _OF_THE_CALLER = _events(
     "`flow` has `{at, flow_run, flow, title, status, state, conversation}` of a run of the "
     "caller's own that now stands elsewhere. `message` has `{conversation, id, at, role, text, "
     "message_id}` of what "
-    "was said in a conversation of the caller's, at most 200 letters of it."
+    "was said in a conversation of the caller's, at most 200 letters of it. `handoff` is for who "
+    "takes what is handed to people: `{at, event, hand_off, conversation, state, cause, agent, "
+    "ending, requester, message_id}`, with the `event` `said` once its employee has said more."
 )
 
 _Id = Annotated[str, WithJsonSchema({"type": "string", "pattern": PATTERN})]

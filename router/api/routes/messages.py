@@ -119,6 +119,13 @@ class AttachedFile(BaseModel):
     name: str
 
 
+class Author(BaseModel):
+    """A person who helps, to whom the conversation was handed."""
+
+    id: str
+    name: str
+
+
 class TranscriptItem(BaseModel):
     """One thing that was said, by the person or to them; of files alone `text` is their names."""
 
@@ -133,6 +140,8 @@ class TranscriptItem(BaseModel):
     message_id: str | None = None
     usage: Usage | None = None
     """Of an answer: what its turn cost, and the `model` that answered last, if one did."""
+    author: Author | None = None
+    """Who said it, where that is a person and not the desk."""
 
 
 _SLOW: dict[int | str, dict[str, Any]] = {

@@ -5,6 +5,7 @@ from pydantic import BaseModel
 
 from router.api.dependencies import Caller, Given
 from router.api.errors import problems
+from router.api.hand_offs import helps
 from router.domain.locale import Locale
 from router.domain.principals import Principal
 
@@ -35,6 +36,8 @@ class Me(Person):
 
     assistant: str | None
     """What the desk is called to people of their tenant; null where nobody has said."""
+    helps: bool
+    """Whether they may take conversations that are handed to people."""
 
 
 class PersonView(BaseModel):
@@ -57,7 +60,8 @@ async def me(services: Given, caller: Caller) -> Me:
     """Say who the token stands for, and what the desk is called that they talk to."""
     persona = services.persona_of(caller.tenant)
     assistant = persona.name.within(caller.locale) if persona is not None else None
-    return Me(**Person.of(caller).model_dump(), assistant=assistant)
+    person = Person.of(caller).model_dump()
+    return Me(**person, assistant=assistant, helps=helps(services, caller))
 
 
 @router.get("/people", responses=problems())

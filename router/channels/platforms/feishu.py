@@ -225,6 +225,7 @@ def message_of(body: dict[str, Any]) -> Inbound | None:
         place={"chat": str(chat)} | ({"message": replied} if isinstance(replied, str) else {}),
         text=None if kind in _FILE_KINDS else said.text,
         files=tuple(said.files),
+        direct=message.get("chat_type") == "p2p",
     )
 
 

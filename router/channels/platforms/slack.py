@@ -180,6 +180,7 @@ def event_of(body: dict[str, Any]) -> Inbound | None:
         place=place,
         text=plain(str(event.get("text") or "")),
         files=tuple(_files_of(event.get("files"))),
+        direct=direct,
     )
 
 

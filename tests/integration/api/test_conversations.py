@@ -112,6 +112,7 @@ async def test_a_new_conversation_stands_at_nothing(alice: AsyncClient, conversa
         "paused_flows": [],
         "pending_confirmation": None,
         "active_skill": None,
+        "with_person": None,
         "usage": Usage().model_dump(mode="json"),
     }
 

@@ -14,6 +14,7 @@ from router.api.dependencies import Services
 from router.contracts import flow
 from router.directory.file import FileDirectory
 from router.domain.configuration_documents import DocumentVersion
+from router.domain.hand_offs import HandOffDesk, HandOffRecord
 from router.domain.records import LogEntry
 from router.runtime.server import create_app
 from router.store.store import Store
@@ -39,6 +40,7 @@ class Row:
 
 CONVERSATION = "/v1/conversations/{conversation}"
 RUN = "/v1/flow-runs/{run}"
+HAND_OFF = "/v1/handoffs/{hand_off}"
 DOCUMENT = "/v1/configuration/{kind}/{document}"
 TABLE = {
     ("get", CONVERSATION): Row(),
@@ -66,6 +68,12 @@ TABLE = {
     ("get", "/v1/turns/{conversation}/{message_id}"): Row("olga"),
     ("post", "/v1/webhooks/deliveries/{delivery}/retry"): Row("olga"),
     ("delete", "/v1/memory/{memory}"): Row(),
+    ("get", HAND_OFF): Row("dave"),
+    ("get", f"{HAND_OFF}/messages"): Row("dave"),
+    ("post", f"{HAND_OFF}/take"): Row("dave"),
+    ("post", f"{HAND_OFF}/reply"): Row("dave", {"text": "hello"}),
+    ("post", f"{HAND_OFF}/return"): Row("dave"),
+    ("post", f"{HAND_OFF}/close"): Row("dave"),
     ("get", DOCUMENT): Row("olga"),
     ("get", f"{DOCUMENT}/versions"): Row("olga"),
     ("post", f"{DOCUMENT}/activate"): Row("olga", {"version": 1}),
@@ -89,7 +97,9 @@ def tenants(services: Services) -> Services:
     sample = FileDirectory.load().everyone()
     there = [person.model_copy(update={"tenant": OTHER}) for person in sample]
     zed = sample[0].model_copy(update={"id": "zed", "tenant": OTHER})
-    return replace(services, directory=FileDirectory([*sample, *there, zed]))
+    helps = HandOffDesk(roles=frozenset({"hr"}))
+    everybody = FileDirectory([*sample, *there, zed])
+    return replace(services, directory=everybody, hand_off_desk=lambda _: helps)
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +138,21 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
         written_at=AT,
     )
     await store.configuration.write(kept, await store.configuration.mark("default"))
+    handed_off = HandOffRecord(
+        id=f"h{unique}",
+        tenant="default",
+        conversation=conversation,
+        requester="alice",
+        cause="asked",
+        reason="a word of alice's",
+        state="taken",
+        agent="dave",
+        since=AT,
+        waiting_since=AT,
+        due=AT,
+        version=1,
+    )
+    await store.hand_offs.publish(handed_off)
     return {
         "kind": kept.kind,
         "document": kept.name,
@@ -137,6 +162,7 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
         "name": "arrived",
         "delivery": await _told(store, record.id),
         "approval": approval.id,
+        "hand_off": handed_off.id,
         "file": (await send(alice)).json()["id"],
         "memory": (await alice.post("/v1/memory", json={"text": unique})).json()["id"],
     }

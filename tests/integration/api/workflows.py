@@ -88,6 +88,10 @@ class EchoConversation:
         if refusal is not None:
             raise to_failure(refusal)
 
+    @workflow.update(name=conversation.ATTEND)
+    async def attend(self, deed: conversation.HandOffDeed) -> conversation.HandOffStanding:
+        raise to_failure(errors.Conflict(f"{deed.by.name} hasn't got it"))
+
     @workflow.signal(name=conversation.CANCEL)
     def cancel_turn(self) -> None:
         self._cancelled = True

@@ -1,0 +1,88 @@
+"""Taking what was handed to people, whichever front end it is done at: the one way to it."""
+
+from datetime import UTC, datetime
+
+from router.api.dependencies import Services
+from router.api.params import derived_id, fresh_id
+from router.contracts.conversation import HandOffDeed
+from router.domain.errors import Conflict, NotFound
+from router.domain.hand_offs import NOBODY_HAS_IT, Attendant, DeedKind, HandOffRecord
+from router.domain.locale import Localised
+from router.domain.principals import Principal
+from router.domain.records import LogEntry
+from router.gateway import hand_offs
+
+EARLIER = 20
+"""Things that were said before it was handed over, and that whoever takes it may read."""
+OWN = Localised(zh="不能接手自己的转人工。", en="You can't take what you asked for yourself.")
+
+
+def helps(services: Services, person: Principal) -> bool:
+    """True where the person may take what people of their tenant want somebody for."""
+    desk = services.hand_off_desk(person.tenant)
+    return desk is not None and desk.has(person)
+
+
+async def attend(
+    services: Services,
+    person: Principal,
+    record: HandOffRecord,
+    kind: DeedKind,
+    *,
+    text: str = "",
+    key: str | None = None,
+    any_agent: bool = False,
+) -> HandOffRecord:
+    """Take it, speak in it, or give it back; the same `key` does it once.
+
+    Raises `Conflict` where somebody else has it, it is over, or it is their own, `NotFound` where
+    its conversation is gone.
+    """
+    if record.requester == person.id:
+        raise Conflict(OWN)
+    conversation = await services.store.conversations.find(record.tenant, record.conversation)
+    if conversation is None:
+        raise NotFound("There is no such hand-off.")
+    deed = HandOffDeed(
+        hand_off=record.id,
+        kind=kind,
+        by=Attendant.of(person),
+        text=text,
+        word=derived_id("hand_off", record.id, kind, person.id, key or fresh_id()),
+        any_agent=any_agent,
+    )
+    queue = services.settings.task_queue
+    share = services.fairness.share(record.tenant, record.requester)
+    try:
+        standing = await hand_offs.attend(services.temporal, queue, share, conversation, deed)
+    except Conflict as error:
+        if error.said == NOBODY_HAS_IT:
+            await _closed(services, record)
+        raise
+    return standing.record
+
+
+async def _closed(services: Services, record: HandOffRecord) -> None:
+    """Have lists know what is over: its workflow was ended by hand, and said nothing."""
+    now = await services.store.hand_offs.find(record.tenant, record.id)
+    if now is not None and now.state != "closed":
+        over = {"state": "closed", "ending": "unanswered", "closed_at": datetime.now(UTC)}
+        gone = {"waiting_since": None, "due": None, "version": now.version + 1}
+        await services.store.hand_offs.publish(now.model_copy(update={**over, **gone}))
+
+
+async def said_in(
+    services: Services, record: HandOffRecord, after: int | None, limit: int
+) -> list[LogEntry]:
+    """What whoever has it may read, oldest first: some of what was said before, and all since.
+
+    Nothing of what is said once it is over, and nothing of any other conversation.
+    """
+    log, place = services.store.log, (record.tenant, record.conversation)
+    if after is None:
+        after = await log.back_from(*place, record.since, EARLIER)
+    else:
+        after = max(after, await log.back_from(*place, record.since, EARLIER))
+    found = await log.transcript(*place, after, limit)
+    until = record.closed_at
+    return [entry for entry in found if until is None or entry.at <= until]

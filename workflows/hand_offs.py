@@ -1,0 +1,210 @@
+"""A conversation with a person, within its workflow: handed over, attended, and given back.
+
+What is decided here changes nothing by itself: a `Step` says how the conversation's state is after
+it, what is said in it, and who hears that something happened.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from temporalio import workflow
+
+from router.contracts import activities
+from router.contracts.conversation import ConversationStart, ConversationState, HandOffDeed
+from router.domain import hand_offs
+from router.domain.hand_offs import (
+    BACK,
+    Attendant,
+    Duty,
+    HandOff,
+    HandOffCause,
+    HandOffEnd,
+    HandOffEvent,
+    HandOffRecord,
+)
+from router.domain.locale import Locale, Localised
+from router.domain.messages import ChoicesReply, Option, Reply, TextReply, offer_question
+from workflows import notices
+from workflows.activity import fresh_id, perform
+
+
+@dataclass(frozen=True)
+class Step:
+    """What came of a deed, or of an alarm; without an `event` nothing did."""
+
+    state: ConversationState
+    record: HandOffRecord
+    event: HandOffEvent | None = None
+    people: Sequence[str] = ()
+    """Who hears of it."""
+    replies: list[Reply] = field(default_factory=list)
+    """What is said in the conversation, by the `author` or by the desk."""
+    author: Attendant | None = None
+    word: str = ""
+
+
+async def on_duty(tenant: str, requester: str, agent: Attendant | None = None) -> Duty:
+    """Who can take what this person wants somebody for; with an `agent`, when they could."""
+    asked = activities.AskDuty(tenant=tenant, requester=requester, now=workflow.now(), agent=agent)
+    return await perform(activities.WHO_IS_ON_DUTY, asked)
+
+
+async def begun(
+    tenant: str, requester: str, cause: HandOffCause, reason: str
+) -> tuple[HandOff | None, Duty]:
+    """A hand-off of now, and who is on duty; None where nobody ever takes any."""
+    duty = await on_duty(tenant, requester)
+    return HandOff.begun(fresh_id(), cause, reason, duty, workflow.now()), duty
+
+
+def announced(hand_off: HandOff, duty: Duty, locale: Locale) -> Reply:
+    """What the employee is told of it, with the button by which they come back."""
+    if hand_off.opens_at is not None:
+        said = notices.nobody_on_duty(hand_off.opens_at)
+    else:
+        said = notices.handed_to(len(duty.on_duty))
+    options = [Option(label=notices.BACK_TO_DESK.within(locale), value=BACK)]
+    question = offer_question(options)
+    return ChoicesReply(text=said.within(locale), options=options, question=question)
+
+
+def still_waiting(hand_off: HandOff) -> Localised | None:
+    """What the employee is told who says more before anybody has taken it."""
+    if hand_off.agent is not None:
+        return None
+    if hand_off.opens_at is not None:
+        return notices.nobody_on_duty(hand_off.opens_at)
+    return notices.IN_QUEUE
+
+
+def end(
+    state: ConversationState, start: ConversationStart, hand_off: HandOff, ending: HandOffEnd
+) -> tuple[ConversationState, HandOffRecord]:
+    """The conversation back with the desk."""
+    over = hand_off.ended(start.tenant, start.conversation, start.owner, ending, workflow.now())
+    return state.changed(hand_off=None, last_hand_off=over), over
+
+
+class HandOffs:
+    """Deeds of those who take hand-offs, and alarms, in one conversation."""
+
+    def __init__(self, start: ConversationStart) -> None:
+        self._start = start
+
+    async def attended(self, state: ConversationState, deed: HandOffDeed, locale: Locale) -> Step:
+        """What the deed comes to; one that is sent again comes to nothing more.
+
+        Raises `Conflict` where somebody else has it, or it is over.
+        """
+        last = state.last_hand_off
+        if state.hand_off is None and last is not None and last.id == deed.hand_off:
+            mine = last.agent == deed.by.id or deed.any_agent
+            if deed.kind in {"return", "close"} and mine and last.ending != "taken_back":
+                return Step(state, last)
+        hand_off = hand_offs.the_one(state.hand_off, deed.hand_off)
+        if deed.word in hand_off.words:
+            return Step(state, self._record(hand_off))
+        if deed.kind == "take":
+            return await self._taken(state, hand_off, deed, locale)
+        if not deed.any_agent:
+            hand_off.check_with(deed.by.id)
+        if deed.kind == "reply":
+            duty = await self._duty(hand_off)
+            after = hand_off.answered(deed.word, duty)
+            said: list[Reply] = [TextReply(text=deed.text)]
+            return self._step(state, after, "said", (), said, deed)
+        return self._given_back(state, hand_off, deed, locale)
+
+    async def _taken(
+        self, state: ConversationState, hand_off: HandOff, deed: HandOffDeed, locale: Locale
+    ) -> Step:
+        duty = await on_duty(self._start.tenant, self._start.owner, deed.by)
+        after = hand_off.taken(deed.by, deed.word, duty, workflow.now())
+        if after is hand_off:
+            return Step(state, self._record(hand_off))
+        said: list[Reply] = [TextReply(text=notices.taken_over(deed.by.name).within(locale))]
+        people = [*hand_off.told, deed.by.id]
+        return self._step(state, after, "taken", people, said)
+
+    def _given_back(
+        self, state: ConversationState, hand_off: HandOff, deed: HandOffDeed, locale: Locale
+    ) -> Step:
+        solved = deed.kind == "close"
+        after, record = end(state, self._start, hand_off, "solved" if solved else "returned")
+        name = hand_off.agent.name if hand_off.agent else deed.by.name
+        said = notices.solved_by(name) if solved else notices.returned_by(name)
+        own: list[Reply] = [TextReply(text=f"{name}: {deed.text}")] if deed.text else []
+        replies = [*own, TextReply(text=said.within(locale)), *_asked(state)]
+        return Step(after, record, "closed", _whose(hand_off), replies)
+
+    async def rung(self, state: ConversationState, hand_off: HandOff, locale: Locale) -> Step:
+        """What is due: somebody has come on duty, is reminded, or it goes back to the desk."""
+        if hand_off.stage == "opens":
+            after = hand_off.shown_to(await self._duty(hand_off))
+            return self._step(state, after, "requested", after.told)
+        if hand_off.stage == "waits" and hand_off.waiting_since is not None:
+            after = hand_off.reminded(await self._duty(hand_off))
+            said: list[Reply] = [TextReply(text=notices.REMINDED.within(locale))]
+            return self._step(state, after, "reminded", _whose(after), said)
+        waited = hand_off.waiting_since is not None
+        over, record = end(state, self._start, hand_off, "unanswered" if waited else "returned")
+        told = notices.UNANSWERED if waited else notices.SILENT
+        replies = [TextReply(text=told.within(locale)), *_asked(state)]
+        return Step(over, record, "closed", _whose(hand_off), replies)
+
+    def _step(
+        self,
+        state: ConversationState,
+        after: HandOff,
+        event: HandOffEvent,
+        people: Sequence[str],
+        replies: Sequence[Reply] = (),
+        by: HandOffDeed | None = None,
+    ) -> Step:
+        author, word = (by.by, by.word) if by else (None, "")
+        changed = state.changed(hand_off=after)
+        return Step(changed, self._record(after), event, people, [*replies], author, word)
+
+    def _record(self, hand_off: HandOff) -> HandOffRecord:
+        start = self._start
+        return hand_off.record(start.tenant, start.conversation, start.owner)
+
+    async def _duty(self, hand_off: HandOff) -> Duty:
+        return await on_duty(self._start.tenant, self._start.owner, hand_off.agent)
+
+    async def publish(
+        self,
+        record: HandOffRecord,
+        event: HandOffEvent,
+        people: Sequence[str],
+        message_id: str | None = None,
+    ) -> None:
+        """Have lists show how it stands, and these people hear of it."""
+        at: datetime = workflow.now()
+        news = hand_offs.entries(record, event, people, at, message_id)
+        given = activities.PublishHandOff(record=record, entries=news)
+        await perform(activities.PUBLISH_HAND_OFF, given, summary=f"{event}: {record.state}")
+
+    async def publish_turn(
+        self, before: ConversationState, after: ConversationState, message_id: str
+    ) -> None:
+        """The same of what a turn has made of it, if anything."""
+        was, now = before.hand_off, after.hand_off
+        if was is None and now is not None:
+            await self.publish(self._record(now), "requested", now.told, message_id)
+        elif was is not None and now is not None and was != now:
+            people = [now.agent.id] if now.agent else []
+            await self.publish(self._record(now), "said", people, message_id)
+        elif was is not None and now is None and after.last_hand_off is not None:
+            await self.publish(after.last_hand_off, "closed", _whose(was), message_id)
+
+
+def _whose(hand_off: HandOff) -> list[str]:
+    """Who has it, or could take it."""
+    return [hand_off.agent.id] if hand_off.agent else hand_off.told
+
+
+def _asked(state: ConversationState) -> list[Reply]:
+    """What the flow still asks that the desk comes back to."""
+    return state.active.replies if state.active is not None and state.active.asking else []
