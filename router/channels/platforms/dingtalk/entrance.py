@@ -167,11 +167,11 @@ class _Entrance:
             return _shown(deciding.result())
 
         async def shown_later() -> None:
-            await self.api.say(inbound.place, _both(cards.DECIDING))
             if (outcome := await deciding) is not None:
                 fields = card_of(outcome.card) if outcome.card else {}
                 await self.api.replace(card, fields, inbound.account, outcome.text)
 
+        self.dispatcher.aside(self.api.say(inbound.place, _both(cards.DECIDING)))
         self.dispatcher.aside(shown_later())
         return {}
 
