@@ -167,11 +167,11 @@ class _Entrance:
             return _shown(deciding.result())
 
         async def shown_later() -> None:
-            await self.api.say(inbound.place, _both(cards.DECIDING))
             if (outcome := await deciding) is not None:
                 fields = card_of(outcome.card) if outcome.card else {}
                 await self.api.replace(card, fields, inbound.account, outcome.text)
 
+        self.dispatcher.aside(self.api.say(inbound.place, _both(cards.DECIDING)))
         self.dispatcher.aside(shown_later())
         return {}
 
@@ -234,6 +234,8 @@ async def _signed(
 MESSAGE_TOPIC = "/v1.0/im/bot/messages/get"
 PRESS_TOPIC = "/v1.0/card/instances/callback"
 LONGEST_FRAME = 256 * 1024
+FAREWELL = 1.0
+"""Seconds that DingTalk has to agree that a connection ends: nobody who stops waits for it."""
 SOON, LATE = 1.0, 60.0
 """Seconds before a connection is tried again: at first, and at most."""
 
@@ -277,7 +279,8 @@ class _Stream:
         """Take in what comes by one connection, until DingTalk ends it."""
         ticket = await self.entrance.api.ticket([MESSAGE_TOPIC, PRESS_TOPIC])
         address = f"{ticket.endpoint}?ticket={quote(ticket.ticket, safe='')}"
-        async with self.connect(address, max_size=LONGEST_FRAME) as socket:
+        bounds = {"max_size": LONGEST_FRAME, "close_timeout": FAREWELL}
+        async with self.connect(address, **bounds) as socket:
             log.info("DingTalk's stream is open")
             under_way = set[asyncio.Task[None]]()
             try:
