@@ -309,7 +309,7 @@ async def test_a_file_that_can_t_be_uploaded_is_posted_nowhere(
     dingtalk: DingTalk, api: OpenApi, answer: dict[str, Any], kind: type[Exception]
 ) -> None:
     dingtalk.troubles.append(json_reply(answer))
-    given = GivenFile("a.pdf", "application/pdf", b"%PDF")
+    given = GivenFile("a.pdf", "application/pdf", b"%PDF", "f1")
     with pytest.raises(kind):
         await api.give({"account": "staff_a"}, given, "k")
     assert dingtalk.posts == []
@@ -328,7 +328,7 @@ async def test_a_picture_is_shown_and_a_long_text_is_several(
     dingtalk: DingTalk, api: OpenApi
 ) -> None:
     place = {"group": "cidG"}
-    await api.give(place, GivenFile("a.png", "image/png", b"png"), "k")
+    await api.give(place, GivenFile("a.png", "image/png", b"png", "f1"), "k")
     await api.post(place, Statement([TextReply(text="line\n" * 2000)], "c", "en"), "k")
     picture, *texts = dingtalk.posts
     assert (picture["kind"], picture["content"]) == ("sampleImageMsg", {"photoURL": "@media0"})

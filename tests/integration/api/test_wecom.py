@@ -358,7 +358,7 @@ async def test_only_who_may_write_is_written_to(services: Services, wecom: Wecom
 async def test_what_is_posted_twice_is_seen_once(wecom: Wecom) -> None:
     """By one process by its memory, and cards by whichever process."""
     request = DecisionRequest(approval_record(run_record("twice")), "Alice", "zh")
-    picture = GivenFile("a.png", "image/png", b"\x89PNG\r\n\x1a\n")
+    picture = GivenFile("a.png", "image/png", b"\x89PNG\r\n\x1a\n", "f1")
     wecom.troubles.append(refused(-1, "system busy"))
     clients = [WecomClient(wecom.settings) for _ in range(2)]
     place = {"account": "bob"}

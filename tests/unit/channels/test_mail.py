@@ -109,7 +109,7 @@ async def test_a_digest_has_a_link_for_each_and_says_what_is_left_out() -> None:
 async def test_a_file_is_attached_and_none_is_fetched() -> None:
     async with MailServer() as server:
         mail = mail_by(server.settings)
-        await mail.give(PLACE, GivenFile("a\r\nb.png", "image/png", b"\x89PNG"), "k1")
+        await mail.give(PLACE, GivenFile("a\r\nb.png", "image/png", b"\x89PNG", "f1"), "k1")
         await mail.say(PLACE, "One line")
         attached = server.letters[0].message
         assert server.letters[1].text.startswith("One line\n")

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0013"
-down_revision = "0011"
+down_revision = "0012"
 lowest = "0008"
 
 _MOMENT = sa.DateTime(timezone=True)
