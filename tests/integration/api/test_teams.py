@@ -1,9 +1,11 @@
 """The entrance for Teams: who the Bot Framework doesn't vouch for stays outside."""
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import jwt
@@ -13,6 +15,7 @@ from temporalio.client import Client
 
 from router.api import auth
 from router.api.dependencies import Services
+from router.api.params import fresh_id
 from router.channels.base import DecisionRequest, Undeliverable
 from router.channels.platforms import teams as teams_platform
 from router.channels.platforms.teams.adaptive_cards import cards_of
@@ -20,6 +23,7 @@ from router.channels.platforms.teams.connector import TeamsConnector
 from router.contracts import flow
 from router.directory.file import FileDirectory
 from router.domain.errors import RouterError, TooManyRequests, Unavailable
+from router.domain.records import FileRecord
 from router.runtime.server import create_app
 from router.store.store import Store
 from tests.fakes.teams import Body, Teams, account, buttons, refusal, signing_key
@@ -222,6 +226,15 @@ async def test_keys_are_fetched_from_no_address_that_anybody_could_stand_in_for(
     assert called(teams) == []
 
 
+async def test_keys_that_came_over_no_tls_vouch_for_nobody(
+    router: AsyncClient, teams: Teams
+) -> None:
+    async with Teams() as elsewhere:
+        teams.jwks_uri = f"{elsewhere.origin}/keys"
+        assert (await teams.deliver(router, teams.message("mallory", "hi"))).status_code == 503
+        assert elsewhere.requests == []
+
+
 STRANGE_BODIES = [
     *((raw, 400) for raw in (b"", b"[]", b"null", b"{", b'{"a": NaN}', b"\xff\xfe")),
     (b'{"a":' * 60 + b"1" + b"}" * 60, 400),
@@ -289,7 +302,10 @@ async def test_people_of_other_tenants_begin_nothing_and_hear_nothing(
 ) -> None:
     said = await teams.deliver(router, teams.message("mallory", "hello", **more))
     pressed = await teams.deliver(router, teams.activity("mallory", type="invoke", **more))
-    assert (said.json(), pressed.json(), called(teams)) == ({}, {}, [])
+    assert (said.json(), pressed.json()) == ({}, {})
+    await teams.says(router, "colleague", "hello")
+    await teams.posted(account("colleague"))
+    assert account("mallory") not in str(teams.posts)
 
 
 async def test_whoever_nobody_knows_is_told_so(
@@ -406,6 +422,26 @@ async def test_a_file_that_isn_t_theirs_is_given_to_nobody(
         assert (await teams.deliver(router, activity)).json() == {}
     await teams.says(router, "mallory", "anybody?")
     await teams.posted("I don't know you yet")
+    assert (teams.saved, teams.removed) == ({}, [])
+
+
+async def test_a_file_of_somebody_else_s_is_put_into_nobody_s_onedrive(
+    teams: Teams,
+    store: Store,
+    awaited: tuple[AsyncClient, DecisionRequest],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    router, _ = awaited
+    alice = next(one for one in FileDirectory.load().everyone() if one.id == "alice")
+    file = FileRecord.of(fresh_id(), alice, "hers.pdf", b"%PDF-1.7 hers", datetime.now(UTC))
+    await store.files.keep(file, b"%PDF-1.7 hers")
+    upload = {"uploadUrl": f"{teams.origin}/onedrive/x"}
+    value = {"action": "accept", "context": {"file": file.id}, "uploadInfo": upload}
+    invoke = {"type": "invoke", "name": "fileConsent/invoke", "value": value}
+    assert (await teams.deliver(router, teams.activity("bob", **invoke))).json() == {}
+    async with asyncio.timeout(10):
+        while "isn't theirs" not in caplog.text:  # noqa: ASYNC110 - it comes after the answer
+            await asyncio.sleep(0.02)
     assert (teams.saved, teams.removed) == ({}, [])
 
 
