@@ -8,7 +8,7 @@ conversation is, the token of each request says; so nothing is kept between two 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import mcp_types as types
 from mcp_types.version import is_version_at_least
@@ -277,7 +277,7 @@ def _acted(action: ChooseAction | ConfirmAction | FormAction) -> Message:
 
 def _needed(given: Content, name: str, kind: Any) -> Any:
     value = given.get(name)
-    if not isinstance(value, kind) or (kind is not bool and kind is str and not value.strip()):
+    if not isinstance(value, kind) or (isinstance(value, str) and not value.strip()):
         raise InvalidInput.at(name, "is missing, or of another type than was asked for")
     return value
 
@@ -306,11 +306,11 @@ def decision_of(digest: str, content: Content | None) -> DecisionBody:
     """The decision of a filled-in form, on exactly what it showed."""
     given = dict(content or {})
     check_content(given)
-    if given.get("decision") not in VERDICTS:
+    if given.get("decision") not in list(VERDICTS):
         raise InvalidInput.at("decision", f"choose one of {', '.join(VERDICTS)}")
-    decision: Literal["approve", "reject", "return"] = given["decision"]
     comment = given.get("comment") or None
+    about = {"decision": given["decision"], "comment": comment, "digest": digest}
     try:
-        return DecisionBody(decision=decision, comment=comment, digest=digest)
+        return DecisionBody.model_validate(about)
     except ValidationError as error:
         raise InvalidInput.at("comment", error.errors()[0]["msg"]) from None
