@@ -33,8 +33,8 @@ from router.api.auth import CallerSession
 from router.api.dependencies import PageParams
 from router.api.errors import status_of
 from router.api.mcp.calls import Answer, Call, McpDesk, Outcome
-from router.api.mcp.questions import ASKED, OpenQuestion
 from router.api.mcp.catalog import offered_to
+from router.api.mcp.questions import ASKED, OpenQuestion
 from router.api.routes.approvals import ApprovalView, index
 from router.domain.errors import InvalidInput, NotFound, RouterError
 from router.domain.locale import Localised
