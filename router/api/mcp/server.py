@@ -83,7 +83,7 @@ class McpServer:
     def protocol(self) -> Server[Any]:
         """The server that speaks it, for any transport."""
         locale = self.desk.caller.locale
-        return Server(
+        server: Server[Any] = Server(
             NAME,
             version=version(NAME),
             title=TITLE.within(locale),
@@ -97,6 +97,9 @@ class McpServer:
             on_read_resource=self.read_resource,
             on_subscriptions_listen=self.listen,
         )
+        # Its own span would be a second one of each request, and say what exceptions say.
+        server.middleware.clear()
+        return server
 
     async def list_tools(
         self, context: Context, _: types.PaginatedRequestParams | None
