@@ -390,3 +390,18 @@ async def test_a_tool_that_writes_asks_its_person_first(url: str) -> None:
         left = await do(dave, "adjust_leave_balance", **given)
     assert left["status"] == "open"
     assert no.shown[0].requested_schema["required"] == ["confirmed"]
+
+
+async def test_words_that_would_confirm_go_to_no_conversation_but_as_a_slots_value(
+    url: str,
+) -> None:
+    async with program(url) as client:
+        begun = await do(client, "say", text="你好")
+        there = {"conversation": begun["conversation"]}
+        for tool, given in (("say", {"text": "确认"}), ("policy-advisor", {"request": "yes"})):
+            assert "confirm" in await refused(client, tool, **given, **there)
+        days = {name: value for name, value in SLOTS.items() if name != "reason"}
+        told = await do(client, "leave_request", **days, **there)
+        assert told["flow"]["awaiting"] == ["reason"]
+        filled = await do(client, "say", text="好的", **there)
+    assert (filled["flow"]["status"], filled["flow"]["slots"]["reason"]) == ("confirming", "好的")

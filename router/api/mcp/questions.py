@@ -36,6 +36,8 @@ from router.domain.messages import (
 )
 from router.domain.records import ApprovalRecord, ChangedField
 from router.domain.visible_text import isolated, labelled, one_line
+from router.entities.booleans import consent
+from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import SLOT_TYPES, label_of
 
@@ -253,6 +255,11 @@ def said_by(asked: Asked, answer: types.ElicitResult | None) -> Message | None:
     if answer is not None and answer.action == "decline" and isinstance(asked, ConfirmReply):
         return _acted(ConfirmAction(type="confirm", value=False, question=asked.question))
     return None
+
+
+def says_yes(text: str) -> bool:
+    """Whether words would confirm what is asked by the time that they are heard."""
+    return consent(normalise(text).text) is True
 
 
 def next_call(asked: Asked) -> dict[str, str]:

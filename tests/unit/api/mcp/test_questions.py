@@ -17,6 +17,7 @@ from router.api.mcp.questions import (
     name_of,
     next_call,
     said_by,
+    says_yes,
 )
 from router.domain.errors import InvalidInput
 from router.domain.locale import Localised
@@ -199,6 +200,24 @@ def test_a_program_without_forms_is_told_by_which_tool_and_to_which_question() -
     assert next_call(CONFIRM) == {"tool": "confirm", "question": "review:1::ab"}
     assert [next_call(each)["tool"] for each in (CHOICES, FORM)] == ["choose", "fill"]
     assert next_call(words("plate")) == {"tool": "say"}
+
+
+@pytest.mark.parametrize(
+    ("text", "yes"),
+    [
+        ("确认", True),
+        ("Yes!", True),
+        ("好的，没问题", True),
+        ("发吧", True),
+        ("1", False),
+        ("家里有事", False),
+        ("no", False),
+        ("到12月9日", False),
+        ("第二项是确认书", False),
+    ],
+)
+def test_words_that_would_confirm_are_known(text: str, yes: bool) -> None:
+    assert says_yes(text) is yes
 
 
 def test_a_state_is_read_as_it_was_written() -> None:
