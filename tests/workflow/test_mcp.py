@@ -368,3 +368,40 @@ async def test_any_process_answers_any_request(
             async with Client(transport, mode=mode, elicitation_callback=alice) as client:
                 done = await do(client, "leave_request")
     assert done["flow"]["status"] == "waiting_approval"
+
+
+async def test_what_an_assistant_asked_for_stands_in_its_persons_conversation(
+    url: str, api: AsyncClient
+) -> None:
+    async with program(url, person=Person([{"confirmed": True}])) as client:
+        done = await do(client, "say", text=WHOLE)
+    path = f"/v1/conversations/{done['conversation']}/messages"
+    said = (await api.get(path)).json()["items"]
+    assert [each["role"] for each in said[:2]] == ["user", "assistant"]
+    assert (said[0]["text"], said[-1]["message_id"]) == (WHOLE, done["message_id"])
+    run = (await api.get(f"/v1/flow-runs/{done['flow']['id']}")).json()
+    assert (run["requester"], run["conversation"]) == ("alice", done["conversation"])
+
+
+async def test_a_tool_that_writes_asks_its_person_first(url: str) -> None:
+    given = {"employee": "frank", "leave_type": "annual", "days": 1, "reason": "加班"}
+    no = Person([types.ElicitResult(action="cancel")])
+    async with program(url, "dave", no) as dave:
+        left = await do(dave, "adjust_leave_balance", **given)
+    assert left["status"] == "open"
+    assert no.shown[0].requested_schema["required"] == ["confirmed"]
+
+
+async def test_words_that_would_confirm_go_to_no_conversation_but_as_a_slots_value(
+    url: str,
+) -> None:
+    async with program(url) as client:
+        begun = await do(client, "say", text="你好")
+        there = {"conversation": begun["conversation"]}
+        for tool, given in (("say", {"text": "确认"}), ("policy-advisor", {"request": "yes"})):
+            assert "confirm" in await refused(client, tool, **given, **there)
+        days = {name: value for name, value in SLOTS.items() if name != "reason"}
+        told = await do(client, "leave_request", **days, **there)
+        assert told["flow"]["awaiting"] == ["reason"]
+        filled = await do(client, "say", text="好的", **there)
+    assert (filled["flow"]["status"], filled["flow"]["slots"]["reason"]) == ("confirming", "好的")

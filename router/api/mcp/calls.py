@@ -23,6 +23,8 @@ from router.api.mcp.questions import (
     ASKED,
     Asked,
     OpenQuestion,
+    WordsAsked,
+    answer_to,
     approval_form,
     asked_by,
     decision_of,
@@ -30,12 +32,13 @@ from router.api.mcp.questions import (
     name_of,
     next_call,
     said_by,
+    says_yes,
 )
 from router.api.params import derived_id, fresh_id, said_text
 from router.api.routes.messages import check_start
 from router.api.streams import MessageInProgress, TurnFailed
 from router.api.turns import Turns
-from router.contracts.conversation import Submission
+from router.contracts.conversation import ConversationStatus, Submission
 from router.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
 from router.domain.locale import Localised
 from router.domain.messages import (
@@ -128,7 +131,8 @@ class McpDesk:
         action = StartAction(type="start", flow=name, slots=dict(slots))
         turn = await self._turn(call, record, Message(action=action), _first_id(call))
         flow = turn.flow if isinstance(turn, Turn) else None
-        if request and flow and (flow.name, flow.status) == (name, "collecting"):
+        wants_more = flow and (flow.name, flow.status) == (name, "collecting")
+        if request and wants_more and not says_yes(request):
             said = Message(text=request)
             turn = await self._turn(call, record, said, _first_id(call, "request"))
         return self._told(call, record, turn)
@@ -138,7 +142,8 @@ class McpDesk:
         said = Message(text=said_text(given["request"], "request"), skill=name)
         record = await self._apart(call, given)
         stands = await standing(self.services, record.tenant, record.id)
-        if isinstance(stands.asked, ConfirmReply):
+        confirms = given.get("conversation") and says_yes(given["request"])
+        if confirms or isinstance(stands.asked, ConfirmReply):
             raise Conflict(FOR_ITS_PERSON)
         turn = await self._turn(call, record, said, _first_id(call))
         return self._told(call, record, turn)
@@ -151,8 +156,20 @@ class McpDesk:
             if not call.asks:
                 raise Conflict(FOR_ITS_PERSON)
             return self._asking(call, record, stands.asked, stands.turns)
-        turn = await self._turn(call, record, Message(text=said), _first_id(call))
+        message = Message(text=said)
+        if given.get("conversation") and says_yes(said):
+            # A confirmation may be asked for before it is heard, by a call that runs beside it.
+            message = self._yes_to_slot(said, stands)
+        turn = await self._turn(call, record, message, _first_id(call))
         return self._told(call, record, turn)
+
+    def _yes_to_slot(self, said: str, stands: ConversationStatus) -> Message:
+        """A yes that goes into the slot that is asked for in words, and can go nowhere else."""
+        flow = stands.active_flow
+        asked = asked_by([stands.asked or TextReply(text="")], flow, self._definition(flow))
+        if not isinstance(asked, WordsAsked) or asked.path is None:
+            raise Conflict(FOR_ITS_PERSON)
+        return answer_to(asked, {"answer": said})
 
     async def act(self, call: Call, given: Arguments, action: Answering) -> Outcome:
         """Bring the person's answer to the question that was shown, where no form asks them.

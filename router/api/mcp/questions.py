@@ -8,7 +8,7 @@ conversation is, the token of each request says; so nothing is kept between two 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import mcp_types as types
 from mcp_types.version import is_version_at_least
@@ -36,6 +36,8 @@ from router.domain.messages import (
 )
 from router.domain.records import ApprovalRecord, ChangedField
 from router.domain.visible_text import isolated, labelled, one_line
+from router.entities.booleans import consent
+from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import SLOT_TYPES, label_of
 
@@ -255,6 +257,11 @@ def said_by(asked: Asked, answer: types.ElicitResult | None) -> Message | None:
     return None
 
 
+def says_yes(text: str) -> bool:
+    """Whether words would confirm what is asked by the time that they are heard."""
+    return consent(normalise(text).text) is True
+
+
 def next_call(asked: Asked) -> dict[str, str]:
     """By which tool a program that shows no forms brings the answer, and to which question."""
     tools = {"confirm": "confirm", "choices": "choose", "form": "fill"}
@@ -277,7 +284,7 @@ def _acted(action: ChooseAction | ConfirmAction | FormAction) -> Message:
 
 def _needed(given: Content, name: str, kind: Any) -> Any:
     value = given.get(name)
-    if not isinstance(value, kind) or (kind is not bool and kind is str and not value.strip()):
+    if not isinstance(value, kind) or (isinstance(value, str) and not value.strip()):
         raise InvalidInput.at(name, "is missing, or of another type than was asked for")
     return value
 
@@ -306,11 +313,11 @@ def decision_of(digest: str, content: Content | None) -> DecisionBody:
     """The decision of a filled-in form, on exactly what it showed."""
     given = dict(content or {})
     check_content(given)
-    if given.get("decision") not in VERDICTS:
+    if given.get("decision") not in list(VERDICTS):
         raise InvalidInput.at("decision", f"choose one of {', '.join(VERDICTS)}")
-    decision: Literal["approve", "reject", "return"] = given["decision"]
     comment = given.get("comment") or None
+    about = {"decision": given["decision"], "comment": comment, "digest": digest}
     try:
-        return DecisionBody(decision=decision, comment=comment, digest=digest)
+        return DecisionBody.model_validate(about)
     except ValidationError as error:
         raise InvalidInput.at("comment", error.errors()[0]["msg"]) from None

@@ -33,8 +33,8 @@ from router.api.auth import CallerSession
 from router.api.dependencies import PageParams
 from router.api.errors import status_of
 from router.api.mcp.calls import Answer, Call, McpDesk, Outcome
+from router.api.mcp.catalog import offered_to
 from router.api.mcp.questions import ASKED, OpenQuestion
-from router.api.mcp.tools import offered_to
 from router.api.routes.approvals import ApprovalView, index
 from router.domain.errors import InvalidInput, NotFound, RouterError
 from router.domain.locale import Localised
@@ -83,7 +83,7 @@ class McpServer:
     def protocol(self) -> Server[Any]:
         """The server that speaks it, for any transport."""
         locale = self.desk.caller.locale
-        return Server(
+        server: Server[Any] = Server(
             NAME,
             version=version(NAME),
             title=TITLE.within(locale),
@@ -97,6 +97,9 @@ class McpServer:
             on_read_resource=self.read_resource,
             on_subscriptions_listen=self.listen,
         )
+        # Its own span would be a second one of each request, and say what exceptions say.
+        server.middleware.clear()
+        return server
 
     async def list_tools(
         self, context: Context, _: types.PaginatedRequestParams | None

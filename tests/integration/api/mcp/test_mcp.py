@@ -23,8 +23,6 @@ PATH = "/mcp"
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 MODERN, HANDSHAKE = "2026-07-28", "2025-11-25"
 FORMS: dict[str, Any] = {"elicitation": {"form": {}}}
-AGO = int(time.time()) - 5
-"""Within what clocks may differ by."""
 
 
 def meta(**capabilities: Any) -> dict[str, Any]:
@@ -392,6 +390,7 @@ class TestSubscriptions:
 
 
 async def test_a_request_is_answered_though_its_token_has_just_ended(services: Services) -> None:
-    client = client_of(create_app(replace(services, settings=settings())), signed(exp=AGO))
+    token = signed(exp=int(time.time()) - 5)  # within what clocks may differ by
+    client = client_of(create_app(replace(services, settings=settings())), token)
     for revision in REVISIONS:
         assert result_of(await sent(client, message("tools/list"), revision))["tools"]

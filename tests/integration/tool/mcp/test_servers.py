@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from activities.capabilities import Capabilities
-from router.api.mcp.tools import DESK
+from router.api.mcp.catalog import DESK
 from router.domain.errors import UnknownOutcome
 from router.flow.catalog import Catalog
 from router.retrieval.encoders import EmbeddedEncoder
