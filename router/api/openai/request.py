@@ -127,6 +127,9 @@ class SchemaFormat(ClientModel):
 ResponseFormat = Annotated[TextFormat | ObjectFormat | SchemaFormat, Field(discriminator="type")]
 
 
+_CHOICE: JsonDict = {"anyOf": [{"enum": ["auto", "none"]}, {"type": "null"}]}
+
+
 class Completion(ClientModel):
     """The body of `POST /v1/chat/completions`."""
 
@@ -139,7 +142,7 @@ class Completion(ClientModel):
     metadata: dict[str, JsonValue] | None = None
     response_format: ResponseFormat | None = None
     tools: Annotated[list[dict[str, JsonValue]], Field(max_length=MOST_SENT)] | None = None
-    tool_choice: Annotated[JsonValue, WithJsonSchema({"enum": ["auto", "none", None]})] = None
+    tool_choice: Annotated[JsonValue, WithJsonSchema(_CHOICE)] = None
 
     @classmethod
     def of(cls, body: JsonValue) -> Self:

@@ -39,7 +39,7 @@ class MemoryPage(BaseModel):
     next: str | None = None
 
 
-_SCHEMA = {"allOf": [{IS_SCHEMA: SAID_TEXT}, {"maxLength": LONGEST_MEMORY}]}
+_SCHEMA = {IS_SCHEMA: SAID_TEXT, "maxLength": LONGEST_MEMORY}
 
 
 class MemoryBody(BaseModel):
