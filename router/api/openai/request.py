@@ -127,6 +127,9 @@ class SchemaFormat(ClientModel):
 ResponseFormat = Annotated[TextFormat | ObjectFormat | SchemaFormat, Field(discriminator="type")]
 
 
+_CHOICE: JsonDict = {"anyOf": [{"enum": ["auto", "none"]}, {"type": "null"}]}
+
+
 class Completion(ClientModel):
     """The body of `POST /v1/chat/completions`."""
 
@@ -139,7 +142,7 @@ class Completion(ClientModel):
     metadata: dict[str, JsonValue] | None = None
     response_format: ResponseFormat | None = None
     tools: Annotated[list[dict[str, JsonValue]], Field(max_length=MOST_SENT)] | None = None
-    tool_choice: JsonValue = None
+    tool_choice: Annotated[JsonValue, WithJsonSchema(_CHOICE)] = None
 
     @classmethod
     def of(cls, body: JsonValue) -> Self:
@@ -265,6 +268,9 @@ def check_said(asked: Completion) -> None:
     for where, result in asked.results:
         if not result.tool_call_id:
             raise InvalidInput.at(f"{where}.tool_call_id", "say which call this is the result of")
+    if all(spoken.role != "user" for spoken in asked.messages):
+        what = "a tool's result is for what a user said; send that before it"
+        raise InvalidInput.at("messages", what)
 
 
 ANY_OBJECT = ResponseSchema({"type": "object"})

@@ -1,17 +1,18 @@
 """What the caller asked to have remembered: theirs alone, to be seen, added to and deleted."""
 
 from datetime import UTC, datetime
+from typing import Annotated
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 from router.api.dependencies import Given, Person, known
 from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey, claim
-from router.api.params import SaidText, StrictRoute
+from router.api.params import IS_SCHEMA, SAID_TEXT, SaidText, StrictRoute
 from router.domain.errors import NotFound
 from router.domain.locale import Locale
-from router.domain.records import MemoryRecord
+from router.domain.records import LONGEST_MEMORY, MemoryRecord
 from router.understanding.memory_wishes import to_remember
 
 router = APIRouter(prefix="/v1/memory", tags=["memory"], route_class=StrictRoute)
@@ -38,12 +39,15 @@ class MemoryPage(BaseModel):
     next: str | None = None
 
 
+_SCHEMA = {IS_SCHEMA: SAID_TEXT, "maxLength": LONGEST_MEMORY}
+
+
 class MemoryBody(BaseModel):
     """What is to be remembered, in up to 500 characters; nothing that looks like a secret."""
 
     model_config = ConfigDict(extra="forbid")
 
-    text: SaidText
+    text: Annotated[SaidText, WithJsonSchema(_SCHEMA)]
 
 
 class MemoriesGone(BaseModel):

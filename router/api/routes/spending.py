@@ -22,12 +22,18 @@ from router.domain.traffic import Period
 router = APIRouter(prefix="/v1", tags=["operators"], route_class=StrictRoute)
 
 
+_ONE = f" *({'|'.join(PARTS)}) *"
+_SOME = f"^{_ONE}(,{_ONE})*$"
+"""For the document alone: which name is none, the answer says."""
+
+
 def _parts(
     by: Annotated[
         str,
         Query(
             max_length=100,
             description=f"What costs are told apart by: some of {', '.join(PARTS)}, with commas.",
+            json_schema_extra={"pattern": _SOME},
         ),
     ] = "day,model",
 ) -> list[Part]:

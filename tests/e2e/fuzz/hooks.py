@@ -34,10 +34,15 @@ UNSAYABLE = re.compile(
     r"|message_id and Idempotency-Key are the same thing"
     r"|the last message has to be the user's"
     r"|messages(\.\d+\.content)?: it (is empty|has)"  # what is said, in a protocol of others
+    r"|messages: a tool's result is for what a user said"
+    r"|is no name; use up to 64|it is no function; send"  # a front end's tools, likewise
     r"|messages: part \d+ was left out"  # and what is handed in there
     r"|response_(schema|format\.json_schema\.schema): it"  # which schemas an answer can be put into
+    r"|it doesn't say what is to be remembered|it looks like a password"  # a memory's words
     r"|there is no such file of yours"
     r"|nobody has this id"  # who is in the directory
+    r"|begin before the end|are more than \d+ days"  # two days, each of which is well by itself
+    r"|says where to begin already"  # and a third way to say one of them
 )
 """Why a request is refused that fits its schema, in words of the answer: no schema says these."""
 

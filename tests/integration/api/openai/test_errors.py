@@ -50,6 +50,10 @@ HOSTILE: dict[str, tuple[Any, int, str | None]] = {
     "the assistant last": (
         *(of(USER, {"role": "assistant", "content": "yes"}), 400, "messages.1.role"),
     ),
+    "a tool's result alone": (
+        *(of({"role": "tool", "content": None, "tool_call_id": "0" * 200}), 400, "messages"),
+    ),
+    "a tool to be called": (body("hi", tool_choice=0), 400, "tool_choice"),
     "a system alone": (of({"role": "system", "content": "be good"}), 400, "messages.0.role"),
     "two answers": (body("hi", n=2), 400, "n"),
     "no answers": (body("hi", n=0), 400, "n"),
