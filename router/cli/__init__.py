@@ -50,7 +50,7 @@ COMMANDS = {
     "token": ("token:token", "Mint a signed bearer token."),
     "doctor": ("doctor:doctor", "Check settings and what they need."),
     "migrate": ("migration:migrate", "Bring the database up to date, and start nothing."),
-    "mcp": ("mcp:mcp", "Serve the desk to other agents as an MCP server."),
+    "mcp": ("mcp:mcp", "Serve the desk to an assistant over stdin and stdout, as one person."),
     "erase": ("erase:erase", "Erase a person: conversations, files, what is under way."),
     "legal-hold": (
         "retention:legal_hold",

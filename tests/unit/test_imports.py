@@ -15,7 +15,7 @@ TEMPLATES = ROOT / "router" / "cli" / "templates"
 """Files that people begin with: what they import is theirs to have."""
 
 ONLY_FOR_SOME = {
-    *("openai", "mcp", "torch", "asyncpg", "sentence_transformers", "slack_sdk", "websockets"),
+    *("openai", "torch", "asyncpg", "sentence_transformers", "slack_sdk", "websockets"),
     *("PIL", "cv2", "pypdfium2", "rapidocr", "onnxruntime", "zxingcpp", "pillow_heif"),
 }
 
