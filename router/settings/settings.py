@@ -114,6 +114,8 @@ WITH_TLS = (
 NO_TLS: dict[str, None] = dict.fromkeys(("temporal_tls", *WITH_TLS))
 """What is set for a Temporal that `dev` runs itself, at loopback."""
 
+Origins = Annotated[list[values.HttpOrigin], NoDecode, BeforeValidator(values.from_json)]
+
 
 class Settings(Section):
     """What can be set, with what is used where nothing is."""
@@ -321,26 +323,20 @@ class Settings(Section):
     Hidden from `repr`: it may have a key in it."""
     http_tools: Path | None = None
     """A folder of JSON files that declare tools, or one such file; None is the project's own."""
-    http_allow: Annotated[list[values.HttpOrigin], NoDecode, BeforeValidator(values.from_json)] = []
+    http_allow: Origins = []
     """Origins that declared tools may call over http or at private addresses too, as JSON:
     `["http://127.0.0.1:9000"]`. Any public one that a tool's file names over https is allowed."""
-
-    portal_origins: Annotated[
-        list[values.HttpOrigin], NoDecode, BeforeValidator(values.from_json)
-    ] = []
+    portal_origins: Origins = []
     """Origins whose pages may have the desk in them (docs/portal.md), as JSON:
     `["https://portal.example.com"]`."""
-
     webhooks: Path | None = None
     """A YAML or JSON file of other systems that are told what happens, as Standard Webhooks: a
     list of `{url, secret_env, events, tenants, flows, slots}`; None: nobody is told."""
     event_sources: Path | None = None
     """A YAML or JSON file of other systems that may tell runs what happened, signed as Standard
     Webhooks: a list of `{name, secret_env, roles, tenant, flows}`; None: none may."""
-
     mcp_servers: Path | None = None
     """A JSON file of MCP servers; None is none: they are programs that somebody chose to run."""
-
     metrics_port: Annotated[int, Field(ge=0, le=65535)] | None = None
     """Where `/metrics` is; 0 is any port that is free, None is none (`dev`: any)."""
     metrics_host: str = "127.0.0.1"

@@ -107,6 +107,40 @@ def app(tenants: Services) -> FastAPI:
     return create_app(tenants)
 
 
+async def _document(store: Store, name: str) -> DocumentVersion:
+    kept = DocumentVersion(
+        tenant="default",
+        kind="skills",
+        name=name,
+        version=1,
+        digest="d",
+        text=SKILL.replace("travel-tips", name),
+        author="olga",
+        written_at=AT,
+    )
+    await store.configuration.write(kept, await store.configuration.mark("default"))
+    return kept
+
+
+async def _handed_off(store: Store, id_: str, conversation: str) -> HandOffRecord:
+    record = HandOffRecord(
+        id=id_,
+        tenant="default",
+        conversation=conversation,
+        requester="alice",
+        cause="asked",
+        reason="a word of alice's",
+        state="taken",
+        agent="dave",
+        since=AT,
+        waiting_since=AT,
+        due=AT,
+        version=1,
+    )
+    await store.hand_offs.publish(record)
+    return record
+
+
 @pytest.fixture
 async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[str, str]:
     """Ids of alice's, of each kind; her run waits for bob."""
@@ -127,32 +161,8 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
     await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
     approval = approval_record(record)
     await store.runs.publish(record, [approval])
-    kept = DocumentVersion(
-        tenant="default",
-        kind="skills",
-        name=f"s{unique}",
-        version=1,
-        digest="d",
-        text=SKILL.replace("travel-tips", f"s{unique}"),
-        author="olga",
-        written_at=AT,
-    )
-    await store.configuration.write(kept, await store.configuration.mark("default"))
-    handed_off = HandOffRecord(
-        id=f"h{unique}",
-        tenant="default",
-        conversation=conversation,
-        requester="alice",
-        cause="asked",
-        reason="a word of alice's",
-        state="taken",
-        agent="dave",
-        since=AT,
-        waiting_since=AT,
-        due=AT,
-        version=1,
-    )
-    await store.hand_offs.publish(handed_off)
+    kept = await _document(store, f"s{unique}")
+    handed_off = await _handed_off(store, f"h{unique}", conversation)
     return {
         "kind": kept.kind,
         "document": kept.name,
