@@ -23,7 +23,7 @@ from router.domain.commands import (
 )
 from router.domain.documents import Document
 from router.domain.file_types import SkillFile
-from router.domain.hand_offs import Attendant, Duty, HandOffRecord
+from router.domain.hand_offs import Duty, HandOffRecord, NamedPerson
 from router.domain.locale import Locale
 from router.domain.messages import (
     FlowSummary,
@@ -460,7 +460,7 @@ class AskDuty(Payload):
     tenant: str
     requester: str
     now: datetime
-    agent: Attendant | None = None
+    agent: NamedPerson | None = None
 
 
 class PublishHandOff(Payload):

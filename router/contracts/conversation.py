@@ -9,7 +9,7 @@ from router.contracts.flow import AT_FRONT_END, CallLimits
 from router.contracts.payload import Payload
 from router.contracts.start_options import CONTINUE_AFTER
 from router.contracts.tool_rounds import AwaitedRounds
-from router.domain.hand_offs import Attendant, DeedKind, HandOff, HandOffRecord
+from router.domain.hand_offs import DeedKind, HandOffRecord, NamedPerson, OngoingHandOff
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     ConfirmReply,
@@ -62,7 +62,7 @@ class HandOffDeed(Payload):
 
     hand_off: str
     kind: DeedKind
-    by: Attendant
+    by: NamedPerson
     text: str = ""
     word: str
     any_agent: bool = False
@@ -216,7 +216,7 @@ class ConversationState(Payload):
     """The model that answered last; empty until one did."""
     locale: Locale | None = None
     """The language that its person wrote last, where that is known."""
-    hand_off: HandOff | None = None
+    hand_off: OngoingHandOff | None = None
     """The person who is wanted, or has it; the model hears nothing meanwhile."""
     last_hand_off: HandOffRecord | None = None
     """The one before, as it ended: a deed that is sent again finds what it came to."""

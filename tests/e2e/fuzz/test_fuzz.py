@@ -55,7 +55,7 @@ def test_a_few_requests_to_each_operation_find_nothing(
         *(requests_waiting, tmp_path, "--generation-deterministic"),
         *("--phases", "examples,fuzzing,stateful", "--max-examples", "2"),
     )
-    assert "59 selected / 59 total" in found
+    assert "66 selected / 66 total" in found
 
 
 @pytest.mark.slow

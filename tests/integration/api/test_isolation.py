@@ -106,6 +106,36 @@ def app(tenants: Services) -> FastAPI:
     return create_app(tenants)
 
 
+def document(name: str) -> DocumentVersion:
+    return DocumentVersion(
+        tenant="default",
+        kind="skills",
+        name=name,
+        version=1,
+        digest="d",
+        text=SKILL.replace("travel-tips", name),
+        author="olga",
+        written_at=AT,
+    )
+
+
+def handed_to_dave(id_: str, conversation: str) -> HandOffRecord:
+    return HandOffRecord(
+        id=id_,
+        tenant="default",
+        conversation=conversation,
+        requester="alice",
+        cause="asked",
+        reason="a word of alice's",
+        state="taken",
+        agent="dave",
+        since=AT,
+        waiting_since=AT,
+        due=AT,
+        version=1,
+    )
+
+
 @pytest.fixture
 async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[str, str]:
     """Ids of alice's, of each kind; her run waits for bob."""
@@ -127,31 +157,9 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
     approval = approval_record(record)
     await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
     await store.runs.publish(record, [approval])
-    kept = DocumentVersion(
-        tenant="default",
-        kind="skills",
-        name=f"s{unique}",
-        version=1,
-        digest="d",
-        text=SKILL.replace("travel-tips", f"s{unique}"),
-        author="olga",
-        written_at=AT,
-    )
+    kept = document(f"s{unique}")
     await store.configuration.write(kept, await store.configuration.mark("default"))
-    handed_off = HandOffRecord(
-        id=f"h{unique}",
-        tenant="default",
-        conversation=conversation,
-        requester="alice",
-        cause="asked",
-        reason="a word of alice's",
-        state="taken",
-        agent="dave",
-        since=AT,
-        waiting_since=AT,
-        due=AT,
-        version=1,
-    )
+    handed_off = handed_to_dave(f"h{unique}", conversation)
     await store.hand_offs.publish(handed_off)
     return {
         "kind": kept.kind,
