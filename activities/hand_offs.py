@@ -10,7 +10,7 @@ from temporalio import activity
 from activities.execution import temporal_failures
 from activities.look_up import LookUps
 from router.contracts import activities
-from router.domain.hand_offs import Attendant, Duty, HandOffDesk
+from router.domain.hand_offs import Duty, HandOffDesk, NamedPerson
 from router.domain.principals import Directory, Principal
 from router.store.store import Store
 
@@ -45,7 +45,7 @@ class HandOffActivities:
             if asked.agent is not None:
                 due = await self._after(asked, asked.agent.id, desk.answer_hours)
                 return Duty(configured=True, on_duty=[asked.agent], due=due.astimezone(zone))
-            opens, on_duty, dues = list[datetime](), list[Attendant](), list[datetime]()
+            opens, on_duty, dues = list[datetime](), list[NamedPerson](), list[datetime]()
             for person in await self._people(asked.tenant, desk):
                 if person.id == asked.requester or person.away_at(asked.now):
                     continue
@@ -53,7 +53,7 @@ class HandOffActivities:
                 opens.append(begins)
                 dues.append(await self._after(asked, person.id, desk.answer_hours))
                 if begins <= asked.now:
-                    on_duty.append(Attendant.of(person))
+                    on_duty.append(NamedPerson.of(person))
             first = min(opens).astimezone(zone) if opens and not on_duty else None
             until = min(dues).astimezone(zone) if dues else None
             return Duty(configured=True, on_duty=on_duty, opens_at=first, due=until)

@@ -13,7 +13,7 @@ from router.contracts.conversation import ConversationState, News, WaitingCall
 from router.contracts.tool_rounds import AwaitedRounds
 from router.domain import commands
 from router.domain.commands import CallTool
-from router.domain.hand_offs import HandOff, HandOffCause
+from router.domain.hand_offs import HandOffCause, OngoingHandOff
 from router.domain.locale import Localised
 from router.domain.messages import (
     ChoicesReply,
@@ -128,7 +128,7 @@ class CommandRunner:
             outcome.replies.append(hand_offs.announced(begun, duty, message.locale))
         return begun is not None
 
-    async def _with_person(self, decided: RoutingDecision, hand_off: HandOff) -> TurnOutcome:
+    async def _with_person(self, decided: RoutingDecision, hand_off: OngoingHandOff) -> TurnOutcome:
         """Pass on what was said, or come back to the desk; nothing else happens meanwhile."""
         message, outcome = self._message, self._outcome
         caller = message.caller

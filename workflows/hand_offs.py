@@ -15,13 +15,13 @@ from router.contracts.conversation import ConversationStart, ConversationState, 
 from router.domain import hand_offs
 from router.domain.hand_offs import (
     BACK,
-    Attendant,
     Duty,
-    HandOff,
     HandOffCause,
     HandOffEnd,
     HandOffEvent,
     HandOffRecord,
+    NamedPerson,
+    OngoingHandOff,
 )
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ChoicesReply, Option, Reply, TextReply, offer_question
@@ -40,11 +40,11 @@ class Step:
     """Who hears of it."""
     replies: list[Reply] = field(default_factory=list)
     """What is said in the conversation, by the `author` or by the desk."""
-    author: Attendant | None = None
+    author: NamedPerson | None = None
     word: str = ""
 
 
-async def on_duty(tenant: str, requester: str, agent: Attendant | None = None) -> Duty:
+async def on_duty(tenant: str, requester: str, agent: NamedPerson | None = None) -> Duty:
     """Who can take what this person wants somebody for; with an `agent`, when they could."""
     asked = activities.AskDuty(tenant=tenant, requester=requester, now=workflow.now(), agent=agent)
     return await perform(activities.WHO_IS_ON_DUTY, asked)
@@ -52,13 +52,13 @@ async def on_duty(tenant: str, requester: str, agent: Attendant | None = None) -
 
 async def begun(
     tenant: str, requester: str, cause: HandOffCause, reason: str
-) -> tuple[HandOff | None, Duty]:
+) -> tuple[OngoingHandOff | None, Duty]:
     """A hand-off of now, and who is on duty; None where nobody ever takes any."""
     duty = await on_duty(tenant, requester)
-    return HandOff.begun(fresh_id(), cause, reason, duty, workflow.now()), duty
+    return OngoingHandOff.begun(fresh_id(), cause, reason, duty, workflow.now()), duty
 
 
-def announced(hand_off: HandOff, duty: Duty, locale: Locale) -> Reply:
+def announced(hand_off: OngoingHandOff, duty: Duty, locale: Locale) -> Reply:
     """What the employee is told of it, with the button by which they come back."""
     if hand_off.opens_at is not None:
         said = notices.nobody_on_duty(hand_off.opens_at)
@@ -69,7 +69,7 @@ def announced(hand_off: HandOff, duty: Duty, locale: Locale) -> Reply:
     return ChoicesReply(text=said.within(locale), options=options, question=question)
 
 
-def still_waiting(hand_off: HandOff) -> Localised | None:
+def still_waiting(hand_off: OngoingHandOff) -> Localised | None:
     """What the employee is told who says more before anybody has taken it."""
     if hand_off.agent is not None:
         return None
@@ -79,7 +79,7 @@ def still_waiting(hand_off: HandOff) -> Localised | None:
 
 
 def end(
-    state: ConversationState, start: ConversationStart, hand_off: HandOff, ending: HandOffEnd
+    state: ConversationState, start: ConversationStart, hand_off: OngoingHandOff, ending: HandOffEnd
 ) -> tuple[ConversationState, HandOffRecord]:
     """The conversation back with the desk."""
     over = hand_off.ended(start.tenant, start.conversation, start.owner, ending, workflow.now())
@@ -117,7 +117,7 @@ class HandOffs:
         return self._given_back(state, hand_off, deed, locale)
 
     async def _taken(
-        self, state: ConversationState, hand_off: HandOff, deed: HandOffDeed, locale: Locale
+        self, state: ConversationState, hand_off: OngoingHandOff, deed: HandOffDeed, locale: Locale
     ) -> Step:
         duty = await on_duty(self._start.tenant, self._start.owner, deed.by)
         after = hand_off.taken(deed.by, deed.word, duty, workflow.now())
@@ -128,7 +128,7 @@ class HandOffs:
         return self._step(state, after, "taken", people, said)
 
     def _given_back(
-        self, state: ConversationState, hand_off: HandOff, deed: HandOffDeed, locale: Locale
+        self, state: ConversationState, hand_off: OngoingHandOff, deed: HandOffDeed, locale: Locale
     ) -> Step:
         solved = deed.kind == "close"
         after, record = end(state, self._start, hand_off, "solved" if solved else "returned")
@@ -138,7 +138,9 @@ class HandOffs:
         replies = [*own, TextReply(text=said.within(locale)), *_asked(state)]
         return Step(after, record, "closed", _whose(hand_off), replies)
 
-    async def rung(self, state: ConversationState, hand_off: HandOff, locale: Locale) -> Step:
+    async def rung(
+        self, state: ConversationState, hand_off: OngoingHandOff, locale: Locale
+    ) -> Step:
         """What is due: somebody has come on duty, is reminded, or it goes back to the desk."""
         if hand_off.stage == "opens":
             after = hand_off.shown_to(await self._duty(hand_off))
@@ -156,7 +158,7 @@ class HandOffs:
     def _step(
         self,
         state: ConversationState,
-        after: HandOff,
+        after: OngoingHandOff,
         event: HandOffEvent,
         people: Sequence[str],
         replies: Sequence[Reply] = (),
@@ -166,11 +168,11 @@ class HandOffs:
         changed = state.changed(hand_off=after)
         return Step(changed, self._record(after), event, people, [*replies], author, word)
 
-    def _record(self, hand_off: HandOff) -> HandOffRecord:
+    def _record(self, hand_off: OngoingHandOff) -> HandOffRecord:
         start = self._start
         return hand_off.record(start.tenant, start.conversation, start.owner)
 
-    async def _duty(self, hand_off: HandOff) -> Duty:
+    async def _duty(self, hand_off: OngoingHandOff) -> Duty:
         return await on_duty(self._start.tenant, self._start.owner, hand_off.agent)
 
     async def publish(
@@ -200,7 +202,7 @@ class HandOffs:
             await self.publish(after.last_hand_off, "closed", _whose(was), message_id)
 
 
-def _whose(hand_off: HandOff) -> list[str]:
+def _whose(hand_off: OngoingHandOff) -> list[str]:
     """Who has it, or could take it."""
     return [hand_off.agent.id] if hand_off.agent else hand_off.told
 

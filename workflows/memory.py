@@ -28,7 +28,7 @@ from router.contracts.conversation import (
 from router.contracts.payload import Payload
 from router.contracts.skill_run import SkillOutcome, SkillStart
 from router.domain import messages
-from router.domain.hand_offs import BACK, Attendant, HandOff
+from router.domain.hand_offs import BACK, NamedPerson, OngoingHandOff
 from router.domain.locale import Locale
 from router.domain.progress import ProgressPlace, ToolCallProgress
 from router.domain.records import LogEntry
@@ -333,7 +333,7 @@ def status(state: ConversationState, running: list[str]) -> ConversationStatus:
     )
 
 
-def with_person(hand_off: HandOff) -> WithPerson:
+def with_person(hand_off: OngoingHandOff) -> WithPerson:
     """Who has the conversation, or will."""
     name = hand_off.agent.name if hand_off.agent else ""
     return WithPerson(hand_off=hand_off.id, name=name, opens_at=hand_off.opens_at)
@@ -496,7 +496,7 @@ def row_of_person(
     start: ConversationStart,
     key: str,
     replies: list[messages.Reply],
-    author: Attendant | None,
+    author: NamedPerson | None,
     agent: str | None,
 ) -> LogEntry:
     """The row of what a person who helps says by name, or the desk of this `agent`."""

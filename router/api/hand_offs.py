@@ -1,16 +1,29 @@
 """Taking what was handed to people, whichever front end it is done at: the one way to it."""
 
 from datetime import UTC, datetime
+from typing import Any
+
+from temporalio.client import Client, WithStartWorkflowOperation
+from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.service import RPCStatusCode
 
 from router.api.dependencies import Services
 from router.api.params import derived_id, fresh_id
-from router.contracts.conversation import HandOffDeed
+from router.contracts.conversation import (
+    ATTEND,
+    WORKFLOW,
+    ConversationStart,
+    HandOffDeed,
+    HandOffStanding,
+    workflow_id,
+)
+from router.contracts.start_options import TASK_TIMEOUT
 from router.domain.errors import Conflict, NotFound
-from router.domain.hand_offs import NOBODY_HAS_IT, Attendant, DeedKind, HandOffRecord
+from router.domain.hand_offs import NOBODY_HAS_IT, DeedKind, HandOffRecord, NamedPerson
 from router.domain.locale import Localised
 from router.domain.principals import Principal
-from router.domain.records import LogEntry
-from router.gateway import hand_offs
+from router.domain.records import ConversationRecord, LogEntry
+from router.gateway.retries import TRANSIENT, persistently, watched
 
 EARLIER = 20
 """Things that were said before it was handed over, and that whoever takes it may read."""
@@ -46,7 +59,7 @@ async def attend(
     deed = HandOffDeed(
         hand_off=record.id,
         kind=kind,
-        by=Attendant.of(person),
+        by=NamedPerson.of(person),
         text=text,
         word=derived_id("hand_off", record.id, kind, person.id, key or fresh_id()),
         any_agent=any_agent,
@@ -54,12 +67,52 @@ async def attend(
     queue = services.settings.task_queue
     share = services.fairness.share(record.tenant, record.requester)
     try:
-        standing = await hand_offs.attend(services.temporal, queue, share, conversation, deed)
+        standing = await _told(services.temporal, queue, share, conversation, deed)
     except Conflict as error:
         if error.said == NOBODY_HAS_IT:
             await _closed(services, record)
         raise
     return standing.record
+
+
+_CLOSING = TRANSIENT | {RPCStatusCode.NOT_FOUND}
+
+
+async def _told(
+    temporal: Client,
+    task_queue: str,
+    share: Priority,
+    record: ConversationRecord,
+    deed: HandOffDeed,
+) -> HandOffStanding:
+    """Have its workflow do it; the same word does nothing twice."""
+
+    async def delivered() -> HandOffStanding:
+        operation: WithStartWorkflowOperation[Any, Any] = WithStartWorkflowOperation(
+            WORKFLOW,
+            ConversationStart(
+                tenant=record.tenant,
+                conversation=record.id,
+                owner=record.owner,
+                locale=record.locale,
+            ),
+            id=workflow_id(record.tenant, record.id),
+            task_queue=task_queue,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+            task_timeout=TASK_TIMEOUT,
+            priority=share,
+        )
+        telling = temporal.execute_update_with_start_workflow(
+            ATTEND,
+            deed,
+            start_workflow_operation=operation,
+            id=deed.word,
+            result_type=HandOffStanding,
+        )
+        return await watched(operation, telling)
+
+    return await persistently(delivered, _CLOSING)
 
 
 async def _closed(services: Services, record: HandOffRecord) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from router.domain.hand_offs import NamedPerson
 from router.domain.locale import Locale
 from router.domain.messages import FlowStatus, FlowSummary, Reply, Route, Usage
 from router.domain.records import HistoryLine
@@ -62,6 +63,8 @@ class TranscriptLine(ApiAnswer):
     message_id: str | None = None
     structured: dict[str, JsonValue] | None = None
     usage: Usage | None = None
+    author: NamedPerson | None = None
+    """Who said it, where that is a person who helps and not the desk."""
 
 
 class ApiEvent(ApiAnswer):

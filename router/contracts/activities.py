@@ -24,7 +24,7 @@ from router.domain.commands import (
 )
 from router.domain.documents import Document
 from router.domain.file_types import SkillFile
-from router.domain.hand_offs import Attendant, Duty, HandOffRecord
+from router.domain.hand_offs import Duty, HandOffRecord, NamedPerson
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     FlowSummary,
@@ -477,7 +477,7 @@ class AskDuty(Payload):
     tenant: str
     requester: str
     now: datetime
-    agent: Attendant | None = None
+    agent: NamedPerson | None = None
 
 
 class PublishHandOff(Payload):

@@ -10,7 +10,7 @@ from router.contracts.hook_calls import HookStub
 from router.contracts.payload import Payload
 from router.contracts.start_options import CONTINUE_AFTER
 from router.contracts.tool_rounds import AwaitedRounds
-from router.domain.hand_offs import Attendant, DeedKind, HandOff, HandOffRecord
+from router.domain.hand_offs import DeedKind, HandOffRecord, NamedPerson, OngoingHandOff
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     ConfirmReply,
@@ -63,7 +63,7 @@ class HandOffDeed(Payload):
 
     hand_off: str
     kind: DeedKind
-    by: Attendant
+    by: NamedPerson
     text: str = ""
     word: str
     any_agent: bool = False
@@ -219,7 +219,7 @@ class ConversationState(Payload):
     """The language that its person wrote last, where that is known."""
     hooks: tuple[HookStub, ...] = ()
     """Those that were to look on at the last message's turn, for one that nobody understands."""
-    hand_off: HandOff | None = None
+    hand_off: OngoingHandOff | None = None
     """The person who is wanted, or has it; the model hears nothing meanwhile."""
     last_hand_off: HandOffRecord | None = None
     """The one before, as it ended: a deed that is sent again finds what it came to."""

@@ -1,7 +1,7 @@
 """A conversation handed to a person: who may take it, how it stands, and what it comes to.
 
-All of it is pure: the conversation's workflow carries a `HandOff` and changes it by these methods;
-a `HandOffRecord` is what lists show of it.
+All of it is pure: the conversation's workflow carries an `OngoingHandOff` and changes it by these
+methods; a `HandOffRecord` is what lists show of it.
 """
 
 from collections.abc import Iterable
@@ -58,8 +58,8 @@ class HandOffDesk(BaseModel, frozen=True):
         return person.id in self.people or bool(self.roles & person.roles)
 
 
-class Attendant(BaseModel, frozen=True):
-    """Somebody who may take a hand-off, or has."""
+class NamedPerson(BaseModel, frozen=True):
+    """Somebody by id and name: who takes a hand-off, or asked for one."""
 
     id: str
     name: str
@@ -77,7 +77,7 @@ class Duty(BaseModel, frozen=True):
     """
 
     configured: bool = False
-    on_duty: list[Attendant] = []
+    on_duty: list[NamedPerson] = []
     opens_at: datetime | None = None
     due: datetime | None = None
 
@@ -121,7 +121,7 @@ def taken_by(name: str) -> Conflict:
     )
 
 
-class HandOff(BaseModel, frozen=True):
+class OngoingHandOff(BaseModel, frozen=True):
     """A hand-off that isn't over, as its conversation carries it.
 
     Nobody has it, or `agent` does. At `alarm` something is due: `opens`: somebody comes on duty,
@@ -132,7 +132,7 @@ class HandOff(BaseModel, frozen=True):
     cause: HandOffCause
     reason: str = ""
     since: datetime
-    agent: Attendant | None = None
+    agent: NamedPerson | None = None
     taken_at: datetime | None = None
     waiting_since: datetime | None
     told: list[str] = []
@@ -183,7 +183,7 @@ class HandOff(BaseModel, frozen=True):
             return self._next()
         return self._next(waiting_since=now, stage="waits", alarm=duty.due or self.alarm)
 
-    def taken(self, by: Attendant, word: str, duty: Duty, now: datetime) -> Self:
+    def taken(self, by: NamedPerson, word: str, duty: Duty, now: datetime) -> Self:
         """`by` has it from now on; `Conflict` where somebody else has. Taken twice it is as it was.
 
         Of two who take it at once the second is told so.
@@ -240,7 +240,7 @@ class HandOff(BaseModel, frozen=True):
         return over.model_copy(update={**fields, "waiting_since": None, "due": None})
 
 
-def the_one(state: HandOff | None, id_: str) -> HandOff:
+def the_one(state: OngoingHandOff | None, id_: str) -> OngoingHandOff:
     """The hand-off of this id that the conversation has; `NotFound`, `Conflict` where it hasn't."""
     if not id_:
         raise NotFound("There is no such hand-off.")

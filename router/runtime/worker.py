@@ -273,6 +273,15 @@ def _models(parts: Parts, telling: ProgressPublisher) -> Models:
     return Models(budgets, store.spending, telling, attachments=shown, thrifty=thrifty)
 
 
+def _of_people(parts: Parts) -> list[Activity]:
+    """What asks the directory and calendars."""
+    store = parts.store
+    look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
+    desk_of = parts.tenants.hand_off_desk
+    hand_offs = HandOffActivities(parts.directory, desk_of, look_ups, store)
+    return [look_ups.look_up, hand_offs.who_is_on_duty, hand_offs.publish_hand_off]
+
+
 def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
     store = parts.store
     telling = ProgressPublisher(store.live, Recording(store.log))
@@ -282,8 +291,6 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
     planner = Planner(Thinker(parts.offered, parts.index, parts.chains, parts.prompts, models))
     records = Records(store, parts.offered.registry.hooks)
     usual, reading = parts.chains.usual, DocumentReading(client, task_queue)
-    look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
-    hand_offs = HandOffActivities(parts.directory, parts.tenants.hand_off_desk, look_ups, store)
     documents = DocumentActivities(store, parts.papers.read, reading, usual)
     hooks = HookActivity(HookCaller(parts.offered.registry.hooks, parts.dependencies))
     return {
@@ -295,9 +302,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Acti
             records.keep,
             records.write,
             records.publish,
-            look_ups.look_up,
-            hand_offs.who_is_on_duty,
-            hand_offs.publish_hand_off,
+            *_of_people(parts),
             MemoryActivities(store.memories).remember,
             documents.documents_of,
         ],

@@ -1,9 +1,11 @@
-"""What a pressed button or a sent form means, and a start of what was offered."""
+"""What a pressed button or a sent form means, a start of what was offered; what a person hears."""
 
 from collections.abc import Mapping
 
 from router.domain import commands, messages
+from router.domain.hand_offs import BACK
 from router.domain.locale import Locale, Localised
+from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
 from router.flow.engine.machine import STALE
@@ -12,6 +14,7 @@ from router.flow.prompts.question import way_of
 from router.flow.slot_types.slot import coerced, form_values, slot_at
 from router.flow.view import FlowView
 from router.understanding import amendments, memory_wishes
+from router.understanding import dialogue_acts as acts
 from router.understanding import route_reasons as why
 from router.understanding.dialogue_acts import Act
 from router.understanding.slots.free_text import clauses_of
@@ -232,3 +235,24 @@ def asking(situation: Situation) -> FlowView | None:
     """The run that asks something, if one does."""
     view = situation.active
     return view if view is not None and view.asking else None
+
+
+SAY_BACK = Localised(
+    zh="正由同事接待，按钮和表单暂时不起作用。要回到助手，请说“交还”。",
+    en="A person has this conversation, so buttons and forms do nothing for now. Say “back to "
+    "the desk” to have the desk again.",
+)
+
+
+def with_person(message: messages.Message, situation: Situation) -> Outcome:
+    """The conversation is with a person: nothing else is made of what is said, by no model."""
+    action, locale = message.action, situation.locale
+    if isinstance(action, messages.ChooseAction) and action.value == BACK:
+        route = why.BACK_AT_DESK.route(locale).model_copy(update={"by": "action"})
+        return route, commands.LeavePerson()
+    if action is not None:
+        text = SAY_BACK.within(locale)
+        return why.NOT_MEANWHILE.route(locale), commands.ReplyText(text=text)
+    if not message.files and acts.leaves_person(normalise(message.text or "").text):
+        return why.BACK_AT_DESK.route(locale), commands.LeavePerson()
+    return why.WITH_A_PERSON.route(locale), commands.PassOn()

@@ -38,7 +38,6 @@ from router.understanding.slots.mappings import Values
 from router.understanding.slots.prefill import prefill, reason_slot
 from router.understanding.triggers.patterns import Match, PhraseIndex, ToolPhrases
 from router.understanding.wishes import Clause, asks_the_desk, clauses
-from router.understanding.with_person import with_person
 
 _CALL = "asked_for"
 """The id of a call that a message plainly asks for: it asks for one."""
@@ -80,7 +79,8 @@ class Reader(TenantScoped):
         """
         known = self._known
         if situation.handed_off:
-            return _reading("", with_person(message, situation), with_person.__name__)
+            outcome = actions.with_person(message, situation)
+            return _reading("", outcome, actions.with_person.__name__)
         if message.action is not None:
             pressed = actions.read_action(message.action, situation, known.flows, known.index)
             return _reading("", pressed, "action")

@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from httpx import AsyncClient, Response
+from prometheus_client import REGISTRY
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
@@ -23,8 +24,9 @@ from activities.calendar.work_calendar import Overrides, WorkCalendar, work_cale
 from activities.provided import database as provided_db
 from router.contracts import conversation
 from router.contracts.conversation import HandOffDeed, HandOffStanding
-from router.domain.hand_offs import Attendant
+from router.domain.hand_offs import NamedPerson
 from router.runtime.composition import Parts
+from router.runtime.server import count_hand_offs
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
@@ -259,6 +261,38 @@ async def test_an_operator_sees_the_queue_without_words_and_may_give_back(caller
     assert await talk.with_person() is None
 
 
+async def test_what_happens_is_told_by_ids_once_and_in_order(caller: As, house: Parts) -> None:
+    talk, id_ = await handed_off(caller, text="转人工，这是秘密")
+    await deed(caller("dave"), id_, "take")
+    await talk.say("还是秘密")
+    await deed(caller("dave"), id_, "close")
+    log, conversation = house.store.log, talk.path.rpartition("/")[2]
+    rows = [r for r in await log.since("default", conversation, 0, 200) if r.kind == "handoff"]
+    assert [row.data["event"] for row in rows] == ["requested", "taken", "closed"]
+    assert {row.data["hand_off"] for row in rows} == {id_}
+    news = [r for r in await log.news("default", "dave", 0, 200) if r.kind == "handoff"]
+    events = [row.data["event"] for row in news if row.data["hand_off"] == id_]
+    assert events == ["requested", "taken", "said", "closed"]
+    assert "秘密" not in str([*rows, *news])
+
+
+async def test_how_many_wait_and_how_long_is_counted(caller: As, house: Parts) -> None:
+    await handed_off(caller)
+    _, id_ = await handed_off(caller, "frank", "talk to a human")
+    await deed(caller("dave"), id_, "take")
+    await count_hand_offs(house.store.hand_offs)
+
+    def counted(name: str, state: str) -> float:
+        return REGISTRY.get_sample_value(name, {"state": state}) or 0.0
+
+    waiting, oldest = "router_hand_offs_waiting", "router_oldest_hand_off_age_seconds"
+    assert [counted(waiting, state) for state in ("open", "taken")] == [1, 1]
+    assert min(counted(oldest, state) for state in ("open", "taken")) > 0
+    await deed(caller("dave"), id_, "reply", text="Yes?")
+    await count_hand_offs(house.store.hand_offs)
+    assert [counted(waiting, "taken"), counted(oldest, "taken")] == [0, 0]
+
+
 BACK = ["/back", "交还", "取消", "回到助手吧", "不用人工了", "back to the desk, please"]
 
 
@@ -392,7 +426,7 @@ async def test_a_conversation_that_is_deleted_leaves_nothing_of_its_hand_off(cal
     assert (await deed(caller("dave"), id_, "reply", text="still there?")).status_code == 404
 
 
-DAVE = Attendant(id="dave", name="Dave")
+DAVE = NamedPerson(id="dave", name="Dave")
 ALL_OF_IT = timedelta(hours=4, minutes=5)
 """More than who helps is given to answer, the minute before midnight included."""
 

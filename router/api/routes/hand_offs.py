@@ -12,7 +12,7 @@ from router.api.errors import problems
 from router.api.hand_offs import attend, helps, said_in
 from router.api.idempotency import IdempotencyKey, claim
 from router.api.params import SaidText, StrictRoute
-from router.api.routes.messages import Author, TranscriptItem
+from router.api.routes.messages import TranscriptItem
 from router.domain.errors import NotFound
 from router.domain.hand_offs import (
     DeedKind,
@@ -20,6 +20,7 @@ from router.domain.hand_offs import (
     HandOffEnd,
     HandOffRecord,
     HandOffState,
+    NamedPerson,
 )
 from router.domain.principals import Principal
 from router.store.event_log import LAST_SEQUENCE
@@ -36,8 +37,8 @@ class HandOffView(BaseModel):
     """`asked`: a person asked for a person; `gave_up`: the desk, a model or a flow gave up."""
     reason: str | None
     """Why, in a sentence; None for operators who don't take any themselves."""
-    requester: Author
-    agent: Author | None
+    requester: NamedPerson
+    agent: NamedPerson | None
     """Who has it, or had it last."""
     since: datetime
     waiting_since: datetime | None
@@ -104,9 +105,9 @@ HandedOff = Annotated[HandOffRecord, Depends(_handed_off)]
 """The hand-off in the path, of the caller's tenant; 404 where there is none."""
 
 
-async def _named(services: Services, tenant: str, person: str) -> Author:
+async def _named(services: Services, tenant: str, person: str) -> NamedPerson:
     found = await services.directory.find(tenant, person)
-    return Author(id=person, name=found.name if found else person)
+    return NamedPerson(id=person, name=found.name if found else person)
 
 
 async def _view(services: Services, reader: Principal, record: HandOffRecord) -> HandOffView:

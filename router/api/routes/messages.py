@@ -25,6 +25,7 @@ from router.api.streams import EventStream, MessageInProgress, turn_events
 from router.api.turns import MessageBody
 from router.contracts.conversation import Submission
 from router.domain.errors import FieldProblem, InvalidInput, NotFound, RouterError
+from router.domain.hand_offs import NamedPerson
 from router.domain.messages import Message, Reply, Route, StartAction, ToolResultAction, Turn, Usage
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord
@@ -119,13 +120,6 @@ class AttachedFile(BaseModel):
     name: str
 
 
-class Author(BaseModel):
-    """A person who helps, to whom the conversation was handed."""
-
-    id: str
-    name: str
-
-
 class TranscriptItem(BaseModel):
     """One thing that was said, by the person or to them; of files alone `text` is their names."""
 
@@ -140,7 +134,7 @@ class TranscriptItem(BaseModel):
     message_id: str | None = None
     usage: Usage | None = None
     """Of an answer: what its turn cost, and the `model` that answered last, if one did."""
-    author: Author | None = None
+    author: NamedPerson | None = None
     """Who said it, where that is a person and not the desk."""
 
 

@@ -30,10 +30,11 @@ from router.domain.messages import (
     Option,
     Reply,
     Route,
+    TextReply,
     Turn,
     is_offered_beside,
 )
-from router.domain.visible_text import inline
+from router.domain.visible_text import inline, isolated, one_line
 
 Body = dict[str, Any]
 """What is sent as a message: `{"text": …}` or `{"action": …}`."""
@@ -167,7 +168,7 @@ class ChatConversation:
 
     async def follow(self) -> None:
         """Show what happens in the conversation without being asked for here; never ends."""
-        news, pauses = _News(self, self._seen), chain(PAUSES, repeat(PAUSES[-1]))
+        news, pauses = ConversationNews(self, self._seen), chain(PAUSES, repeat(PAUSES[-1]))
         while True:
             try:
                 path = f"{self.path}/events"
@@ -272,7 +273,15 @@ def _about_call(data: dict[str, Any]) -> str:
     return str(data.get("progress") or inline(called))
 
 
-class _News:
+def _said(data: dict[str, Any]) -> Reply:
+    """What is said; a person who helps is named before it."""
+    author = data.get("author")
+    if author is None:
+        return _REPLY.validate_python(data)
+    return TextReply(text=f"{isolated(one_line(str(author['name'])))}: {data['text']}")
+
+
+class ConversationNews:
     """What comes by itself: words of runs, and what is said in another window."""
 
     def __init__(self, talk: ChatConversation, seen: str) -> None:
@@ -282,11 +291,12 @@ class _News:
         self.last = seen
 
     def take(self, event: ApiEvent) -> None:
+        """Show what the event tells, unless a turn of this window's has."""
         self.last = event.id or self.last
         if event.name == "route":
             self._of_turn = event.row
         elif event.name == "reply" and event.row != self._of_turn:
-            self._talk.hear([_REPLY.validate_python(event.data)])
+            self._talk.hear([_said(event.data)])
         elif event.name == "message" and not self._talk.mine(event.data.get("message_id")):
             where = self._talk.say(screen.ELSEWHERE)
             self._talk.screen.aside(f"({where}) > {event.data['text']}")

@@ -55,7 +55,7 @@ def test_a_few_requests_to_each_operation_find_nothing(
         *(requests_waiting, tmp_path, "--generation-deterministic"),
         *("--phases", "examples,fuzzing,stateful", "--max-examples", "2"),
     )
-    assert "61 selected / 61 total" in found
+    assert "70 selected / 70 total" in found
 
 
 @pytest.mark.slow

@@ -107,8 +107,8 @@ def app(tenants: Services) -> FastAPI:
     return create_app(tenants)
 
 
-async def _document(store: Store, name: str) -> DocumentVersion:
-    kept = DocumentVersion(
+def document(name: str) -> DocumentVersion:
+    return DocumentVersion(
         tenant="default",
         kind="skills",
         name=name,
@@ -118,12 +118,10 @@ async def _document(store: Store, name: str) -> DocumentVersion:
         author="olga",
         written_at=AT,
     )
-    await store.configuration.write(kept, await store.configuration.mark("default"))
-    return kept
 
 
-async def _handed_off(store: Store, id_: str, conversation: str) -> HandOffRecord:
-    record = HandOffRecord(
+def handed_to_dave(id_: str, conversation: str) -> HandOffRecord:
+    return HandOffRecord(
         id=id_,
         tenant="default",
         conversation=conversation,
@@ -137,8 +135,6 @@ async def _handed_off(store: Store, id_: str, conversation: str) -> HandOffRecor
         due=AT,
         version=1,
     )
-    await store.hand_offs.publish(record)
-    return record
 
 
 @pytest.fixture
@@ -146,8 +142,9 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
     """Ids of alice's, of each kind; her run waits for bob."""
     alice = caller("alice")
     conversation = (await alice.post("/v1/conversations", json={})).json()["id"]
+    path = f"/v1/conversations/{conversation}/messages"
     said = {"text": "a word of alice's", "message_id": unique}
-    turn = (await alice.post(f"/v1/conversations/{conversation}/messages", json=said)).json()
+    turn = (await alice.post(path, json=said)).json()
     recorded = LogEntry(
         key=unique,
         kind="turn",
@@ -158,11 +155,13 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
     )
     await store.log.append("default", [recorded])
     record = run_record(unique[:12])
-    await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
     approval = approval_record(record)
+    await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
     await store.runs.publish(record, [approval])
-    kept = await _document(store, f"s{unique}")
-    handed_off = await _handed_off(store, f"h{unique}", conversation)
+    kept = document(f"s{unique}")
+    await store.configuration.write(kept, await store.configuration.mark("default"))
+    handed_off = handed_to_dave(f"h{unique}", conversation)
+    await store.hand_offs.publish(handed_off)
     return {
         "kind": kept.kind,
         "document": kept.name,

@@ -11,6 +11,7 @@ from router.cli.rest import Rest
 from router.cli.terminal import chat_conversation, screen
 from router.cli.terminal.chat_conversation import (
     ChatConversation,
+    ConversationNews,
     TurnDisplay,
     body_of,
     form_body,
@@ -110,6 +111,15 @@ async def test_that_a_model_thinks_is_shown_and_for_how_long_until_it_has_though
     capsys.readouterr()
     await asyncio.sleep(0.001)
     assert capsys.readouterr().out == ""
+
+
+async def test_a_person_who_helps_speaks_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = screen.Screen(interactive=False, coloured=False)
+    talk = ChatConversation(cast("Rest", None), shown, {"id": "c1", "locale": "en"})
+    by = {"id": "dave", "name": "Dave\nbob"}
+    said = {"type": "text", "text": "We'll pay it.", "author": by}
+    ConversationNews(talk, "0").take(ApiEvent(name="reply", data=said, id="7.1"))
+    assert "Dave bob: We'll pay it." in capsys.readouterr().out
 
 
 async def test_nobody_is_told_of_thoughts_where_nobody_sits(

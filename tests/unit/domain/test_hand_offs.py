@@ -9,10 +9,10 @@ from router.domain.hand_offs import (
     LONGEST_REASON,
     MOST_TOLD,
     MOST_WORDS,
-    Attendant,
     Duty,
-    HandOff,
     HandOffDesk,
+    NamedPerson,
+    OngoingHandOff,
     entries,
     the_one,
 )
@@ -20,14 +20,14 @@ from router.domain.principals import Principal
 
 NOW = datetime(2026, 11, 18, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-DAVE, HILDA = Attendant(id="dave", name="Dave"), Attendant(id="hilda", name="Hilda")
+DAVE, HILDA = NamedPerson(id="dave", name="Dave"), NamedPerson(id="hilda", name="Hilda")
 BOTH = Duty(configured=True, on_duty=[DAVE, HILDA], due=NOW + 4 * HOUR)
 LATER = Duty(configured=True, opens_at=NOW + 2 * HOUR, due=NOW + 6 * HOUR)
 OF_DAVE = Duty(configured=True, on_duty=[DAVE], due=NOW + 5 * HOUR)
 
 
-def begun(duty: Duty = BOTH, reason: str = "asked for a person") -> HandOff:
-    hand_off = HandOff.begun("h1", "asked", reason, duty, NOW)
+def begun(duty: Duty = BOTH, reason: str = "asked for a person") -> OngoingHandOff:
+    hand_off = OngoingHandOff.begun("h1", "asked", reason, duty, NOW)
     assert hand_off is not None
     return hand_off
 
@@ -40,7 +40,7 @@ def test_those_on_duty_are_told_and_have_until_it_is_due() -> None:
 
 @pytest.mark.parametrize("duty", [Duty(), Duty(configured=True)], ids=["no desk", "nobody"])
 def test_where_nobody_takes_any_there_is_none(duty: Duty) -> None:
-    assert HandOff.begun("h1", "asked", "", duty, NOW) is None
+    assert OngoingHandOff.begun("h1", "asked", "", duty, NOW) is None
 
 
 def test_where_nobody_is_on_duty_it_waits_for_who_comes_first() -> None:
@@ -90,7 +90,7 @@ def test_every_change_is_a_newer_version() -> None:
 
 
 def test_what_it_carries_is_bounded() -> None:
-    many = [Attendant(id=f"p{n}", name="P") for n in range(100)]
+    many = [NamedPerson(id=f"p{n}", name="P") for n in range(100)]
     hand_off = begun(Duty(configured=True, on_duty=many, due=NOW), "x" * 5000)
     assert (len(hand_off.reason), len(hand_off.told)) == (LONGEST_REASON, MOST_TOLD)
     taken = hand_off.taken(DAVE, "w", OF_DAVE, NOW)
@@ -104,7 +104,7 @@ def test_what_it_carries_is_bounded() -> None:
     [(None, "", NotFound), (None, "h1", Conflict), (begun(), "h2", Conflict)],
 )
 def test_another_hand_off_is_none_of_the_conversations(
-    state: HandOff | None, id_: str, error: type[Exception]
+    state: OngoingHandOff | None, id_: str, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
         the_one(state, id_)
