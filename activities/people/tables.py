@@ -32,8 +32,8 @@ from sqlalchemy import (
 )
 
 from activities.people.records import MoneyAmount, Owner, PeopleModel
+from router.store.columns import MomentType, required, texts
 from router.store.database import Aggregate, Migrations
-from router.store.tables import MomentType, required, texts
 
 metadata = MetaData()
 PEOPLE = Migrations(

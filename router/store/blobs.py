@@ -11,9 +11,9 @@ from router.domain.errors import TooManyRequests
 from router.domain.locale import Localised
 from router.domain.records import FileRecord
 from router.store import tables
+from router.store.columns import moment_there
 from router.store.database import Aggregate
 from router.store.rows import from_row, record, to_row
-from router.store.tables import moment_there
 
 A_DAY = timedelta(days=1)
 _files = tables.files

@@ -10,9 +10,9 @@ from sqlalchemy import ColumnElement, Select, and_, exists, func, insert, litera
 from router.domain.records import Record
 from router.domain.traffic import Period
 from router.store import tables
+from router.store.columns import MomentType
 from router.store.database import Aggregate
 from router.store.rows import records, to_row
-from router.store.tables import MomentType
 
 _shares = tables.prompt_shares
 _log = tables.log

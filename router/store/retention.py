@@ -24,12 +24,12 @@ from sqlalchemy import (
 
 from router.domain.errors import Conflict
 from router.store import tables
+from router.store.columns import MomentType, moment_there
 from router.store.database import Aggregate
 from router.store.erasure import delete_words
 from router.store.flow_runs import GOING_ON
 from router.store.legal_holds import of_held_conversation, of_held_person, of_held_run
 from router.store.spending import NamedDay, fold, next_named
-from router.store.tables import MomentType, moment_there
 
 _conversations = tables.conversations
 _log = tables.log

@@ -10,8 +10,8 @@ from sqlalchemy import Column, ColumnElement, Row, Select, Table, and_, literal,
 
 from router.domain.errors import FieldProblem, InvalidInput
 from router.domain.records import Record
+from router.store.columns import MomentType
 from router.store.database import Database, Insert
-from router.store.tables import MomentType
 
 
 def begins_with(database: Database, column: Column[str], prefix: str) -> ColumnElement[bool]:

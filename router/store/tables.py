@@ -3,7 +3,6 @@
 JSON stands in columns of type JSON, not JSONB: what people are shown keeps the order of its keys.
 """
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    Connection,
     Date,
-    DateTime,
-    Dialect,
     ForeignKeyConstraint,
     Index,
     Integer,
@@ -23,67 +19,13 @@ from sqlalchemy import (
     MetaData,
     PrimaryKeyConstraint,
     Table,
-    Text,
-    TypeDecorator,
     UniqueConstraint,
     false,
-    func,
-    select,
     text,
-    type_coerce,
 )
 
+from router.store.columns import MomentType, index, optional, required, texts
 from router.store.database import Migrations
-
-
-class MomentType(TypeDecorator[datetime]):
-    """An aware point in time, kept and given back in UTC, ordered the same on every database."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """To the database; a datetime without a zone is an error of ours."""
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            raise ValueError(f"{value} has no time zone; use datetime.now(UTC)")
-        moment = value.astimezone(UTC)
-        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
-
-    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
-        """From the database, in UTC."""
-        del dialect
-        return None if value is None else value.replace(tzinfo=value.tzinfo or UTC)
-
-
-def moment_there(connection: Connection) -> datetime:
-    """Now by the database's clock, which is one for all processes; a machine's may be wrong."""
-    return connection.scalars(select(type_coerce(func.now(), MomentType))).one()
-
-
-def required(name: str, kind: Any = Text) -> Column[Any]:
-    """A column that always has a value."""
-    return Column(name, kind, nullable=False)
-
-
-def texts(*names: str) -> list[Column[Any]]:
-    """Columns that always have a text each."""
-    return [required(name) for name in names]
-
-
-def optional(name: str, kind: Any = Text) -> Column[Any]:
-    """A column that may be NULL."""
-    return Column(name, kind, nullable=True)
-
-
-_DIALECTS = ("sqlite", "postgresql")
-
-
-def _index(name: str, table: Table, *columns: str, where: str = "", unique: bool = False) -> None:
-    partial: dict[str, Any] = {f"{dialect}_where": text(where) for dialect in _DIALECTS if where}
-    Index(name, *(table.c[column] for column in columns), unique=unique, **partial)
-
 
 metadata = MetaData()
 ROUTER = Migrations(
@@ -100,8 +42,8 @@ conversations = Table(
     optional("forgotten_at", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
 )
-_index("conversations_of_owner", conversations, "tenant", "owner", "created_at", "id")
-_index("conversations_by_age", conversations, "created_at", "tenant", "id")
+index("conversations_of_owner", conversations, "tenant", "owner", "created_at", "id")
+index("conversations_by_age", conversations, "created_at", "tenant", "id")
 
 snapshots = Table(
     "snapshots",
@@ -133,14 +75,14 @@ log = Table(
     # Without it SQLite may give the number of a deleted last row to the next one.
     sqlite_autoincrement=True,
 )
-_index("event_log_of_conversation", log, "tenant", "conversation", "sequence")
-_index(
+index("event_log_of_conversation", log, "tenant", "conversation", "sequence")
+index(
     "event_log_of_recipient", log, "tenant", "recipient", "sequence", where="recipient IS NOT NULL"
 )
-_index("event_log_by_age", log, "at")
-_index("event_log_about", log, "tenant", "about", where="about IS NOT NULL")
-_index("event_log_turns", log, "tenant", "sequence", where="kind = 'turn'")
-_index(
+index("event_log_by_age", log, "at")
+index("event_log_about", log, "tenant", "about", where="about IS NOT NULL")
+index("event_log_turns", log, "tenant", "sequence", where="kind = 'turn'")
+index(
     "event_log_turn",
     log,
     "tenant",
@@ -149,11 +91,11 @@ _index(
     unique=True,
     where="kind = 'turn'",
 )
-_index(
+index(
     *("event_log_traffic", log, "tenant", "at", "route_kind", "route_by", "missed"),
     where="kind = 'turn'",
 )
-_index(
+index(
     *("event_log_prompt", log, "tenant", "at", "prompt", "conversation", "route_kind", "missed"),
     where="prompt IS NOT NULL",
 )
@@ -181,13 +123,13 @@ runs = Table(
     Column("held", Boolean, nullable=False, server_default=false()),
     PrimaryKeyConstraint("tenant", "id"),
 )
-_index("flow_runs_newest", runs, "tenant", "created_at", "id")
-_index("flow_runs_of_requester", runs, "tenant", "requester", "created_at", "id")
-_index("flow_runs_of_flow", runs, "tenant", "flow", "created_at", "id")
+index("flow_runs_newest", runs, "tenant", "created_at", "id")
+index("flow_runs_of_requester", runs, "tenant", "requester", "created_at", "id")
+index("flow_runs_of_flow", runs, "tenant", "flow", "created_at", "id")
 # What goes on is asked for over all tenants too, and is few beside what has ended.
-_index("flow_runs_of_status", runs, "status", "tenant", "created_at", "id")
-_index("flow_runs_of_parent", runs, "tenant", "parent", where="parent IS NOT NULL")
-_index(
+index("flow_runs_of_status", runs, "status", "tenant", "created_at", "id")
+index("flow_runs_of_parent", runs, "tenant", "parent", where="parent IS NOT NULL")
+index(
     *("flow_runs_of_conversation", runs, "tenant", "conversation"),
     where="conversation IS NOT NULL",
 )
@@ -226,13 +168,13 @@ approvals = Table(
     PrimaryKeyConstraint("tenant", "id"),
     ForeignKeyConstraint(["tenant", "run"], ["flow_runs.tenant", "flow_runs.id"]),
 )
-_index("approvals_of_run", approvals, "tenant", "run")
-_index("approvals_of_person", approvals, "tenant", "person")
-_index(
+index("approvals_of_run", approvals, "tenant", "run")
+index("approvals_of_person", approvals, "tenant", "person")
+index(
     *("approvals_decided", approvals, "tenant", "person", "decided_at", "id"),
     where="verdict IS NOT NULL",
 )
-_index(
+index(
     *("approvals_decided_at", approvals, "tenant", "decided_at", "id"),
     where="verdict IS NOT NULL",
 )
@@ -271,7 +213,7 @@ keys = Table(
     required("claimed_at", MomentType),
     PrimaryKeyConstraint("tenant", "user", "key"),
 )
-_index("idempotency_keys_by_age", keys, "claimed_at")
+index("idempotency_keys_by_age", keys, "claimed_at")
 
 # Without a tenant column: a key begins with a workflow's id or a tenant and a user, and the
 # port that the tools are called through knows nothing else.
@@ -304,8 +246,8 @@ spending = Table(
     *_amounts(),
     PrimaryKeyConstraint("tenant", "day", "user", "role", "model", "prompt", "currency"),
 )
-_index("spending_of_person", spending, "tenant", "user")
-_index("spending_named", spending, "day", "user", where="\"user\" <> ''")
+index("spending_of_person", spending, "tenant", "user")
+index("spending_named", spending, "day", "user", where="\"user\" <> ''")
 
 # The sums of `spending`, kept beside it: budgets ask for them at every call of a model.
 spending_days = Table(
@@ -327,7 +269,7 @@ audit = Table(
     optional("flow_run"),
     optional("conversation"),
 )
-_index("audit_of_person", audit, "tenant", "person", "tool", "at")
+index("audit_of_person", audit, "tenant", "person", "tool", "at")
 
 # Nothing of a line is ever changed but for the sake of somebody who is erased: triggers see to it.
 audit_trail = Table(
@@ -338,7 +280,7 @@ audit_trail = Table(
     *texts("who", "act", "subject", "whose", "reason", "detail", "request_id", "trace_id"),
     PrimaryKeyConstraint("tenant", "id"),
 )
-_index("audit_trail_newest", audit_trail, "tenant", "at", "id")
+index("audit_trail_newest", audit_trail, "tenant", "at", "id")
 
 results = Table(
     "results",
@@ -347,8 +289,8 @@ results = Table(
     required("kept_at", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
 )
-_index("results_of_owner", results, "tenant", "owner")
-_index("results_by_age", results, "kept_at")
+index("results_of_owner", results, "tenant", "owner")
+index("results_by_age", results, "kept_at")
 
 files = Table(
     "files",
@@ -364,8 +306,8 @@ files = Table(
     Column("preview", LargeBinary),
     PrimaryKeyConstraint("tenant", "id"),
 )
-_index("files_of_owner", files, "tenant", "owner", "at")
-_index("files_by_age", files, "at")
+index("files_of_owner", files, "tenant", "owner", "at")
+index("files_by_age", files, "at")
 
 # By what a file is found again that was handed in before: its number, pieces of its likeness.
 file_marks = Table(
@@ -377,7 +319,7 @@ file_marks = Table(
 )
 
 # What goes with a file is looked up by it.
-_index("file_marks_of_file", file_marks, "tenant", "file")
+index("file_marks_of_file", file_marks, "tenant", "file")
 
 # Without a tenant too: skills are the installation's, and a digest names nobody.
 skill_files = Table(
@@ -412,8 +354,8 @@ mailboxes = Table(
     Column("news", BigInteger, nullable=False, server_default="0"),
     PrimaryKeyConstraint("tenant", "platform", "kind", "subject"),
 )
-_index("mailboxes_of_subject", mailboxes, "tenant", "kind", "subject")
-_index("mailboxes_waiting", mailboxes, "platform", "due", where="news > position")
+index("mailboxes_of_subject", mailboxes, "tenant", "kind", "subject")
+index("mailboxes_waiting", mailboxes, "platform", "due", where="news > position")
 
 # Conversations that were handed to a person: who has them, and what came of it.
 hand_offs = Table(
@@ -430,11 +372,11 @@ hand_offs = Table(
     required("version", Integer),
     PrimaryKeyConstraint("tenant", "id"),
 )
-_index("hand_offs_by_state", hand_offs, "tenant", "state", "since")
-_index("hand_offs_of_conversation", hand_offs, "tenant", "conversation")
-_index("hand_offs_of_requester", hand_offs, "tenant", "requester")
-_index("hand_offs_of_agent", hand_offs, "tenant", "agent", where="agent IS NOT NULL")
-_index("hand_offs_going_on", hand_offs, "state", "since", where="state <> 'closed'")
+index("hand_offs_by_state", hand_offs, "tenant", "state", "since")
+index("hand_offs_of_conversation", hand_offs, "tenant", "conversation")
+index("hand_offs_of_requester", hand_offs, "tenant", "requester")
+index("hand_offs_of_agent", hand_offs, "tenant", "agent", where="agent IS NOT NULL")
+index("hand_offs_going_on", hand_offs, "state", "since", where="state <> 'closed'")
 
 # Without a tenant: keys are the installation's. A seal is opened by the key that it was made with.
 key_seals = Table(
@@ -482,7 +424,7 @@ memories = Table(
     required("created_at", MomentType),
     PrimaryKeyConstraint("tenant", "owner", "id"),
 )
-_index("memories_by_age", memories, "created_at")
+index("memories_by_age", memories, "created_at")
 
 # Texts that people, and skills at work for them, keep in a space of their own.
 workspace_files = Table(
@@ -495,7 +437,7 @@ workspace_files = Table(
     required("changed_at", MomentType),
     PrimaryKeyConstraint("tenant", "owner", "path"),
 )
-_index("workspace_files_by_age", workspace_files, "changed_at")
+index("workspace_files_by_age", workspace_files, "changed_at")
 
 # The highest version of an owner's files that were deleted: a file that is new begins above it.
 workspace_versions = Table(
@@ -506,7 +448,7 @@ workspace_versions = Table(
     required("deleted_at", MomentType),
     PrimaryKeyConstraint("tenant", "owner"),
 )
-_index("workspace_versions_by_age", workspace_versions, "deleted_at")
+index("workspace_versions_by_age", workspace_versions, "deleted_at")
 
 # How each person wishes to be written to unasked, as `router.domain.notifications` has it.
 notification_preferences = Table(
@@ -530,7 +472,7 @@ deferred_posts = Table(
     required("due", MomentType),
     PrimaryKeyConstraint("tenant", "person", "platform", "run"),
 )
-_index("deferred_posts_due", deferred_posts, "due")
+index("deferred_posts_due", deferred_posts, "due")
 
 # Answers of models that are the same for everyone: nobody's, so that nothing of a person is in one.
 kept_answers = Table(
@@ -542,9 +484,9 @@ kept_answers = Table(
     required("until", MomentType),
     PrimaryKeyConstraint("tenant", "id"),
 )
-_index("kept_answers_of_scope", kept_answers, "tenant", "scope", "kept_at")
-_index("kept_answers_by_age", kept_answers, "kept_at")
-_index("kept_answers_until", kept_answers, "until")
+index("kept_answers_of_scope", kept_answers, "tenant", "scope", "kept_at")
+index("kept_answers_by_age", kept_answers, "kept_at")
+index("kept_answers_until", kept_answers, "until")
 
 # Each time that somebody set the shares of a job's prompts. The newest of a job that isn't taken
 # back holds; where there is none, those of the settings do.
@@ -559,7 +501,7 @@ prompt_shares = Table(
     optional("rolled_back_by"),
     optional("rolled_back_at", MomentType),
 )
-_index("prompt_shares_of_job", prompt_shares, "tenant", "job", "sequence")
+index("prompt_shares_of_job", prompt_shares, "tenant", "job", "sequence")
 # What somebody wrote of a tenant's configuration; rows are added, and never changed.
 configuration_versions = Table(
     "configuration_versions",
@@ -583,7 +525,7 @@ configuration_activations = Table(
     required("activated_by"),
     required("activated_at", MomentType),
 )
-_index(
+index(
     *("configuration_activations_of_document", configuration_activations),
     *("tenant", "kind", "name", "sequence"),
 )
@@ -609,19 +551,19 @@ webhook_deliveries = Table(
     sqlite_autoincrement=True,
 )
 _WAITING = "state = 'waiting'"
-_index("webhook_deliveries_due", webhook_deliveries, "consumer", "due", where=_WAITING)
-_index(
+index("webhook_deliveries_due", webhook_deliveries, "consumer", "due", where=_WAITING)
+index(
     *("webhook_deliveries_in_order", webhook_deliveries),
     *("tenant", "consumer", "subject", "sequence"),
     where=_WAITING,
 )
-_index("webhook_deliveries_newest", webhook_deliveries, "tenant", "state", "created_at", "id")
-_index("webhook_deliveries_by_age", webhook_deliveries, "created_at")
-_index(
+index("webhook_deliveries_newest", webhook_deliveries, "tenant", "state", "created_at", "id")
+index("webhook_deliveries_by_age", webhook_deliveries, "created_at")
+index(
     *("webhook_deliveries_of_requester", webhook_deliveries, "tenant", "requester"),
     where="requester IS NOT NULL",
 )
-_index(
+index(
     *("webhook_deliveries_of_person", webhook_deliveries, "tenant", "person"),
     where="person IS NOT NULL",
 )

@@ -38,9 +38,9 @@ from router.domain.traffic import (
     Unfinished,
 )
 from router.store import tables
+from router.store.columns import MomentType
 from router.store.database import Aggregate
 from router.store.flow_runs import IS_WHOLE, UNDECIDED
-from router.store.tables import MomentType
 
 _log = tables.log
 _runs = tables.runs

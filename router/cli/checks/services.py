@@ -36,6 +36,7 @@ from router.runtime.temporal import (
 )
 from router.runtime.upkeep import check_keys
 from router.settings import ROLES, ModelAccess, Settings
+from router.store.columns import moment_there
 from router.store.conversations import Mailboxes
 from router.store.database import Database, is_usable
 from router.store.document_versions import ConfigurationStore
@@ -43,7 +44,7 @@ from router.store.flow_runs import orphaned
 from router.store.identity import HealthChecks, Houses, KeySeals
 from router.store.retention import Retention
 from router.store.store import Store
-from router.store.tables import ROUTER, moment_there
+from router.store.tables import ROUTER
 from router.tool.kinds.mcp_servers import servers_of
 from router.tool.mcp.connection import Away, look
 from router.tool.mcp.file import ServerEntry
