@@ -1,10 +1,11 @@
 // Conversations that were handed to people: the queue, and those that the caller has.
 
-import { fresh, get, post } from "./api.js";
+import { get, post } from "./api.js";
 import { button, element, labelled, twice } from "./dom.js";
 import { empty } from "./runs.js";
 import { t } from "./texts.js";
 import { ago, clock, moment } from "./times.js";
+import { fresh } from "./wire.js";
 
 const LONGEST = 8000;
 const MOST = 200;
