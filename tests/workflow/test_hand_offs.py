@@ -351,7 +351,7 @@ async def test_what_a_flow_has_to_tell_arrives_meanwhile(caller: As) -> None:
 
 async def test_what_a_model_gives_up_on_reaches_a_person(caller: As, model: ModelServer) -> None:
     talk = await Talk.of(caller, "alice")
-    reason = f"nothing here mends {talk.path}"
+    reason = "nobody at the desk repairs machines"
     model.then(calls(("hand_off", {"reason": reason})))
     turn = await talk.say("楼下的咖啡机坏了")
     assert turn["route"]["kind"] == "handoff"
