@@ -195,14 +195,19 @@ class SharedOrigins:
     """
 
     def __init__(
-        self, app: ASGIApp, prefixes: Sequence[str], origins: Iterable[str], headers: Sequence[str]
+        self,
+        app: ASGIApp,
+        prefixes: Sequence[str],
+        origins: Iterable[str],
+        methods: Sequence[str],
+        headers: Sequence[str],
     ) -> None:
         self._app = app
         self._prefixes = tuple(prefixes)
         self._shared = CORSMiddleware(
             app,
             allow_origins=[origin_of(each) for each in origins],
-            allow_methods=["GET", "POST", "DELETE"],
+            allow_methods=methods,
             allow_headers=["authorization", "content-type", *headers],
             expose_headers=["content-disposition", "retry-after"],
         )

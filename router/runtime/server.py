@@ -210,6 +210,7 @@ def _share(app: FastAPI, settings: Settings) -> None:
         SharedOrigins,
         prefixes=[f"{codec.PREFIX}/"],
         origins=[settings.temporal_ui],
+        methods=["POST"],
         headers=["x-namespace"],
     )
     if settings.portal_origins:
@@ -217,6 +218,7 @@ def _share(app: FastAPI, settings: Settings) -> None:
             SharedOrigins,
             prefixes=["/v1/", ASSETS],
             origins=settings.portal_origins,
+            methods=["GET", "POST", "DELETE"],
             headers=["x-locale", "idempotency-key", "last-event-id"],
         )
 
