@@ -22,8 +22,10 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from tests.document_files import pdf, saved
 from tests.page.house import PHONE, Caller, Door, Served, Visitor, chromium
+from tests.page.test_portal import Portal
 from tests.temporal import dev_server, register_attributes
 from tests.workflow.desk import QUEUE
+from tests.workflow.test_hand_offs import TENANTS, always_worked
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 DESK = {"width": 1200, "height": 780}
@@ -85,6 +87,7 @@ class Studio:
 
     door: Door
     served: Served
+    portal: Portal
 
     async def visitor(self, name: str, **options: Any) -> Visitor:
         chosen = {"viewport": DESK, **options}
@@ -124,6 +127,33 @@ class Studio:
         await taken(frank.page, "chat-en-dark")
         await frank.press("Yes")
         await frank.hears("for approval")
+
+    async def portal_page(self) -> None:
+        visitor = await self.door.visitor(self.served, viewport=DESK)
+        visitor.others = (self.portal.origin,)
+        page = visitor.page
+        await page.goto(self.portal.origin)
+        await page.get_by_role("button", name="Open the desk").click()
+        for text in ("How much annual leave do I have?", "I need leave on January 14, 2027"):
+            answers = await page.locator("li.bot").count()
+            await page.get_by_role("textbox", name="Message").fill(text)
+            await page.keyboard.press("Enter")
+            await expect(page.locator("li.bot")).to_have_count(answers + 1)
+        await taken(page, "portal-en")
+
+    async def hand_off(self) -> None:
+        alice = await self.visitor("王丽 Alice")
+        await alice.say("转人工，工资算错了")
+        dave = await self.visitor("Dave", **ENGLISH)
+        await dave.page.evaluate("location.hash = '#/handoffs'")
+        await dave.page.get_by_role("button", name="Take it: 王丽 Alice").click()
+        await alice.hears("Dave Hughes 来了")
+        answer = dave.page.get_by_label("Answer 王丽 Alice")
+        await answer.fill("We'll pay the rest on Friday.")
+        await answer.press("Enter")
+        await alice.hears("We'll pay the rest on Friday.")
+        await taken(dave.page, "hand-off-en")
+        await dave.press("Back to the desk")
 
     async def approvals(self) -> None:
         await Caller(self.served, "alice").asks_for_leave("我要请病假，12月21日一天，看牙")
@@ -317,11 +347,13 @@ async def taken(page: Page, name: str, part: Locator | None = None) -> None:
 async def posed(parts: Parts, temporal: Client, wanted: list[str]) -> None:
     async with (
         build_worker(temporal, parts, QUEUE),
-        Served(parts, temporal, QUEUE) as served,
+        Portal() as portal,
+        Served(parts, temporal, QUEUE, portal_origins=[portal.origin]) as served,
         chromium() as browser,
     ):
         door = Door(browser)
-        studio = Studio(door, served)
+        portal.desk = served.origin
+        studio = Studio(door, served, portal)
         first = (studio.sign_in, studio.start, studio.chat)
         every = (
             *first,
@@ -333,6 +365,8 @@ async def posed(parts: Parts, temporal: Client, wanted: list[str]) -> None:
             studio.papers_en,
             studio.papers_phone,
             studio.operations,
+            studio.portal_page,
+            studio.hand_off,
         )
         for scene in every:
             if not wanted or scene.__name__ in wanted:
@@ -340,13 +374,21 @@ async def posed(parts: Parts, temporal: Client, wanted: list[str]) -> None:
         await door.close()
 
 
+def _helped(folder: Path) -> Path:
+    """The file of tenants, with people who take what is handed off."""
+    file = folder / "tenants.yaml"
+    file.write_text(TENANTS, "utf-8")
+    return file
+
+
 async def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         async with (
-            at_work(Settings.load(data=Path(folder))) as parts,
+            at_work(Settings.load(data=Path(folder), tenants=_helped(Path(folder)))) as parts,
             await dev_server() as environment,
         ):
+            always_worked(parts)
             await register_attributes(environment.client)
             await posed(parts, environment.client, sys.argv[1:])
 

@@ -14,6 +14,7 @@ async def test_everybody_may_know_who_they_are_and_whom_to_ask(caller: As) -> No
         "name": "Frank Novak",
         "locale": "en",
         "roles": ["employee"],
+        "helps": False,
     }
     me |= {"timezone": "Asia/Shanghai", "assistant": None}
     assert (await frank.get("/v1/me")).json() == me
