@@ -45,6 +45,8 @@ from workflows.turns import TurnContext, TurnOutcome
 UNTIL_READ = timedelta(seconds=5)
 """How long a message waits for files to be read that came before it."""
 IDLE = timedelta(days=1)
+RUNG_AGAIN = timedelta(hours=1)
+"""After what was due about a hand-off couldn't be done."""
 """After this long without a word the conversation is put away until the next message."""
 QUIET_WITHIN = timedelta(milliseconds=300)
 """How long a run that is to continue as new waits for a moment at which nobody is served."""
@@ -251,8 +253,15 @@ class ConversationWorkflow(Hooked):
             return
         async with self._queue.turn():
             hand_off = self._state.hand_off
-            if hand_off is not None and hand_off.alarm == due:
+            if hand_off is None or hand_off.alarm != due:
+                return
+            try:
                 await self._stepped(await self._hand_offs.rung(self._state, hand_off, self._locale))
+            except ActivityError:
+                # A calendar that can't answer must not end the conversation: it is looked at later.
+                workflow.logger.exception("hand-off %s isn't reminded yet", hand_off.id)
+                later = hand_off.model_copy(update={"alarm": workflow.now() + RUNG_AGAIN})
+                self._state = self._state.changed(hand_off=later)
 
     @property
     def _alarm(self) -> datetime | None:
@@ -404,7 +413,8 @@ class ConversationWorkflow(Hooked):
         self._state = self._state.changed(hooks=self.hooks.known)
         await self._hand_offs.publish_turn(before, self._state, message.id)
         self._show(turn.route)
-        if looking_on := self.hooks.at("after_turn"):
+        # What was said to a person is theirs: no hook hears it.
+        if before.hand_off is None and (looking_on := self.hooks.at("after_turn")):
             self.hooks.tell(looking_on, turns.turn_event(message, turn))
         return turn
 

@@ -340,6 +340,9 @@ async def decide(message: TurnContext, state: ConversationState) -> RoutingDecis
         message=said, situation=known, caller=message.decided_for, papers=papers
     )
     reading = await perform(activities.UNDERSTAND, given)
+    if state.hand_off is not None and reading.route is not None:
+        # It is for a person: no hook keeps it from them, or them from the desk.
+        return RoutingDecision.of(reading)
     await _advised(message, known, reading)
     if message.advice.refused is not None:
         return _refused(message, message.advice.refused)

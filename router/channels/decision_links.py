@@ -265,7 +265,10 @@ class DecisionPage:
     async def _decided(
         self, person: Principal, record: ApprovalRecord, link: DecisionLink, body: bytes
     ) -> Response:
-        fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=_FIELDS)
+        try:
+            fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=_FIELDS)
+        except ValueError:  # more fields than any form of ours has
+            return await self._shown(person, record, link, WHICH.within(person.locale), 422)
         given, comment = fields.get("decision", [""])[0], fields.get(cards.COMMENT, [""])[0]
         verdict = next((each for each in VERDICTS if each == given), None)
         if verdict is None:

@@ -310,17 +310,27 @@ class Outbox:
     def _place(self, mailbox: Mailbox, reader: str) -> Place | None:
         return place_now(self._services.directory, mailbox, reader)
 
+    def _reads(self, platform: str) -> bool:
+        """True of one where people read, and answer nothing."""
+        return isinstance(self._platforms.get(platform), ReadingOutbound)
+
     async def _for_person(self, mailbox: Mailbox, row: LogEntry) -> Post | None:
         """What a person is told of the row here and now; None: nothing, or later."""
         services, tenant = self._services, mailbox.tenant
         person = await services.directory.find(tenant, mailbox.subject)
         if person is None:
             return None
-        if row.kind == "handoff":
-            return await hand_offs.statement(services, person, row)
         wishes = await services.store.notifications.chosen(tenant, person.id)
+        reads = self._reads(mailbox.platform)
+        if row.kind == "handoff":
+            # Where nobody can answer, who helps would only be told every word of somebody's.
+            chats = tuple(one for one in wishes.channels if not self._reads(one))
+            asked = wishes.model_copy(update={"channels": chats})
+            here = not reads and self._deferral.is_chosen(person, asked, mailbox.platform)
+            return await hand_offs.statement(services, person, row) if here else None
         if row.kind == "message":
-            reads = isinstance(self._platforms[mailbox.platform], ReadingOutbound)
+            # What a person who helps says is heard where it was asked for.
+            reads = reads and not row.data.get("author")
             news = wishes.news and reads and row.conversation is not None
             return said_in(row, row.conversation or "", person.locale) if news else None
         reason = row.data.get("reason")

@@ -111,6 +111,7 @@ export function open({ token, locale, within = document.body, base = new URL("..
   let seen = "0";
   let unseen = 0;
   let watching = new AbortController();
+  let early = Promise.resolve(); // what is said before there is a conversation, one after the other
   const sent = new Map(); // message id to its bubble, until the transcript has it
 
   function show(isOpen) {
@@ -135,6 +136,7 @@ export function open({ token, locale, within = document.body, base = new URL("..
     watching.abort();
     watching = new AbortController();
     conversation = null;
+    early = Promise.resolve();
     seen = "0";
     sent.clear();
     sessionStorage.removeItem(place);
@@ -179,12 +181,11 @@ export function open({ token, locale, within = document.body, base = new URL("..
     sent.set(message.message_id, bubble);
     append(bubble);
     tell(t("waiting"));
-    return minding(async () => {
+    const send = async () => {
       try {
-        conversation ??= (await desk.insistently("POST", "/v1/conversations", { locale: language }, lost)).id;
-        sessionStorage.setItem(place, conversation);
-        if (seen === "0") watch();
-        await desk.insistently("POST", `${path()}/messages`, message, lost);
+        const here = conversation ?? (await created());
+        await desk.insistently("POST", `${path(here)}/messages`, message, lost);
+        if (here !== conversation) return;
         tell();
         await refresh();
       } catch (problem) {
@@ -192,10 +193,23 @@ export function open({ token, locale, within = document.body, base = new URL("..
         refused();
         throw problem;
       }
-    });
+    };
+    if (conversation) return minding(send);
+    return (early = early.then(() => minding(send)));
   }
 
-  const path = () => `/v1/conversations/${encodeURIComponent(conversation)}`;
+  // The conversation's id. Where another was begun meanwhile, this one isn't shown.
+  async function created() {
+    const { signal } = watching;
+    const { id } = await desk.insistently("POST", "/v1/conversations", { locale: language }, lost);
+    if (signal.aborted) return id;
+    conversation = id;
+    sessionStorage.setItem(place, id);
+    watch();
+    return id;
+  }
+
+  const path = (id = conversation) => `/v1/conversations/${encodeURIComponent(id)}`;
   const lost = () => tell(t("away"));
 
   const refresh = coalesced(async () => {

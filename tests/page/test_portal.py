@@ -93,7 +93,7 @@ async def opened(door: Door, portal: Portal, desk: Served, **more: Any) -> Page:
 
 
 async def test_a_leave_is_asked_for_by_the_keyboard_alone_within_a_strict_page(
-    door: Door, portal: tuple[Portal, Served]
+    portal: tuple[Portal, Served], door: Door
 ) -> None:
     page = await opened(door, *portal)
     launch = page.get_by_role("button", name="Open the desk")
@@ -118,7 +118,7 @@ async def test_a_leave_is_asked_for_by_the_keyboard_alone_within_a_strict_page(
 
 
 async def test_a_token_that_is_refused_is_asked_for_once_more(
-    door: Door, portal: tuple[Portal, Served]
+    portal: tuple[Portal, Served], door: Door
 ) -> None:
     portal[0].tokens = "nobody alice"
     page = await opened(door, *portal, forgives=("status of 401",))
@@ -130,7 +130,7 @@ async def test_a_token_that_is_refused_is_asked_for_once_more(
 
 
 async def test_a_page_of_another_origin_gets_nothing(
-    door: Door, served: Served, portal: tuple[Portal, Served]
+    portal: tuple[Portal, Served], served: Served, door: Door
 ) -> None:
     async with Portal(portal[1].origin) as stranger:
         page = await opened(door, stranger, portal[1], forgives=("CORS", "ERR_FAILED", "403"))
@@ -140,7 +140,7 @@ async def test_a_page_of_another_origin_gets_nothing(
 
 
 async def test_what_the_portal_shows_can_be_used_by_everyone(
-    door: Door, portal: tuple[Portal, Served]
+    portal: tuple[Portal, Served], door: Door
 ) -> None:
     visitor = await door.visitor(portal[1])
     visitor.others = (portal[0].origin,)

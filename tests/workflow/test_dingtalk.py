@@ -182,7 +182,7 @@ async def test_what_dingtalk_refuses_for_now_comes_later_and_once(
 ) -> None:
     monkeypatch.setattr("router.channels.platforms.dingtalk.open_api.BUSY", 0)
     for wait in ("AGAIN", "SELDOM"):
-        monkeypatch.setattr(f"router.channels.outbox.{wait}", timedelta(seconds=0.05))
+        monkeypatch.setattr(f"router.channels.deferral.{wait}", timedelta(seconds=0.05))
     dingtalk.troubles.extend([trouble, trouble])
     group = f"cid{uuid4().hex}"
     await dingtalk.says(router, BOB, "我要请假", group=group)

@@ -117,7 +117,7 @@ async def test_what_wecom_did_not_take_is_posted_afterwards(
     wecom: Wecom, router: AsyncClient, trouble: Reply, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("AGAIN", "SELDOM"):
-        monkeypatch.setattr(f"router.channels.outbox.{name}", SOON)
+        monkeypatch.setattr(f"router.channels.deferral.{name}", SOON)
     monkeypatch.setattr("router.channels.platforms.wecom.server_api.BUSY", 0)
     wecom.troubles.append(trouble)
     await wecom.deliver(router, wecom.message("gina", "我要请假"))
@@ -177,7 +177,7 @@ async def test_an_answer_that_a_group_can_not_be_given_goes_to_the_person(
 async def test_a_group_is_answered_when_wecom_is_there_again(
     wecom: Wecom, router: AsyncClient, trouble: Reply, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.channels.outbox.AGAIN", SOON)
+    monkeypatch.setattr("router.channels.deferral.AGAIN", SOON)
     wecom.troubles.append(trouble)
     await wecom.call(router, wecom.called("gina", "我要请假"))
     await wecom.first(wecom.answers, "想请什么假")

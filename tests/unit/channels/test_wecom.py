@@ -59,11 +59,11 @@ def read(body: str) -> Inbound | None:
 
 
 def said(text: str) -> Inbound:
-    return Inbound("1234567890123456", *FROM, text=text)
+    return Inbound("1234567890123456", *FROM, text=text, direct=True)
 
 
 def attached(name: str, source: str) -> Inbound:
-    return Inbound("1234567890123456", *FROM, files=(InboundFile(name, source),))
+    return Inbound("1234567890123456", *FROM, files=(InboundFile(name, source),), direct=True)
 
 
 RECORDED: dict[str, tuple[str, Inbound]] = {

@@ -73,6 +73,7 @@ def message_of(body: Mapping[str, Any]) -> Inbound | None:
         place=place,
         text=text,
         files=tuple(files),
+        direct=kind == ALONE,
     )
 
 

@@ -64,7 +64,10 @@ class Spoken(NamedTuple):
 
     def did(self, **what: Any) -> Inbound:
         """What they did there."""
-        return Inbound(self.event, self.account, self.place["chat"], self.place, **what)
+        alone = self.place["scope"] == PERSONAL
+        return Inbound(
+            self.event, self.account, self.place["chat"], self.place, direct=alone, **what
+        )
 
 
 def spoken_in(activity: dict[str, Any]) -> Spoken | None:

@@ -178,14 +178,16 @@ def message_of(callback: Element) -> Inbound | None:
         return None
     place = {"account": account}
     if kind == "text":
-        return Inbound(event, account, account, place, text=text_of(callback, "Content"))
+        return Inbound(
+            event, account, account, place, text=text_of(callback, "Content"), direct=True
+        )
     if kind in _REFUSED:
-        return Inbound(event, account, account, place, files=(InboundFile(kind, ""),))
+        return Inbound(event, account, account, place, files=(InboundFile(kind, ""),), direct=True)
     media = text_of(callback, "MediaId")
     if kind not in _FILES or not 0 < len(media) <= LONGEST_MEDIA_ID:
         return None
     name = text_of(callback, "FileName") or text_of(callback, "Title")
-    return Inbound(event, account, account, place, files=(InboundFile(name, media),))
+    return Inbound(event, account, account, place, files=(InboundFile(name, media),), direct=True)
 
 
 def press_of(callback: Element) -> Inbound | None:
@@ -264,7 +266,9 @@ def robot_message_of(callback: Mapping[str, Any]) -> RobotMessage | None:
         # What is said in a group begins with a mention of the robot.
         text = text.removeprefix(text.split(maxsplit=1)[0]).strip()
     place = {"account": str(account)} | _answer_of(callback.get("response_url"))
-    return RobotMessage(Inbound(str(event), str(account), str(chat), place, text=text), has_files)
+    alone = chat == "robot"
+    said_there = Inbound(str(event), str(account), str(chat), place, text=text, direct=alone)
+    return RobotMessage(said_there, has_files)
 
 
 def _answer_of(url: object) -> dict[str, str]:
