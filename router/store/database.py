@@ -289,6 +289,8 @@ class Database:
     def __init__(self, url: str, connections: int = CONNECTIONS) -> None:
         self._url = _parse(url)
         self.dialect = self._url.get_backend_name()
+        self.name = self._url.database
+        """What the server, or the file system, calls it."""
         self._connections = _connections(self._url, connections)
 
     def __str__(self) -> str:

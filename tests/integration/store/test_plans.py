@@ -36,7 +36,7 @@ async def read_whole(database: Database, calls: Calls) -> list[str]:
     """What statements read too much of, by call; each as it was planned once that was made."""
     found: list[str] = []
     for name, call in calls.each().items():
-        with statements() as seen:
+        with statements(database) as seen:
             await call()
         plans = {said: await scans(database, (said, given)) for said, given in seen}
         for said, lines in plans.items():
