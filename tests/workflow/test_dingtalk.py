@@ -188,7 +188,8 @@ async def test_what_dingtalk_refuses_for_now_comes_later_and_once(
     await dingtalk.says(router, BOB, "我要请假", group=group)
     assert (await dingtalk.posted("想请什么假"))["to"] == group
     assert not dingtalk.troubles
-    assert len(dingtalk.posts) == 1
+    # News of other tests' requests may still be on its way to their people.
+    assert len([one for one in dingtalk.posts if one["to"] == group]) == 1
 
 
 @dataclass
