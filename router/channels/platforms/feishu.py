@@ -47,10 +47,10 @@ from router.channels.base import (
     within,
 )
 from router.channels.dispatcher import PATIENCE, Dispatcher
+from router.channels.platform_http import AccessToken, Grant, platform_client
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
-from router.domain.file_types import MOST_BYTES
-from router.formats.http_body import PACKED, Unread, bounding
+from router.formats.http_body import Unread
 from router.formats.strict_json import strict_json
 from router.settings.values import WebUrl
 
@@ -285,7 +285,6 @@ def _file_of(kind: str, message_id: str, part: dict[str, Any]) -> InboundFile | 
     return InboundFile(name, f"{path}?type={as_what}")
 
 
-SECONDS = 10.0
 EARLY = 300.0
 """Seconds before its end at which a token is fetched anew."""
 BUSY = 5
@@ -302,15 +301,9 @@ class _FeishuClient:
     """`router.channels.base.Outbound` on Feishu, as the bot of one app."""
 
     def __init__(self, url: str, app_id: str, secret: str) -> None:
-        self._http = httpx2.AsyncClient(
-            base_url=f"{url}/open-apis",
-            timeout=SECONDS,
-            headers={"Accept-Encoding": PACKED},
-            event_hooks={"response": [bounding(MOST_BYTES)]},
-        )
+        self._http = platform_client(f"{url}/open-apis")
         self._app = {"app_id": app_id, "app_secret": secret}
-        self._token = ""
-        self._good_until = 0.0
+        self._token = AccessToken(self._granted, EARLY)
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -338,7 +331,8 @@ class _FeishuClient:
     async def fetch(self, file: InboundFile) -> bytes:
         """What is in a file of a message that the bot was sent."""
         for _ in range(2):
-            headers = {"Authorization": f"Bearer {await self._fresh_token()}"}
+            token = await self._token.current()
+            headers = {"Authorization": f"Bearer {token}"}
             try:
                 answer = await self._http.get(file.source, headers=headers)
             except Unread as error:
@@ -350,7 +344,7 @@ class _FeishuClient:
             code, said = _code_of(answer)
             if code not in _NO_TOKEN:
                 break
-            self._good_until = 0.0
+            self._token.refuse(token)
         raise _refusal(code, said)
 
     async def give(self, place: Place, file: GivenFile, key: str) -> None:
@@ -375,27 +369,25 @@ class _FeishuClient:
         """Call it with a token; once more where Feishu no longer takes that one."""
         answer: dict[str, Any] = {}
         for _ in range(2):
-            headers = {"Authorization": f"Bearer {await self._fresh_token()}"}
+            token = await self._token.current()
+            headers = {"Authorization": f"Bearer {token}"}
             answer = await self._answer(path, query, body, headers, files)
             if int(answer.get("code", -1)) not in _NO_TOKEN:
                 break
-            self._good_until = 0.0
+            self._token.refuse(token)
         if (code := int(answer.get("code", -1))) != 0:
             raise _refusal(code, str(answer.get("msg")))
         return answer
 
-    async def _fresh_token(self) -> str:
-        if time.monotonic() >= self._good_until:
-            path = "/auth/v3/tenant_access_token/internal"
-            answer = await self._answer(path, {}, self._app, {})
-            if answer.get("code") != 0:
-                raise NotAdmitted(
-                    f"Feishu won't have the app: {answer.get('msg')}; set ROUTER_FEISHU_APP_ID and "
-                    "ROUTER_FEISHU_APP_SECRET to what the app has"
-                )
-            self._token = str(answer["tenant_access_token"])
-            self._good_until = time.monotonic() + float(answer.get("expire", 0)) - EARLY
-        return self._token
+    async def _granted(self) -> Grant:
+        path = "/auth/v3/tenant_access_token/internal"
+        answer = await self._answer(path, {}, self._app, {})
+        if answer.get("code") != 0:
+            raise NotAdmitted(
+                f"Feishu won't have the app: {answer.get('msg')}; set ROUTER_FEISHU_APP_ID and "
+                "ROUTER_FEISHU_APP_SECRET to what the app has"
+            )
+        return Grant(str(answer["tenant_access_token"]), float(answer.get("expire", 0)))
 
     async def _answer(
         self,

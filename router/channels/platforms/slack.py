@@ -41,14 +41,14 @@ from router.channels.base import (
     within,
 )
 from router.channels.dispatcher import Dispatcher
+from router.channels.platform_http import platform_client
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
-from router.domain.file_types import MOST_BYTES
 from router.domain.locale import Locale
 from router.domain.messages import as_plain_text
 from router.domain.text_tables import as_lines
 from router.domain.visible_text import pieces
-from router.formats.http_body import PACKED, Unread, bounding
+from router.formats.http_body import Unread
 from router.settings.values import WebUrl
 
 if TYPE_CHECKING:
@@ -281,13 +281,8 @@ class _SlackClient:
         from slack_sdk.web import WebClient
 
         self._web = WebClient(token=token, base_url=f"{url}/", timeout=SECONDS)
-        self._http = httpx2.AsyncClient(
-            timeout=SECONDS,
-            headers={"Accept-Encoding": PACKED, "Authorization": f"Bearer {token}"},
-            # A file that the token doesn't open leads to a page that asks to sign in.
-            follow_redirects=False,
-            event_hooks={"response": [bounding(MOST_BYTES)]},
-        )
+        # A file that the token doesn't open leads to a page that asks to sign in: not followed.
+        self._http = platform_client(headers={"Authorization": f"Bearer {token}"})
         self._api = urlsplit(url)
         self._ours = frozenset[str]()
 

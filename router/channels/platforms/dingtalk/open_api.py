@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import json
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +20,7 @@ from router.channels.base import (
     Undeliverable,
     within,
 )
+from router.channels.platform_http import AccessToken, Grant, platform_client
 from router.channels.platforms.dingtalk.shapes import (
     LONGEST_TEXT,
     Fields,
@@ -31,13 +31,11 @@ from router.channels.platforms.dingtalk.shapes import (
     title_of,
 )
 from router.domain.errors import TooManyRequests, Unavailable
-from router.domain.file_types import MOST_BYTES
 from router.domain.visible_text import pieces
-from router.formats.http_body import PACKED, Unread, bounding
+from router.formats.http_body import Unread
 
 Body = dict[str, Any]
 
-SECONDS = 10.0
 EARLY = 300.0
 """Seconds before its end at which a token is fetched anew."""
 BUSY = 10
@@ -87,15 +85,8 @@ class OpenApi:
     def __init__(self, app: App, url: str, media_url: str, callback: str | None) -> None:
         self._app, self._url, self._media_url = app, url, media_url
         self._callback = callback
-        self._http = httpx2.AsyncClient(
-            timeout=SECONDS,
-            headers={"Accept-Encoding": PACKED},
-            # What a file is fetched from is named by DingTalk, and leads nowhere else.
-            follow_redirects=False,
-            event_hooks={"response": [bounding(MOST_BYTES)]},
-        )
-        self._token = ""
-        self._good_until = 0.0
+        self._http = platform_client()
+        self._token = AccessToken(self._granted, EARLY)
         self._registered = callback is None
 
     async def aclose(self) -> None:
@@ -219,13 +210,14 @@ class OpenApi:
     async def _uploaded(self, kind: str, file: GivenFile) -> str:
         answer: Body = {}
         for _ in range(2):
-            query = {"access_token": await self._fresh_token(), "type": kind}
+            token = await self._token.current()
+            query = {"access_token": token, "type": kind}
             part = {"media": (file.name, file.content, file.type)}
             sent = self._http.post(f"{self._media_url}/media/upload", params=query, files=part)
             _, answer = await _answer(sent)
             if str(answer.get("errcode")) not in _NO_TOKEN:
                 break
-            self._good_until = 0.0
+            self._token.refuse(token)
         code, media = str(answer.get("errcode", 0)), answer.get("media_id")
         if code in _BUSY_CODES:
             raise TooManyRequests("DingTalk is busy", BUSY)
@@ -252,28 +244,25 @@ class OpenApi:
         """Call it with a token; once more where DingTalk no longer takes that one."""
         status, answer = 0, Body()
         for _ in range(2):
-            headers = {TOKEN: await self._fresh_token()}
+            token = await self._token.current()
+            headers = {TOKEN: token}
             sent = self._http.request(method, f"{self._url}{path}", json=body, headers=headers)
             status, answer = await _answer(sent)
             if status != 401 and str(answer.get("code")) not in _NO_TOKEN:  # noqa: PLR2004
                 break
-            self._good_until = 0.0
+            self._token.refuse(token)
         if status >= 400:  # noqa: PLR2004
             raise _refusal(status, answer)
         return answer
 
-    async def _fresh_token(self) -> str:
-        if time.monotonic() >= self._good_until:
-            body = {"appKey": self._app.key, "appSecret": self._app.secret}
-            sent = self._http.post(f"{self._url}/v1.0/oauth2/accessToken", json=body)
-            status, answer = await _answer(sent)
-            if not isinstance(answer.get("accessToken"), str):
-                raise _refusal(status, answer, whole=True)
-            self._token = str(answer["accessToken"])
-            expires = answer.get("expireIn")
-            lasts = expires if isinstance(expires, int) else 0
-            self._good_until = time.monotonic() + lasts - EARLY
-        return self._token
+    async def _granted(self) -> Grant:
+        body = {"appKey": self._app.key, "appSecret": self._app.secret}
+        sent = self._http.post(f"{self._url}/v1.0/oauth2/accessToken", json=body)
+        status, answer = await _answer(sent)
+        token, expires = answer.get("accessToken"), answer.get("expireIn")
+        if not isinstance(token, str):
+            raise _refusal(status, answer, whole=True)
+        return Grant(token, expires if isinstance(expires, int) else 0)
 
 
 async def _answer(sent: Any) -> tuple[int, Body]:

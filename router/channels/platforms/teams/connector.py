@@ -4,8 +4,6 @@ The bot's token is shown to the connector alone. A person's OneDrive needs none:
 good for one file and some minutes, and lead nowhere but to Microsoft.
 """
 
-import asyncio
-import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -23,6 +21,7 @@ from router.channels.base import (
     Undeliverable,
     within,
 )
+from router.channels.platform_http import AccessToken, Grant, platform_client
 from router.channels.platforms.teams.adaptive_cards import Card, cards_of, summary_of
 from router.channels.platforms.teams.credentials import (
     ISSUER,
@@ -31,8 +30,8 @@ from router.channels.platforms.teams.credentials import (
     is_store,
 )
 from router.domain.errors import TooManyRequests, Unavailable
-from router.domain.file_types import MOST_BYTES, OCTETS
-from router.formats.http_body import PACKED, Unread, bounding
+from router.domain.file_types import OCTETS
+from router.formats.http_body import Unread
 
 PERSONAL = "personal"
 """The scope of a chat that nobody else is in."""
@@ -43,7 +42,6 @@ SHARED = "shared "
 OFFER = "接受后会存到您的 OneDrive。 Once you accept, it is put into your OneDrive."
 """Nothing that is given says in which language."""
 
-SECONDS = 10.0
 EARLY = 300.0
 """Seconds before its end at which a token is fetched anew."""
 BUSY = 5
@@ -67,16 +65,8 @@ class TeamsConnector:
 
     def __init__(self, settings: TeamsSettings) -> None:
         self._settings = settings
-        self._http = httpx2.AsyncClient(
-            timeout=SECONDS,
-            headers={"Accept-Encoding": PACKED},
-            # Where an address leads was looked at, and not where it would lead on to.
-            follow_redirects=False,
-            event_hooks={"response": [bounding(MOST_BYTES)]},
-        )
-        self._token = ""
-        self._good_until = 0.0
-        self._one_at_a_time = asyncio.Lock()
+        self._http = platform_client()
+        self._token = AccessToken(self._granted, EARLY)
 
     async def aclose(self) -> None:
         """Let go of connections."""
@@ -191,22 +181,16 @@ class TeamsConnector:
         """Call it with a token; once more where Teams no longer takes that one."""
         if not is_connector(self._settings, url):
             raise Undeliverable("the address isn't one of Microsoft's that may see the bot's token")
-        token = await self._fresh_token()
         for again in (True, False):
+            token = await self._token.current()
             headers = {"Authorization": f"Bearer {token}"}
             answer = await self._answer(method, url, headers=headers, json=activity)
             if answer.status_code != _UNAUTHORISED or not again:
                 break
-            token = await self._fresh_token(refused=token)
+            self._token.refuse(token)
         return answer
 
-    async def _fresh_token(self, refused: str = "") -> str:
-        async with self._one_at_a_time:
-            if time.monotonic() >= self._good_until or self._token == refused:
-                await self._fetch_token()
-            return self._token
-
-    async def _fetch_token(self) -> None:
+    async def _granted(self) -> Grant:
         """A token for the connector, by the app's own credentials (OAuth 2.0, RFC 6749, 4.4)."""
         known = self._settings
         form = {
@@ -229,9 +213,7 @@ class TeamsConnector:
         token, lasts = said.get("access_token"), said.get("expires_in")
         if not isinstance(token, str) or not token:
             raise Unavailable("what answers for Entra gives no token")
-        self._token = token
-        seconds = float(lasts) if isinstance(lasts, int) else EARLY
-        self._good_until = time.monotonic() + max(seconds - EARLY, 0.0)
+        return Grant(token, float(lasts) if isinstance(lasts, int) else EARLY)
 
     async def _answer(self, method: str, url: str, **sent: Any) -> httpx2.Response:
         try:

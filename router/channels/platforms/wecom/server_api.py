@@ -1,6 +1,5 @@
 """WeCom's server API: posts, cards that change, files in and out, answers in groups."""
 
-import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
@@ -18,13 +17,12 @@ from router.channels.base import (
     TooLong,
     Undeliverable,
 )
+from router.channels.platform_http import AccessToken, Grant, platform_client
 from router.channels.platforms.wecom.callbacks import EVERYBODY, WecomSettings
 from router.channels.platforms.wecom.template_cards import Body, in_group, messages, texts
 from router.domain.errors import TooManyRequests, Unavailable
-from router.domain.file_types import MOST_BYTES
-from router.formats.http_body import PACKED, Unread, bounding
+from router.formats.http_body import Unread
 
-SECONDS = 10.0
 EARLY = 60.0
 """Seconds before its end at which a token is fetched anew."""
 BUSY = 60
@@ -51,16 +49,11 @@ class WecomClient:
     """`router.channels.base.Outbound` on WeCom: as one self-built app, and in groups its robot."""
 
     def __init__(self, settings: WecomSettings) -> None:
-        self._http = httpx2.AsyncClient(
-            base_url=f"{settings.url}/cgi-bin",
-            timeout=SECONDS,
-            headers={"Accept-Encoding": PACKED},
-            event_hooks={"response": [bounding(MOST_BYTES)]},
-        )
+        self._http = platform_client(f"{settings.url}/cgi-bin")
         secret = settings.secret.get_secret_value()
         self._app = {"corpid": settings.corp_id, "corpsecret": secret}
         self._agent = settings.agent_id
-        self._token, self._good_until = "", 0.0
+        self._token = AccessToken(self._granted, EARLY)
         self._posted: OrderedDict[str, int] = OrderedDict()
 
     async def aclose(self) -> None:
@@ -147,26 +140,23 @@ class WecomClient:
     ) -> httpx2.Response:
         """Call it with a token; once more where WeCom no longer takes that one."""
         for again in (True, False):
-            known = {"access_token": await self._fresh_token(), **(query or {})}
-            answer = await self._answer(path, known, **sent)
+            token = await self._token.current()
+            answer = await self._answer(path, {"access_token": token, **(query or {})}, **sent)
             code, said = _code_of(answer)
             if code not in _NO_TOKEN or not again:
                 break
-            self._good_until = 0.0
+            self._token.refuse(token)
         if code not in {0, _POSTED_BEFORE}:
             raise _refusal(code, said)
         return answer
 
-    async def _fresh_token(self) -> str:
-        if time.monotonic() >= self._good_until:
-            answer = await self._answer("/gettoken", self._app)
-            code, said = _code_of(answer)
-            if code:
-                raise _refusal(code, said)
-            known = answer.json()
-            self._token = str(known.get("access_token"))
-            self._good_until = time.monotonic() + float(known.get("expires_in") or 0) - EARLY
-        return self._token
+    async def _granted(self) -> Grant:
+        answer = await self._answer("/gettoken", self._app)
+        code, said = _code_of(answer)
+        if code:
+            raise _refusal(code, said)
+        known = answer.json()
+        return Grant(str(known.get("access_token")), float(known.get("expires_in") or 0))
 
     async def _answer(self, path: str, query: Mapping[str, str], **sent: Any) -> httpx2.Response:
         method = "POST" if sent else "GET"
