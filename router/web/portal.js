@@ -9,7 +9,7 @@ import { button, element, freshId, pairs } from "./dom.js";
 import { coalesced, follow, rest } from "./events.js";
 import { inputOf, valueOf } from "./fields.js";
 import { rich } from "./markdown.js";
-import { Problem, fresh } from "./wire.js";
+import { Problem, connection, fresh } from "./wire.js";
 
 const TEXTS = {
   open: { zh: "打开服务台", en: "Open the desk" },
@@ -73,7 +73,7 @@ const PROMPTLY = new Set(["message", "reply", "turn", "flow"]);
 export function open({ token, locale, within = document.body, base = new URL("..", import.meta.url).href }) {
   const language = (locale ?? document.documentElement.lang ?? "").toLowerCase().startsWith("zh") ? "zh" : "en";
   const t = (key, value) => TEXTS[key][language].replace("{}", value);
-  const desk = connection({ token, language, base: base.replace(/\/$/, "") });
+  const desk = connection({ bearer: token, locale: () => language, base: base.replace(/\/$/, ""), renews: true, credentials: "omit" });
   const place = `intent-router.portal ${base}`;
   const host = element("intent-router-desk", { lang: language });
   const root = host.attachShadow({ mode: "open" });
@@ -162,7 +162,7 @@ export function open({ token, locale, within = document.body, base = new URL("..
   async function handIn() {
     const [file] = pick.files;
     pick.value = "";
-    if (file) await minding(async () => say({ files: [(await desk.upload(file)).id] }, file.name));
+    if (file) await minding(async () => say({ files: [(await desk.upload("/v1/files", file)).id] }, file.name));
   }
 
   const minding = async (work) => {
@@ -184,7 +184,7 @@ export function open({ token, locale, within = document.body, base = new URL("..
     const send = async () => {
       try {
         const here = conversation ?? (await created());
-        await desk.insistently("POST", `${path(here)}/messages`, message, lost);
+        await insistently(`${path(here)}/messages`, message);
         if (here !== conversation) return;
         tell();
         await refresh();
@@ -198,10 +198,25 @@ export function open({ token, locale, within = document.body, base = new URL("..
     return (early = early.then(() => minding(send)));
   }
 
+  // Until it is answered: a message that is still being worked on is asked after under the same key.
+  async function insistently(to, body) {
+    const key = body.message_id ?? fresh();
+    for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      try {
+        const answer = await desk.post(to, body, key);
+        if (answer.status !== "running") return answer;
+      } catch (problem) {
+        if (!(problem instanceof Problem) || !problem.passes) throw problem;
+        lost();
+      }
+      await rest(pause);
+    }
+  }
+
   // The conversation's id. Where another was begun meanwhile, this one isn't shown.
   async function created() {
     const { signal } = watching;
-    const { id } = await desk.insistently("POST", "/v1/conversations", { locale: language }, lost);
+    const { id } = await insistently("/v1/conversations", { locale: language });
     if (signal.aborted) return id;
     conversation = id;
     sessionStorage.setItem(place, id);
@@ -215,7 +230,7 @@ export function open({ token, locale, within = document.body, base = new URL("..
   const refresh = coalesced(async () => {
     const of = conversation;
     for (let more = Boolean(of); more; ) {
-      const page = await desk.call("GET", `${path()}/messages?limit=200${seen === "0" ? "" : `&after=${seen}`}`);
+      const page = await desk.get(`${path()}/messages?limit=200${seen === "0" ? "" : `&after=${seen}`}`);
       if (of !== conversation) return;
       for (const item of page.items) add(item);
       more = page.next !== null;
@@ -241,13 +256,12 @@ export function open({ token, locale, within = document.body, base = new URL("..
 
   function watch() {
     const { signal } = watching;
-    const opening = (after, until) => desk.streamed(`${path()}/events`, after, until);
     const heard = (name) => PROMPTLY.has(name) && minding(refresh);
     const connected = (whether) => (whether ? note.textContent === t("away") && tell() : lost());
     minding(async () => {
       try {
         await refresh();
-        await follow(opening, seen, { heard, connected }, signal);
+        await follow(desk.streamed(`${path()}/events`), seen, { heard, connected }, signal);
       } catch (problem) {
         if (problem.status !== 404) throw problem;
         begin(); // it was deleted elsewhere
@@ -305,7 +319,7 @@ export function open({ token, locale, within = document.body, base = new URL("..
     return element("input", { ...inputOf(field), required, autocomplete: "off" });
   }
 
-  const given = (field, input) => (input.files ? desk.upload(input.files[0]) : valueOf(field, input.value, Boolean(input.selectedOptions)));
+  const given = (field, input) => (input.files ? desk.upload("/v1/files", input.files[0]) : valueOf(field, input.value, Boolean(input.selectedOptions)));
 
   // A file is given to who has the token, which a link can't carry.
   function fileLink(address) {
@@ -325,62 +339,6 @@ export function open({ token, locale, within = document.body, base = new URL("..
 
   if (conversation) watch();
   return { show, close, host };
-}
-
-// Requests to the desk as whom the page says; a token that is refused is asked for once more.
-function connection({ token, language, base }) {
-  async function asked(method, path, { body, headers = {}, signal } = {}, isLast = false) {
-    const bearer = await token({ again: isLast });
-    const all = { Accept: "application/json", "X-Locale": language, Authorization: `Bearer ${bearer}`, ...headers };
-    const isData = body instanceof FormData;
-    if (body && !isData) all["Content-Type"] = "application/json";
-    const sending = { method, headers: all, signal, body: body && !isData ? JSON.stringify(body) : body, credentials: "omit" };
-    const answer = await fetch(base + path, sending).catch(() => {
-      throw new Problem(0, "");
-    });
-    if (answer.status === 401 && !isLast) return asked(method, path, { body, headers, signal }, true);
-    if (!answer.ok) throw new Problem(answer.status, (await answer.json().catch(() => null))?.detail ?? answer.statusText);
-    return answer;
-  }
-
-  const json = (answer) => answer.json().catch(() => {
-    throw new Problem(0, ""); // the connection was lost in the middle of the answer
-  });
-
-  const call = async (method, path, body, key = fresh()) =>
-    json(await asked(method, path, { body, headers: method === "POST" ? { "Idempotency-Key": key } : {} }));
-
-  // Until it is answered: a message that is still being worked on is asked after under the same key.
-  async function insistently(method, path, body, lost) {
-    const key = body.message_id ?? fresh();
-    for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
-      try {
-        const answer = await call(method, path, body, key);
-        if (answer.status !== "running") return answer;
-      } catch (problem) {
-        if (!(problem instanceof Problem) || !problem.passes) throw problem;
-        lost();
-      }
-      await rest(pause);
-    }
-  }
-
-  async function upload(file) {
-    const body = new FormData();
-    body.append("file", file);
-    return call("POST", "/v1/files", body);
-  }
-
-  async function fetched(path) {
-    const answer = await asked("GET", path);
-    const [, name] = /filename\*=UTF-8''([^;]+)/.exec(answer.headers.get("Content-Disposition") ?? "") ?? [];
-    return { name: decodeURIComponent(name ?? "file"), content: await answer.blob() };
-  }
-
-  const streamed = async (path, after, signal) =>
-    (await asked("GET", path, { headers: { Accept: "text/event-stream", ...(after && { "Last-Event-ID": after }) }, signal })).body;
-
-  return { call, insistently, upload, fetched, streamed };
 }
 
 // The one line: what it says about itself is in its attributes.
