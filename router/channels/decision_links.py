@@ -227,35 +227,59 @@ def page(
 
 
 @dataclass(frozen=True)
-class DecisionPage:
-    """The page of one entrance: `GET` shows what is to be decided, `POST` decides."""
+class LinkPage:
+    """What a link opens: `GET` shows and asks, `POST` does; the token is what the path ends in."""
 
     links: DecisionLinks
     dispatcher: Dispatcher
     desk: str
     """The address of the chat page, where whoever has no link goes on."""
 
+    async def show(self, token: str) -> Response:
+        """Show what is asked; nothing is changed by that."""
+        raise NotImplementedError
+
+    async def act(self, token: str, request: Request) -> Response:
+        """Do what the form says."""
+        raise NotImplementedError
+
     def router(self, prefix: str) -> APIRouter:
-        """The page's routes: the token is what the path ends in."""
+        """The page's routes."""
         router = APIRouter(prefix=prefix, include_in_schema=False)
         router.add_api_route("/{token}", self.show, methods=["GET", "HEAD"])
-        router.add_api_route("/{token}", self.decide, methods=["POST"])
+        router.add_api_route("/{token}", self.act, methods=["POST"])
         return router
+
+    async def person_of(self, tenant: str, id_: str) -> Principal:
+        """Whose link it is; raises `BadLink` where the directory has nobody of that id."""
+        person = await self.dispatcher.state.services.directory.find(tenant, id_)
+        if person is None:
+            raise BadLink
+        return person
+
+    def nothing(self) -> Response:
+        """What is told whoever has no link of ours: nobody knows which language they speak."""
+        return page("zh", [DESK.zh], self.desk, said=f"{NO_LINK.zh}\n{NO_LINK.en}", status=404)
+
+
+@dataclass(frozen=True)
+class DecisionPage(LinkPage):
+    """The page of one entrance: `GET` shows what is to be decided, `POST` decides."""
 
     async def show(self, token: str) -> Response:
         """Show what is to be decided, or what became of it; nothing is changed by that."""
         try:
             person, record, link = await self._meant(token)
         except BadLink:
-            return self._nothing()
+            return self.nothing()
         return await self._shown(person, record, link)
 
-    async def decide(self, token: str, request: Request) -> Response:
+    async def act(self, token: str, request: Request) -> Response:
         """Decide as the form says, once; whatever comes later is told what became of it."""
         try:
             person, record, link = await self._meant(token)
         except BadLink:
-            return self._nothing()
+            return self.nothing()
         if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
             return self._page(person.locale, ELSEWHERE.within(person.locale), 403)
         if link.is_over(datetime.now(UTC)):
@@ -295,9 +319,9 @@ class DecisionPage:
     async def _meant(self, token: str) -> tuple[Principal, ApprovalRecord, DecisionLink]:
         """Who is asked what; `BadLink` also where that person, or the approval, isn't there."""
         link, services = self.links.read(token), self.dispatcher.state.services
-        person = await services.directory.find(link.tenant, link.person)
+        person = await self.person_of(link.tenant, link.person)
         record = await services.store.runs.find_approval(link.tenant, link.approval)
-        if person is None or record is None or record.person != person.id:
+        if record is None or record.person != person.id:
             raise BadLink
         return person, record, link
 
@@ -342,44 +366,29 @@ class DecisionPage:
             label=COMMENT.within(locale),
         )
 
-    def _nothing(self) -> Response:
-        """What is told whoever has no link of ours: nobody knows which language they speak."""
-        return self._page("zh", f"{NO_LINK.zh}\n{NO_LINK.en}", 404)
-
 
 @dataclass(frozen=True)
-class DigestPage:
+class DigestPage(LinkPage):
     """Where a digest is stopped without signing in: by a form, or by a mailbox's own button.
 
     A mailbox posts what RFC 8058 says; a `GET` stops nothing, for filters open this link too.
     """
-
-    links: DecisionLinks
-    dispatcher: Dispatcher
-    desk: str
-
-    def router(self, prefix: str) -> APIRouter:
-        """The page's routes: the token is what the path ends in."""
-        router = APIRouter(prefix=prefix, include_in_schema=False)
-        router.add_api_route("/{token}", self.show, methods=["GET", "HEAD"])
-        router.add_api_route("/{token}", self.stop, methods=["POST"])
-        return router
 
     async def show(self, token: str) -> Response:
         """Ask whether the digest is to be stopped."""
         try:
             person = await self._whose(token)
         except BadLink:
-            return page("zh", [DESK.zh], self.desk, said=f"{NO_LINK.zh}\n{NO_LINK.en}", status=404)
+            return self.nothing()
         label = STOP_DIGEST.within(person.locale)
         return page(person.locale, [label], self.desk, buttons=[("stop", label)])
 
-    async def stop(self, token: str) -> Response:
+    async def act(self, token: str, request: Request) -> Response:  # noqa: ARG002 - it says nothing
         """Stop it; nothing else of what the person chose is changed."""
         try:
             person = await self._whose(token)
         except BadLink:
-            return page("zh", [DESK.zh], self.desk, said=f"{NO_LINK.zh}\n{NO_LINK.en}", status=404)
+            return self.nothing()
         kept = self.dispatcher.state.services.store.notifications
         chosen = await kept.chosen(person.tenant, person.id)
         if chosen.digest is not None:
@@ -390,8 +399,4 @@ class DigestPage:
 
     async def _whose(self, token: str) -> Principal:
         link = self.links.whose_digest(token)
-        services = self.dispatcher.state.services
-        person = await services.directory.find(link.tenant, link.person)
-        if person is None:
-            raise BadLink
-        return person
+        return await self.person_of(link.tenant, link.person)
