@@ -318,26 +318,20 @@ class Outbox:
         """What a person is told of the row here and now; None: nothing, or later."""
         services, tenant = self._services, mailbox.tenant
         person = await services.directory.find(tenant, mailbox.subject)
-        if person is None:
+        if person is None or not _is_told(row, reads=self._reads(mailbox.platform)):
             return None
         wishes = await services.store.notifications.chosen(tenant, person.id)
-        reads = self._reads(mailbox.platform)
         if row.kind == "handoff":
-            # Where nobody can answer, who helps would only be told every word of somebody's.
             chats = tuple(one for one in wishes.channels if not self._reads(one))
             asked = wishes.model_copy(update={"channels": chats})
-            here = not reads and self._deferral.is_chosen(person, asked, mailbox.platform)
+            here = self._deferral.is_chosen(person, asked, mailbox.platform)
             return await hand_offs.statement(services, person, row) if here else None
         if row.kind == "message":
-            # What a person who helps says is heard where it was asked for.
-            reads = reads and not row.data.get("author")
-            news = wishes.news and reads and row.conversation is not None
-            return said_in(row, row.conversation or "", person.locale) if news else None
-        reason = row.data.get("reason")
-        if reason not in ASKING or not self._deferral.is_chosen(person, wishes, mailbox.platform):
+            return said_in(row, row.conversation or "", person.locale) if wishes.news else None
+        if not self._deferral.is_chosen(person, wishes, mailbox.platform):
             return None
         run = str(row.data.get("flow_run"))
-        reminds = reason in REMINDING
+        reminds = row.data.get("reason") in REMINDING
         if reminds or wishes.requests_wait:
             opens = await self._deferral.opens(person, wishes, datetime.now(UTC))
             if opens is not None:
@@ -345,6 +339,19 @@ class Outbox:
                 await self._deferral.defer(mailbox, run, number, opens, reminds=reminds)
                 return None
         return await wanted(services, person, run, reminds=reminds)
+
+
+def _is_told(row: LogEntry, *, reads: bool) -> bool:
+    """Whether people are told of such a row, where they only `read` or answer, whatever they wish.
+
+    Where nobody can answer, who helps would only be told every word of somebody's; what they say
+    is heard where it was asked for.
+    """
+    if row.kind == "handoff":
+        return not reads
+    if row.kind == "message":
+        return reads and not row.data.get("author") and row.conversation is not None
+    return row.data.get("reason") in ASKING
 
 
 def said_in(row: LogEntry, conversation: str, locale: Locale) -> Statement | None:
