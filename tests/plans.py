@@ -32,11 +32,10 @@ Statement = tuple[str, Any]
 def statements(database: Database) -> Iterator[list[Statement]]:
     """What a database is asked within, as it is asked; of many rows at once, with the first."""
     seen: list[Statement] = []
-    name = database.name
 
     def note(at: Connection, _: object, said: str, given: Any, _c: object, many: bool) -> None:
         # Others of this process may be at work too, those of other tests as well.
-        if at.engine.url.database != name:
+        if at.engine.url.database != database.name:
             return
         if re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b", said) and "pg_" not in said:
             seen.append((said, given[0] if many else given))

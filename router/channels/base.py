@@ -1,17 +1,22 @@
 """What a chat platform brings: what people did there, and a way to post what the desk says."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
+import httpx2
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 
 from router.domain.errors import RouterError, Unavailable
+from router.domain.file_types import MOST_BYTES
 from router.domain.locale import Locale
 from router.domain.messages import Action, Question, Reply
 from router.domain.records import ApprovalRecord, ChangedField
+from router.formats.http_body import PACKED, bounding
 from router.formats.strict_json import strict_json
 
 
@@ -211,3 +216,65 @@ class ReadingOutbound(Outbound, Protocol):
 
     async def post_digest(self, place: Place, digest: Digest, key: str) -> None:
         """Post what waits; of one `key` as `post`."""
+
+
+SECONDS = 10.0
+
+
+def platform_client(
+    base_url: str = "", headers: Mapping[str, str] | None = None
+) -> httpx2.AsyncClient:
+    """A client that reads no more than a file may have, and goes nowhere but where it is sent.
+
+    An answer that is longer raises `router.formats.http_body.Unread`.
+    """
+    return httpx2.AsyncClient(
+        base_url=base_url,
+        timeout=SECONDS,
+        headers={"Accept-Encoding": PACKED, **(headers or {})},
+        # Where an address leads was looked at, and not where it would lead on to.
+        follow_redirects=False,
+        event_hooks={"response": [bounding(MOST_BYTES)]},
+    )
+
+
+class Grant(NamedTuple):
+    """A token, and the seconds that it is good for."""
+
+    token: str
+    seconds: float
+
+
+class AccessToken:
+    """The token that a platform gives us, fetched when there is none that is good.
+
+    Args:
+        fetch: asks the platform for one; raises as `Outbound`.
+        early: seconds before its end at which it is fetched anew.
+
+    Example:
+        >>> async def fetch() -> Grant:
+        ...     return Grant("t-1", 7200)
+        >>> asyncio.run(AccessToken(fetch, early=300).current())
+        't-1'
+    """
+
+    def __init__(self, fetch: Callable[[], Awaitable[Grant]], early: float) -> None:
+        self._fetch = fetch
+        self._early = early
+        self._token = ""
+        self._good_until = 0.0
+        self._one_at_a_time = asyncio.Lock()
+
+    async def current(self) -> str:
+        """One that is good, as far as is known; raises as `fetch`."""
+        async with self._one_at_a_time:
+            if time.monotonic() >= self._good_until:
+                self._token, seconds = await self._fetch()
+                self._good_until = time.monotonic() + seconds - self._early
+            return self._token
+
+    def refuse(self, token: str) -> None:
+        """The platform doesn't take this one any more: another is fetched, unless one was."""
+        if token == self._token:
+            self._good_until = 0.0

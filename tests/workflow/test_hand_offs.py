@@ -356,12 +356,11 @@ async def test_what_a_model_gives_up_on_reaches_a_person(
     monkeypatch.setattr("router.routing.choice.OF_SILENCE", 1000)
     talk = await Talk.of(caller, "alice")
     reason = "nobody at the desk repairs machines"
-    given_up = calls(("hand_off", {"reason": reason}))
-    model.then(given_up, given_up)  # a decision that takes long on a busy machine is asked again
+    model.then(calls(("hand_off", {"reason": reason})))
     turn = await talk.say("楼下的咖啡机坏了")
     assert turn["route"]["kind"] == "handoff"
-    (waiting,) = [one for one in await listed(caller("dave")) if one["reason"] == reason]
-    assert waiting["cause"] == "gave_up"
+    waiting = [one for one in await listed(caller("dave")) if one["reason"] == reason]
+    assert [one["cause"] for one in waiting] == ["gave_up"]
 
 
 @pytest.mark.parametrize("settings", ["without a model"], indirect=True)

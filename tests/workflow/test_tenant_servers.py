@@ -58,6 +58,10 @@ async def names(person: Person) -> set[str]:
     return {each["name"] for each in (await person("GET", "/v1/capabilities"))["items"]}
 
 
+async def offers(person: Person, tool: str) -> bool:
+    return tool in await names(person)
+
+
 def calling(tool: str) -> str:
     """The flow, which has a server's tool called once overtime is agreed to."""
     call = f"{{call: {tool}, save: grown, next: noted, on_error: turned_down}}"
@@ -70,14 +74,9 @@ async def test_a_server_of_a_document_brings_its_tools_to_its_tenant_alone(
 ) -> None:
     olga, alice, bob = (Person(desk, f"acme/{who}") for who in ("olga", "alice", "bob"))
     stranger = Person(desk, "globex/alice")
-    tools = {"ask": {"permission": "read"}, "grow": {"permission": "read"}}
-    text = server(url=f"{origin}/mcp", tools=tools)
+    text = server(url=f"{origin}/mcp", tools={"grow": {"permission": "read"}})
     await olga("PUT", PATH, json={"text": text})
-
-    async def there() -> bool:
-        return "crm__grow" in await names(alice)
-
-    await until(there)
+    await until(lambda: offers(alice, "crm__grow"))
     assert "crm__grow" not in await names(stranger)
 
     await olga("PUT", "/v1/configuration/flows/overtime", json={"text": calling("crm__grow")})
@@ -85,19 +84,14 @@ async def test_a_server_of_a_document_brings_its_tools_to_its_tenant_alone(
     await bob.approve()
 
     async def ended() -> Any:
-        run = await alice.run(flow["id"])
-        return run if run["status"] in {"completed", "rejected"} else None
+        status = (await alice.run(flow["id"]))["status"]
+        return status if status in {"completed", "rejected"} else None
 
-    assert (await until(ended))["status"] == "completed"
-
-    async def grown() -> bool:
-        # What the call brought: the server says that it has another tool now.
-        return "crm__sing" in await names(alice)
-
-    await until(grown)
-
-    await olga("DELETE", "/v1/configuration/flows/overtime")
-    await olga("DELETE", PATH)
+    assert await until(ended) == "completed"
+    # What the call brought: the server says that it has another tool now.
+    await until(lambda: offers(alice, "crm__sing"))
+    for path in ("/v1/configuration/flows/overtime", PATH):
+        await olga("DELETE", path)
     assert not {name for name in await names(alice) if name.startswith("crm__")}
 
 
@@ -120,11 +114,7 @@ async def test_a_process_keeps_a_session_only_while_it_is_at_work(
 ) -> None:
     olga, alice = (Person(desk, f"acme/{who}") for who in ("olga", "alice"))
     await olga("PUT", PATH, json={"text": server(url=f"{origin}/mcp")})
-
-    async def there() -> bool:
-        return "crm__grow" in await names(alice)
-
-    await until(there)
+    await until(lambda: offers(alice, "crm__grow"))
     before = asyncio.all_tasks()
     async with at_work(house.settings) as other:
 
@@ -134,5 +124,4 @@ async def test_a_process_keeps_a_session_only_while_it_is_at_work(
         await until(also_there)
         begun = asyncio.all_tasks() - before
 
-    left = {task.get_name() for task in begun if not task.done()}
-    assert "MCP server crm" not in left
+    assert "MCP server crm" not in {task.get_name() for task in begun if not task.done()}

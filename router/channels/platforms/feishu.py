@@ -32,8 +32,10 @@ from router.channels import cards
 from router.channels.base import (
     LONGEST_COMMENT,
     VERDICTS,
+    AccessToken,
     DecisionRequest,
     GivenFile,
+    Grant,
     Inbound,
     InboundFile,
     NotAdmitted,
@@ -44,10 +46,10 @@ from router.channels.base import (
     Undeliverable,
     button_of,
     is_id,
+    platform_client,
     within,
 )
 from router.channels.dispatcher import PATIENCE, Dispatcher
-from router.channels.platform_http import AccessToken, Grant, platform_client
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
 from router.formats.http_body import Unread

@@ -38,10 +38,10 @@ from router.channels.base import (
     button_of,
     is_id,
     json_object,
+    platform_client,
     within,
 )
 from router.channels.dispatcher import Dispatcher
-from router.channels.platform_http import platform_client
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
 from router.domain.locale import Locale

@@ -1,9 +1,12 @@
 """Chat platforms are found, and configured wholly or not at all."""
 
+import asyncio
+import itertools
 from pathlib import Path
 
 import pytest
 
+from router.channels.base import AccessToken, Grant
 from router.channels.platforms import NAMES, PREFIXES
 from router.channels.registry import configured, found
 from router.domain.errors import MisconfiguredError
@@ -66,3 +69,17 @@ def test_variables_of_platforms_are_no_typing_slips(monkeypatch: pytest.MonkeyPa
     assert unknown_variables(others=PREFIXES) == []
     (slip,) = slips(platform.settings for platform in found())
     assert slip == "ROUTER_SLACK_BOT_TOKN is no setting: did you mean ROUTER_SLACK_BOT_TOKEN?"
+
+
+async def test_a_token_is_fetched_once_for_all_who_ask_and_anew_once_it_is_refused() -> None:
+    numbers = itertools.count(1)
+
+    async def fetch() -> Grant:
+        await asyncio.sleep(0)
+        return Grant(f"t{next(numbers)}", 7200)
+
+    token = AccessToken(fetch, early=300)
+    assert await asyncio.gather(token.current(), token.current()) == ["t1", "t1"]
+    for _ in range(2):  # whoever else still had the old one refuses it later
+        token.refuse("t1")
+        assert await token.current() == "t2"

@@ -9,8 +9,10 @@ from typing import Any
 import httpx2
 
 from router.channels.base import (
+    AccessToken,
     DecisionRequest,
     GivenFile,
+    Grant,
     InboundFile,
     NotAdmitted,
     Place,
@@ -18,9 +20,9 @@ from router.channels.base import (
     Statement,
     TooLong,
     Undeliverable,
+    platform_client,
     within,
 )
-from router.channels.platform_http import AccessToken, Grant, platform_client
 from router.channels.platforms.dingtalk.shapes import (
     LONGEST_TEXT,
     Fields,

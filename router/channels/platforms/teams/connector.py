@@ -11,17 +11,19 @@ from urllib.parse import quote
 import httpx2
 
 from router.channels.base import (
+    AccessToken,
     DecisionRequest,
     GivenFile,
+    Grant,
     InboundFile,
     NotAdmitted,
     Place,
     Post,
     TooLong,
     Undeliverable,
+    platform_client,
     within,
 )
-from router.channels.platform_http import AccessToken, Grant, platform_client
 from router.channels.platforms.teams.adaptive_cards import Card, cards_of, summary_of
 from router.channels.platforms.teams.credentials import (
     ISSUER,

@@ -8,7 +8,9 @@ import httpx2
 
 from router.api.markdown import markdown
 from router.channels.base import (
+    AccessToken,
     GivenFile,
+    Grant,
     InboundFile,
     NotAdmitted,
     Place,
@@ -16,8 +18,8 @@ from router.channels.base import (
     Statement,
     TooLong,
     Undeliverable,
+    platform_client,
 )
-from router.channels.platform_http import AccessToken, Grant, platform_client
 from router.channels.platforms.wecom.callbacks import EVERYBODY, WecomSettings
 from router.channels.platforms.wecom.template_cards import Body, in_group, messages, texts
 from router.domain.errors import TooManyRequests, Unavailable
