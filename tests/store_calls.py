@@ -551,9 +551,9 @@ class Calls:
     async def webhooks_release(self) -> None:
         await self.store.webhooks.release()
 
-    async def webhooks_strangers(self) -> None:
-        await self._delivery()
-        assert await self.store.webhooks.strangers([])
+    async def webhooks_bury_overdue(self) -> None:
+        due = (await self._delivery()).until
+        assert await self.store.webhooks.bury_overdue([], due + timedelta(days=1), due, "none")
 
     async def webhooks_listed(self) -> None:
         await self._delivery()

@@ -181,11 +181,17 @@ class WebhookDeliveries(Aggregate):
         theirs = update(_rows).where(_rows.c.consumer == consumer, _WAITS).values(dead)
         return int(await self._database.write(lambda c: c.execute(theirs).rowcount))
 
-    async def strangers(self, known: Collection[str]) -> list[str]:
-        """Consumers for whom something waits, besides those that are known."""
-        query = select(_rows.c.consumer).where(_WAITS).distinct()
-        there = await self._database.read(lambda c: c.scalars(query).all())
-        return [consumer for consumer in there if consumer not in known]
+    async def bury_overdue(
+        self, besides: Collection[str], now: datetime, until: datetime, error: str
+    ) -> int:
+        """Give up what is due and was to be given up by `until`; how much that was.
+
+        What is on its way to the consumers `besides`, or is leased, is left alone.
+        """
+        dead: dict[str, Any] = {"state": "dead", "due": None, "error": error}
+        others = _rows.c.consumer.not_in(sorted(besides))
+        theirs = update(_rows).where(others, _WAITS, _rows.c.due <= now, _rows.c.until <= until)
+        return int(await self._database.write(lambda c: c.execute(theirs.values(dead)).rowcount))
 
     async def listed(
         self, tenant: str, state: WebhookState | None, before: str | None, limit: int

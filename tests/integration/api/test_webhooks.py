@@ -1,5 +1,6 @@
 """Webhooks over real HTTP: delivered, put off, given up; and events that are signed."""
 
+import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator, Callable
@@ -14,6 +15,7 @@ from prometheus_client import REGISTRY
 from temporalio.client import Client
 
 from router.api.dependencies import Services
+from router.channels import webhook_dispatcher
 from router.channels.webhook_dispatcher import (
     LONGEST_WAIT,
     WebhookDispatcher,
@@ -28,7 +30,8 @@ from router.runtime.server import create_app
 from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER
-from router.tool.http.client import OutboundGuard, Sender
+from router.tool.http.client import OutboundGuard, Received, Sender
+from router.tool.http.endpoint import OutgoingRequest
 from router.webhook.signature import WebhookSecrets
 from router.webhook.webhook_files import EventSource, OtherSystems, WebhookConsumer, load_webhooks
 from tests.fakes.web_server import Drop, Reply, json_reply
@@ -301,19 +304,81 @@ def measured(name: str, url: str) -> float | None:
     return REGISTRY.get_sample_value(name, {"url": url})
 
 
-async def test_the_backlog_is_counted_and_strangers_are_given_up(opened: Opening) -> None:
-    async with Consumer(failing(*[500] * 9)) as erp, Consumer() as former:
-        both = opened(erp, former)
-        await both.ended()
+async def test_the_backlog_is_counted(opened: Opening) -> None:
+    async with Consumer(failing(*[500] * 9)) as erp:
         desk = opened(erp)
-        desk.clock.passes(minutes=10)
+        await desk.ended()
+        desk.clock.passes(minutes=11)
         await desk.dispatcher.tidy()
-        [left] = {one.url for one in await desk.listed("dead")}
         age = measured("router_webhook_age_seconds", erp.url)
-    assert left == former.url
-    assert measured("router_webhooks_dead", former.url) == 2
     assert age is not None
     assert age >= 600
+
+
+async def test_what_is_for_an_address_that_an_older_file_lacks_keeps_its_time(
+    opened: Opening,
+) -> None:
+    """While a changed file is rolled out, processes with the old one lose nothing of the new."""
+    async with Consumer() as erp, Consumer() as added:
+        newer = opened(erp, added)
+        await newer.ended()
+        older = opened(erp)
+        await older.dispatcher.tidy()
+        await newer.round()
+        await newer.round()
+        assert added.names("r1") == ["flow.started", "flow.completed"]
+        await newer.ended("r2")
+        older.clock.passes(days=3, minutes=5)
+        await older.dispatcher.tidy()
+        await older.dispatcher.tidy()
+        dead = await older.listed("dead")
+        await older.dispatcher.tidy()
+    assert {(one.url, one.subject) for one in dead} == {(added.url, "r2")}
+    assert [one.event for one in reversed(dead)] == ["flow.started", "flow.completed"]
+    assert measured("router_webhooks_dead", added.url) == 2
+
+
+class Broken(Sender):
+    """What connects to others, with a fault."""
+
+    async def send(self, request: OutgoingRequest, seconds: float) -> Received:
+        raise RuntimeError("a fault of ours")
+
+
+async def test_what_can_never_be_sent_is_given_up_and_holds_up_its_run_no_longer(
+    opened: Opening,
+) -> None:
+    async with Consumer() as erp:
+        desk = opened(erp)
+        await desk.ended()
+        [line] = desk.dispatcher.lines
+        line.sender = Broken(OutboundGuard())
+        await desk.round()
+        [tried] = [one for one in await desk.listed() if one.attempts]
+        desk.clock.passes(days=3, minutes=1)
+        await desk.round()
+    [dead] = await desk.listed("dead")
+    assert (tried.id, tried.attempts, tried.error) == (dead.id, 1, "it can't be sent: RuntimeError")
+    assert [one.due is None for one in await desk.listed()] == [False]
+
+
+async def test_a_fault_ends_no_counting(opened: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = asyncio.Event()
+
+    async with Consumer() as erp:
+        desk = opened(erp)
+        tidy, faults = desk.dispatcher.tidy, [RuntimeError("a fault of ours")]
+
+        async def counting() -> None:
+            if faults:
+                raise faults.pop()
+            await tidy()
+            counted.set()
+
+        monkeypatch.setattr(desk.dispatcher, "tidy", counting)
+        monkeypatch.setattr(webhook_dispatcher, "COUNTED_EVERY", 0.0)
+        async with desk.dispatcher.at_work(), asyncio.timeout(30):
+            await counted.wait()
 
 
 class TestOperators:

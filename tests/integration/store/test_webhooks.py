@@ -279,8 +279,22 @@ async def test_the_backlog_of_each_is_known(database: Database) -> None:
     erp, bi = by_url[ERP.shown_url], by_url[BI.shown_url]
     assert (erp.waiting, erp.dead, erp.oldest is not None) == (2, 0, True)
     assert (bi.waiting, bi.dead, bi.oldest) == (0, 1, None)
-    assert await store.webhooks.strangers([ERP.consumer]) == []
-    assert await store.webhooks.strangers([]) == [ERP.consumer]
+
+
+async def test_what_nobody_took_in_its_time_is_given_up(database: Database) -> None:
+    """Nothing earlier, nothing of those who are named, and nothing that somebody is at."""
+    store = kept(database)
+    await store.runs.publish(run_record("r1", status="completed"), [])
+    over = datetime.now(UTC) + TRIED_FOR + SOON
+    bury = store.webhooks.bury_overdue
+    assert await bury([], over, over - 2 * SOON, "no entry") == 0
+    assert await bury([ERP.consumer], over, over, "no entry") == 0
+    [first] = await store.webhooks.claim(ERP.consumer, over, over + SOON, 50)
+    assert await bury([], over, over, "no entry") == 0
+    await store.webhooks.postpone(first, over, "it answered 500")
+    assert await bury([], over, over, "no entry") == 1
+    [dead], _ = await store.webhooks.listed("default", "dead", None, 50)
+    assert (dead.id, dead.error, dead.due) == (first.id, "no entry", None)
 
 
 async def test_who_is_erased_is_told_of_no_more(database: Database) -> None:
