@@ -46,10 +46,10 @@ class Person:
 
 @asynccontextmanager
 async def program(
-    url: str, user: str = "alice", person: Person | None = None, mode: str = MODERN
+    url: str, user: str = "alice", person: Person | None = None, mode: str = MODERN, key: str = ""
 ) -> AsyncIterator[Client]:
     """An assistant's program with the token of somebody; with a person, it shows forms."""
-    headers = {"Authorization": f"Bearer {user}"}
+    headers = {"Authorization": f"Bearer {user}"} | ({"Idempotency-Key": key} if key else {})
     async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
         transport = streamable_http_client(url, http_client=http)
         async with Client(transport, mode=mode, elicitation_callback=person) as client:
@@ -405,3 +405,67 @@ async def test_words_that_would_confirm_go_to_no_conversation_but_as_a_slots_val
         assert told["flow"]["awaiting"] == ["reason"]
         filled = await do(client, "say", text="好的", **there)
     assert (filled["flow"]["status"], filled["flow"]["slots"]["reason"]) == ("confirming", "好的")
+
+
+@pytest.mark.parametrize("mode", REVISIONS)
+async def test_a_refusal_names_what_is_open_and_the_call_that_answers_it(
+    url: str, mode: str
+) -> None:
+    async with program(url, mode=mode) as client:
+        asked = await told_what_would_happen(client)
+        there = {"conversation": asked["conversation"]}
+        calls = [
+            ("say", {"text": "我还有几天年假？"}),
+            ("policy-advisor", {"request": "年假怎么算？"}),
+            ("choose", {"value": "annual", "question": asked["question"]}),
+            ("fill", {"values": {"reason": "旅行"}, "question": "another"}),
+        ]
+        for tool, given in calls:
+            told = await client.call_tool(tool, {**given, **there})
+            assert told.is_error, tool
+            left = dict(told.structured_content or {})
+            assert left["next"] == {"tool": "confirm", **asked}, tool
+            assert left["replies"][0]["type"] == "confirm"
+            assert asked["question"] in str(told.content)
+        by = left["next"].pop("tool")
+        done = await do(client, by, value=True, **left["next"])
+    assert done["flow"]["status"] == "waiting_approval"
+
+
+async def test_a_skill_is_not_asked_over_an_open_confirmation_whose_form_is_shown_again(
+    url: str,
+) -> None:
+    closing = types.ElicitResult(action="cancel")
+    async with program(url, person=Person([closing, {"confirmed": True}])) as client:
+        there = {"conversation": (await do(client, "leave_request", **SLOTS))["conversation"]}
+        done = await do(client, "policy-advisor", request="年假怎么算？", **there)
+    assert done["flow"]["status"] == "waiting_approval"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "other"),
+    [
+        ("say", {"text": "我还有几天年假？"}, {"text": "我还有几天病假？"}),
+        ("policy-advisor", {"request": "年假怎么算？"}, {"request": "病假怎么算？"}),
+    ],
+)
+async def test_a_repeat_is_answered_as_it_was_whatever_is_open_by_then(
+    url: str, tool: str, given: dict[str, Any], other: dict[str, Any]
+) -> None:
+    async with program(url) as client, program(url, key=f"once-{tool}") as once:
+        there = {"conversation": (await do(client, "say", text="你好"))["conversation"]}
+        first = await do(once, tool, **given, **there)
+        opened = await do(client, "leave_request", **SLOTS, **there)
+        assert opened["next"]["tool"] == "confirm"
+        again = await do(once, tool, **given, **there)
+        assert (again["turn"], again["replies"]) == (first["turn"], first["replies"])
+        assert "Idempotency-Key" in await refused(once, tool, **other, **there)
+
+
+async def test_a_repeated_yes_stays_the_value_that_it_was(url: str) -> None:
+    async with program(url) as client, program(url, key="a-yes") as once:
+        days = {name: value for name, value in SLOTS.items() if name != "reason"}
+        there = {"conversation": (await do(client, "leave_request", **days))["conversation"]}
+        first, again = [await do(once, "say", text="好的", **there) for _ in "ab"]
+    assert first["flow"]["status"] == "confirming"
+    assert again["turn"] == first["turn"]

@@ -39,7 +39,7 @@ from router.api.routes.messages import check_start
 from router.api.streams import MessageInProgress, TurnFailed
 from router.api.turns import Turns
 from router.contracts.conversation import ConversationStatus, Submission
-from router.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
+from router.domain.errors import Conflict, DuplicateKey, Forbidden, InvalidInput, NotFound
 from router.domain.locale import Localised
 from router.domain.messages import (
     ChooseAction,
@@ -82,6 +82,10 @@ CHANGED_MEANWHILE = Localised(
     zh="这个问题已经不是现在要回答的了，什么也没有做。看看它现在怎么样，再接着办。",
     en="That question isn't open any more, and nothing was done. See how it stands, and go on.",
 )
+KEY_OF_ANOTHER = Localised(
+    zh="这个 Idempotency-Key 已经用在另一句话上了；换一个再发。",
+    en="This Idempotency-Key came with other words before; take a new one for these.",
+)
 FOR_ITS_PERSON = Localised(
     zh="这里等的是本人的确认，不能用话代替。请用 confirm 带上这个 question；要改就先回答否。",
     en="What is open is a confirmation, which words don't give: answer it by `confirm` with its "
@@ -112,6 +116,14 @@ class Call:
     open: OpenQuestion | None = None
 
 
+class QuestionOpen(Conflict):
+    """Something else is open than what was answered: `left` says what, and by which call."""
+
+    def __init__(self, said: Localised, left: Answer) -> None:
+        super().__init__(said)
+        self.left = left
+
+
 @dataclass(frozen=True)
 class McpDesk:
     """The desk as one person's assistant has it."""
@@ -139,37 +151,68 @@ class McpDesk:
 
     async def ask_skill(self, call: Call, name: str, given: Arguments) -> Outcome:
         """Ask a skill; what it answers."""
-        said = Message(text=said_text(given["request"], "request"), skill=name)
-        record = await self._apart(call, given)
+        said = said_text(given["request"], "request")
+        record, message = await self._apart(call, given), Message(text=said, skill=name)
+        if before := await self._before(call, record, message):
+            return self._told(call, record, before)
         stands = await standing(self.services, record.tenant, record.id)
-        confirms = given.get("conversation") and says_yes(given["request"])
+        if isinstance(stands.asked, ConfirmReply) and call.asks:
+            return self._asking(call, record, stands.asked, stands.turns)
+        confirms = given.get("conversation") and says_yes(said)
         if confirms or isinstance(stands.asked, ConfirmReply):
-            raise Conflict(FOR_ITS_PERSON)
-        turn = await self._turn(call, record, said, _first_id(call))
+            raise self._open(call, record, stands, FOR_ITS_PERSON)
+        turn = await self._turn(call, record, message, _first_id(call))
         return self._told(call, record, turn)
 
     async def say(self, call: Call, given: Arguments) -> Outcome:
         """Say something; a confirmation that is open is asked for again, for words give none."""
         said, record = said_text(given["text"], "text"), await self._apart(call, given)
+        message = Message(text=said)
+        if before := await self._before(call, record, message):
+            return self._told(call, record, before)
         stands = await standing(self.services, record.tenant, record.id)
         if isinstance(stands.asked, ConfirmReply):
             if not call.asks:
-                raise Conflict(FOR_ITS_PERSON)
+                raise self._open(call, record, stands, FOR_ITS_PERSON)
             return self._asking(call, record, stands.asked, stands.turns)
-        message = Message(text=said)
         if given.get("conversation") and says_yes(said):
             # A confirmation may be asked for before it is heard, by a call that runs beside it.
-            message = self._yes_to_slot(said, stands)
+            asked = self._asked_in(stands)
+            if not isinstance(asked, WordsAsked) or asked.path is None:
+                raise self._open(call, record, stands, FOR_ITS_PERSON)
+            message = answer_to(asked, {"answer": said})
         turn = await self._turn(call, record, message, _first_id(call))
         return self._told(call, record, turn)
 
-    def _yes_to_slot(self, said: str, stands: ConversationStatus) -> Message:
-        """A yes that goes into the slot that is asked for in words, and can go nowhere else."""
+    async def _before(
+        self, call: Call, record: ConversationRecord, message: Message
+    ) -> Turn | None:
+        """What the same call was answered with, whatever is open by now; None where it is new."""
+        id_ = _first_id(call)
+        recorded = id_ and await self.services.store.log.turn(record.tenant, record.id, id_)
+        if not recorded:
+            return None
+        # A yes went into the slot that was asked for then, which nothing says any more.
+        if recorded.digest != message.digest and not says_yes(message.text or ""):
+            raise DuplicateKey(KEY_OF_ANOTHER)
+        return recorded.turn
+
+    def _asked_in(self, stands: ConversationStatus) -> Asked | None:
         flow = stands.active_flow
-        asked = asked_by([stands.asked or TextReply(text="")], flow, self._definition(flow))
-        if not isinstance(asked, WordsAsked) or asked.path is None:
-            raise Conflict(FOR_ITS_PERSON)
-        return answer_to(asked, {"answer": said})
+        return asked_by([stands.asked or TextReply(text="")], flow, self._definition(flow))
+
+    def _open(
+        self, call: Call, record: ConversationRecord, stands: ConversationStatus, why: Localised
+    ) -> QuestionOpen:
+        """The refusal that names what is open, and the call that answers it."""
+        left: Answer = {"conversation": record.id}
+        asked = self._asked_in(stands)
+        if asked is not None:
+            following = {"tool": "say"} if call.asks else next_call(asked)
+            left["next"] = {**left, **following}
+        if stands.asked is not None:
+            left["replies"] = [stands.asked.model_dump(mode="json", exclude_none=True)]
+        return QuestionOpen(why, left)
 
     async def act(self, call: Call, given: Arguments, action: Answering) -> Outcome:
         """Bring the person's answer to the question that was shown, where no form asks them.
@@ -184,10 +227,10 @@ class McpDesk:
         stands = await standing(self.services, record.tenant, record.id)
         if stands.asked is None or name_of(stands.asked) != action.question:
             if recorded is None:
-                raise Conflict(CHANGED_MEANWHILE)
+                raise self._open(call, record, stands, CHANGED_MEANWHILE)
             return self._told(call, record, recorded.turn)
         if isinstance(stands.asked, ConfirmReply) and not isinstance(action, ConfirmAction):
-            raise Conflict(FOR_ITS_PERSON)
+            raise self._open(call, record, stands, FOR_ITS_PERSON)
         message = Message(action=action)
         turn = await self._turn(call, record, message, None if recorded else id_)
         return self._told(call, record, turn)
@@ -238,10 +281,9 @@ class McpDesk:
         if recorded is not None:
             return self._told(call, record, recorded.turn)
         stands = await standing(self.services, record.tenant, record.id)
-        flow = stands.active_flow
-        asked = asked_by([stands.asked or TextReply(text="")], flow, self._definition(flow))
+        flow, asked = stands.active_flow, self._asked_in(stands)
         if asked is None or name_of(asked) != question.question:
-            raise Conflict(CHANGED_MEANWHILE)
+            raise self._open(call, record, stands, CHANGED_MEANWHILE)
         message = said_by(asked, call.answer)
         if message is None:
             shown = {"flow": flow.model_dump(mode="json")} if flow else {}

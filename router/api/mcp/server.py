@@ -32,12 +32,12 @@ from router.api.approvals import own_approval
 from router.api.auth import CallerSession
 from router.api.dependencies import PageParams
 from router.api.errors import status_of
-from router.api.mcp.calls import Answer, Call, McpDesk, Outcome
+from router.api.mcp.calls import Answer, Call, McpDesk, Outcome, QuestionOpen
 from router.api.mcp.catalog import offered_to
 from router.api.mcp.questions import ASKED, OpenQuestion
 from router.api.routes.approvals import ApprovalView, index
 from router.domain.errors import InvalidInput, NotFound, RouterError
-from router.domain.locale import Localised
+from router.domain.locale import Locale, Localised
 from router.telemetry.metrics import STREAMS
 
 NAME = "intent-router"
@@ -119,8 +119,7 @@ class McpServer:
         except RouterError as error:
             if status_of(error) == HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise
-            words = error.said.within(self.desk.caller.locale)
-            return types.CallToolResult(content=[types.TextContent(text=words)], is_error=True)
+            return _refusal(error, self.desk.caller.locale)
         return outcome if isinstance(outcome, types.InputRequiredResult) else _result(outcome)
 
     async def _called(self, context: Context, params: types.CallToolRequestParams) -> Outcome:
@@ -270,7 +269,10 @@ class McpServer:
                     await publish()
             except TimeoutError:
                 _log.info("a subscription of %s ends with its token", caller.id)
-            handler.close()
+            except Exception:  # noqa: BLE001 - left open, it would be silent for good
+                _log.exception("a subscription of %s ends", caller.id)
+            finally:
+                handler.close()
 
         publishing = asyncio.create_task(until(), name="news for an assistant")
         try:
@@ -283,3 +285,13 @@ def _result(answer: Answer) -> types.CallToolResult:
     """The object, and the same as text for programs that read no other."""
     text = json.dumps(answer, ensure_ascii=False)
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=answer)
+
+
+def _refusal(error: RouterError, locale: Locale) -> types.CallToolResult:
+    """What is wrong in words, and what is open instead, where that is named."""
+    words, left = error.said.within(locale), None
+    if isinstance(error, QuestionOpen):
+        left = error.left
+        words = f"{words}\n{json.dumps(left, ensure_ascii=False)}"
+    content: list[types.ContentBlock] = [types.TextContent(text=words)]
+    return types.CallToolResult(content=content, structured_content=left, is_error=True)

@@ -12,6 +12,7 @@ import pytest
 from fastapi import FastAPI
 from httpx import AsyncClient, Response
 
+from router.api.auth import CallerSession
 from router.api.dependencies import Services
 from router.directory.file import FileDirectory
 from router.runtime.server import create_app
@@ -386,6 +387,16 @@ class TestSubscriptions:
         async with self.opened(there, unique) as lines, asyncio.timeout(10):
             assert "acknowledged" in await anext(lines)
             monkeypatch.setattr(there.directory, "_people", {})
+            assert [json.loads(line.removeprefix("data: "))["id"] async for line in lines] == [7]
+
+    async def test_it_ends_with_a_fault_and_is_not_silent_for_good(
+        self, services: Services, unique: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.05)
+        there = among_us(services, unique, "clerk")
+        async with self.opened(there, unique) as lines, asyncio.timeout(10):
+            assert "acknowledged" in await anext(lines)
+            monkeypatch.setattr(CallerSession, "lasts", lambda _: 1 / 0)
             assert [json.loads(line.removeprefix("data: "))["id"] async for line in lines] == [7]
 
 
