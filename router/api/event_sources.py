@@ -2,10 +2,14 @@
 
 A request that brings a token is its bearer's, whatever else it brings. One that is signed may be
 sent again with the same `webhook-id` and body: it is answered as it was, and does nothing twice.
+
+A signature covers the id, the time and the body, and no address. So the id begins with what the
+address ends with, or an event that somebody overheard could be told another run, or as another one.
 """
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import Depends, Header, Request
@@ -16,10 +20,17 @@ from router.api.dependencies import AppState, admitted_caller, authenticate, bea
 from router.api.idempotency import IdempotencyKey
 from router.domain.errors import Unauthenticated
 from router.domain.principals import Principal
-from router.webhook.signature import ID, SIGNATURE, TIMESTAMP, NotSigned, signer_of
+from router.webhook.signature import (
+    ID,
+    SIGNATURE,
+    TIMESTAMP,
+    NotSigned,
+    signed_headers,
+    signer_of,
+)
 from router.webhook.webhook_files import EventSource
 
-_EVENTS = re.compile(r"/v1/flow-runs/[^/]+/events/[^/]+")
+_EVENTS = re.compile(r"/v1/flow-runs/(?P<run>[^/]+)/events/(?P<name>[^/]+)")
 
 
 @dataclass(frozen=True)
@@ -44,8 +55,24 @@ def is_signed(request: Request) -> bool:
 async def admit(request: Request) -> object:
     """Let a body be read that somebody with a token sends, or that may turn out to be signed."""
     if is_signed(request) and AppState.of(request).services.systems.telling:
-        return None
+        return _announced(request)
     return await authenticate(request)
+
+
+def _announced(request: Request) -> str:
+    """The id of what is said to be signed, for this run and event; raises `Unauthenticated`."""
+    try:
+        id_ = signed_headers(request.headers, datetime.now(UTC))[ID]
+    except NotSigned as error:
+        raise Unauthenticated(f"The event isn't signed: {error}.") from None
+    told = _EVENTS.fullmatch(request.url.path)
+    whose = "{run}/{name}/".format_map(told.groupdict()) if told else ""
+    if not id_.startswith(whose) or id_ == whose:
+        raise Unauthenticated(
+            f"The event isn't signed for this run and name: its {ID} has to begin with {whose}, "
+            "and end with an id of your own."
+        )
+    return id_
 
 
 _Text = str | SkipJsonSchema[None]
@@ -64,6 +91,7 @@ async def _teller(
     sources = AppState.of(request).services.systems.telling
     if not is_signed(request) or not sources:
         return EventTeller(await admitted_caller(request), key)
+    _announced(request)
     known = [(source.name, source.secrets) for source in sources]
     try:
         name, id_ = signer_of(known, request.headers, await request.body())

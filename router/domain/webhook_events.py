@@ -57,7 +57,7 @@ class WebhookEvent:
     """What is told of in order: a run by public id, or a conversation."""
     data: Mapping[str, JsonValue]
     flow: str = ""
-    """Empty where it is no run's."""
+    """What it is of, or came in the middle of; empty where it is no flow's."""
     slots: Mapping[str, JsonValue] | None = None
     requester: str = ""
     person: str = ""
@@ -101,7 +101,7 @@ class WebhookSubscription:
         return (
             event.name in self.events
             and _among(event.tenant, self.tenants)
-            and (not event.flow or _among(event.flow, self.flows))
+            and _among(event.flow, self.flows)
         )
 
 
@@ -213,7 +213,7 @@ def _of_approval(name: WebhookEventName, run: RunRecord, asked: ApprovalRecord) 
     return WebhookEvent(
         name=name,
         # Who was asked, and is again after others: told anew, by the change that it came with.
-        key=f"{asked.id}:{name}" if is_decided else f"{asked.id}:{run.events}:{name}",
+        key=f"{asked.id}:{run.events}:{name}",
         at=(asked.decided_at if is_decided else None) or run.updated_at,
         tenant=run.tenant,
         subject=run.id,
@@ -257,8 +257,15 @@ def of_handoffs(
                 "message_id": entry.message_id,
                 "person": person,
             },
+            flow=_flow_of(entry),
             requester=person,
         )
+
+
+def _flow_of(entry: LogEntry) -> str:
+    turn: Any = entry.data["turn"]
+    flow = turn.get("flow") if isinstance(turn, dict) else None
+    return str(flow.get("name", "")) if isinstance(flow, dict) else ""
 
 
 def is_handoff(entry: LogEntry) -> bool:

@@ -281,16 +281,23 @@ async def to_remind(kept: Runs, run: RunRecord, now: datetime) -> Reminded:
 
 
 async def listening(
-    temporal: Client, kept: Runs, run: RunRecord, caller: Principal, name: str, word: str
+    temporal: Client,
+    kept: Runs,
+    run: RunRecord,
+    teller: tuple[Principal, Callable[[str], bool]],
+    name: str,
+    word: str,
 ) -> tuple[RunRecord, Wait]:
     """Which of the run and its parts an outside event is for, and what the flow says of it.
 
-    That is the one that was told it already as `word`, else one that waits for it now, else one
-    that will: a part before the whole, for the parts come first.
+    `teller` is who tells it, and whether they may tell runs of a flow anything. It is for the one
+    that was told it already as `word`, else one that waits for it now, else one that will: a part
+    before the whole, for the parts come first.
 
     Raises `NotFound` where none of their flows knows the event, or not from the caller.
     """
-    family = [*await parts_of(kept, run), run]
+    caller, may_tell = teller
+    family = [one for one in [*await parts_of(kept, run), run] if may_tell(one.flow)]
     heard = [(one, await heard_by(temporal, one)) for one in family]
     knowing = [
         (one, hears)

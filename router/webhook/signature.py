@@ -9,7 +9,7 @@ import binascii
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from standardwebhooks import Webhook, WebhookVerificationError
 
@@ -17,7 +17,10 @@ ID, TIMESTAMP, SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature
 _PREFIX = "whsec_"
 _SHORTEST, _LONGEST = 24, 64
 """Bytes of a secret, as the convention has it."""
-_ID = re.compile(r"[!-~]{1,128}")
+LONGEST_ID = 200
+_ID = re.compile(rf"[!-~]{{1,{LONGEST_ID}}}")
+IN_TIME = timedelta(minutes=5)
+"""Between what was signed and now; the library's own."""
 MOST_SECRETS = 4
 """The one that is used, and those that are on their way out."""
 MOST_SIGNATURES = 8
@@ -54,15 +57,7 @@ class WebhookSecrets:
 
     def verify(self, headers: Mapping[str, str], body: bytes) -> str:
         """The id of what was signed within five minutes of now; raises `NotSigned`."""
-        given = {name: headers.get(name, "") for name in (ID, TIMESTAMP, SIGNATURE)}
-        if missing := [name for name, value in given.items() if not value]:
-            raise NotSigned(f"the header {missing[0]} is missing")
-        if not _ID.fullmatch(given[ID]):
-            raise NotSigned(f"{ID} isn't 1 to 128 visible ASCII characters")
-        if not re.fullmatch(r"[0-9]{1,12}", given[TIMESTAMP]):
-            raise NotSigned(f"{TIMESTAMP} isn't the seconds since 1970")
-        if given[SIGNATURE].count(" ") >= MOST_SIGNATURES:
-            raise NotSigned(f"there are more than {MOST_SIGNATURES} signatures")
+        given = signed_headers(headers, datetime.now(UTC))
         why = "it isn't signed with this secret"
         for value in self.values:
             try:
@@ -74,6 +69,25 @@ class WebhookSecrets:
             else:
                 return given[ID]
         raise NotSigned(why)
+
+
+def signed_headers(headers: Mapping[str, str], now: datetime) -> dict[str, str]:
+    """The three, where they may be a signature of now; else raises `NotSigned`, without any HMAC.
+
+    So what nobody can have signed is refused before its body is read.
+    """
+    given = {name: headers.get(name, "") for name in (ID, TIMESTAMP, SIGNATURE)}
+    if missing := [name for name, value in given.items() if not value]:
+        raise NotSigned(f"the header {missing[0]} is missing")
+    if not _ID.fullmatch(given[ID]):
+        raise NotSigned(f"{ID} isn't 1 to {LONGEST_ID} visible ASCII characters")
+    if not re.fullmatch(r"[0-9]{1,12}", given[TIMESTAMP]):
+        raise NotSigned(f"{TIMESTAMP} isn't the seconds since 1970")
+    if abs(int(given[TIMESTAMP]) - now.timestamp()) > IN_TIME.total_seconds() + 1:
+        raise NotSigned(f"{TIMESTAMP} isn't within five minutes of now")
+    if given[SIGNATURE].count(" ") >= MOST_SIGNATURES:
+        raise NotSigned(f"there are more than {MOST_SIGNATURES} signatures")
+    return given
 
 
 def _check(value: str) -> None:

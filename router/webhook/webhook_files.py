@@ -211,7 +211,7 @@ class _Reading(Generic[AnyEntry]):
         self._variables = variables
         self._document = YamlDocument()
         self.complaints: list[Complaint] = []
-        self._named: dict[str, int] = {}
+        self._named: dict[tuple[str, str], int] = {}
 
     def read(self, make: Callable[[AnyEntry, Place], Made | None]) -> list[Made]:
         """What can be made of the file's entries."""
@@ -249,8 +249,8 @@ class _Reading(Generic[AnyEntry]):
         self.complaints.append(Complaint(place, Fault(what, remedy)))
 
     def once(self, place: Place, key: str, value: str) -> None:
-        """Complain where another entry has it already."""
-        line = self._named.setdefault(value, self._document.line((*place, key)))
+        """Complain where another entry has it already; of `value` nothing is told."""
+        line = self._named.setdefault((key, value), self._document.line((*place, key)))
         if line != self._document.line((*place, key)):
             what = f"the {key} is that of line {line} already"
             self.complain((*place, key), what, "make one entry of the two, or name another")
@@ -319,5 +319,7 @@ def _source(
     reading.once(place, "name", entry.name)
     if secrets is None:
         return None
+    for value in secrets.values:  # else either could speak as the other
+        reading.once(place, "secret_env", value)
     flows = tuple(entry.flows) if entry.flows else None
     return EventSource(entry.name, secrets, frozenset(entry.roles), entry.tenant, flows)

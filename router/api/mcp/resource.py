@@ -34,6 +34,11 @@ def address(settings: Settings, request: Request) -> str:
     return settings.mcp_url or f"{request.url.scheme}://{here}{PATH}"
 
 
+def place(settings: Settings) -> str:
+    """The path by which assistants reach the desk, which a proxy may have given it."""
+    return (urlsplit(settings.mcp_url).path.rstrip("/") if settings.mcp_url else "") or PATH
+
+
 def metadata(settings: Settings, request: Request) -> dict[str, Any]:
     """The document of RFC 9728: who gives tokens, and how they are brought."""
     issuers = [settings.oidc_issuer, settings.jwt_issuer]

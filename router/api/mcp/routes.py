@@ -20,8 +20,9 @@ from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey
 from router.api.mcp.calls import McpDesk
 from router.api.mcp.handshake import HandshakeExchange, is_handshake
-from router.api.mcp.resource import METADATA, PATH, check_place, metadata
+from router.api.mcp.resource import METADATA, PATH, check_place, metadata, place
 from router.api.mcp.server import McpServer
+from router.domain.errors import NotFound
 from router.domain.principals import Principal
 from router.store.live import Live
 
@@ -78,8 +79,10 @@ async def serve(
 
 
 @router.get(METADATA, include_in_schema=False)
-@router.get(f"{METADATA}{PATH}", include_in_schema=False)
-async def describe(request: Request, services: Given) -> Response:
-    """Say who gives tokens for the desk (RFC 9728)."""
+@router.get(f"{METADATA}/{{path:path}}", include_in_schema=False)
+async def describe(request: Request, services: Given, path: str = "") -> Response:
+    """Say who gives tokens for the desk (RFC 9728), by its path here or where a proxy has it."""
+    if path and f"/{path}" not in {PATH, place(services.settings)}:
+        raise NotFound("Nothing that is protected is there.")
     described = metadata(services.settings, request)
     return JSONResponse(described, headers={"Access-Control-Allow-Origin": "*"})

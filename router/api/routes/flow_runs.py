@@ -257,10 +257,10 @@ async def happen(
 ) -> RunStanding:
     """Tell a run what happened outside, as the role that its flow names.
 
-    Another system may sign it as a standard webhook instead of bringing a token. The body has the
-    fields that the flow wants. An event that comes before the run waits for it is kept; until it
-    is needed it counts once. Where a branch or sub-flow waits for it, that is told, and answered
-    with.
+    Another system may sign it as a standard webhook instead of bringing a token, under an id that
+    begins with the run and the name. The body has the fields that the flow wants. An event that
+    comes before the run waits for it is kept; until it is needed it counts once. Where a branch
+    or sub-flow waits for it, that is told, and answered with.
     """
     caller, key = teller.principal, teller.key
     record = await services.store.runs.find(caller.tenant, known(run, "flow run"))
@@ -268,7 +268,8 @@ async def happen(
         raise NotFound("There is no such flow run, or it waits for no such event of yours.")
     value = body or {}
     word, kept = word_of("event", caller, key), services.store.runs
-    concerned, wanted = await listening(services.temporal, kept, record, caller, name, word)
+    who = (caller, teller.may_tell)
+    concerned, wanted = await listening(services.temporal, kept, record, who, name, word)
     faulty = unfit(wanted, value)
     if faulty is not None:
         raise faulty

@@ -462,7 +462,7 @@ class TestSignedEvents:
     async def test_it_is_told_once_however_often_it_comes(
         self, outside: AsyncClient, live: RunRecord, unique: str
     ) -> None:
-        body = '{"boxes": 2}'
+        body, unique = '{"boxes": 2}', f"{live.id}/arrived/{unique}"
         for at in (None, datetime.now(UTC) - timedelta(minutes=4)):
             answer = await self.tell(outside, live.id, signed(THEIRS, body, unique, at), body)
             assert answer.json() == {"id": live.id, "status": "waiting", "state": "after 2"}
@@ -474,6 +474,10 @@ class TestSignedEvents:
     @pytest.mark.parametrize(
         ("how", "status"),
         [
+            (lambda _, u: signed(THEIRS, '{"boxes": 2}', u.replace("arrived", "damaged")), 401),
+            (lambda _, u: signed(THEIRS, '{"boxes": 2}', f"another-{u}"), 401),
+            (lambda _, u: signed(THEIRS, '{"boxes": 2}', u.rpartition("/")[2]), 401),
+            (lambda _, u: signed(THEIRS, '{"boxes": 2}', u.rpartition("/")[0] + "/"), 401),
             (lambda _, u: signed(SECRET, '{"boxes": 2}', u), 404),
             (lambda _, u: signed(THEIRS, '{"boxes": 1}', u), 401),
             (lambda h, _: {**h, "webhook-id": "another"}, 401),
@@ -493,13 +497,14 @@ class TestSignedEvents:
     async def test_what_is_not_signed_for_it_is_refused(
         self, outside: AsyncClient, live: RunRecord, unique: str, how: Signing, status: int
     ) -> None:
-        headers = how(signed(THEIRS, '{"boxes": 2}', unique), unique)
+        id_ = f"{live.id}/arrived/{unique}"
+        headers = how(signed(THEIRS, '{"boxes": 2}', id_), id_)
         problem(await self.tell(outside, live.id, headers), status)
 
     async def test_its_roles_and_flows_bound_it(
         self, services: Services, live: RunRecord, unique: str
     ) -> None:
-        headers = signed(THEIRS, '{"boxes": 2}', unique)
+        headers = signed(THEIRS, '{"boxes": 2}', f"{live.id}/arrived/{unique}")
         narrow = replace(WAREHOUSE, flows=("purchase_*",))
         roleless = replace(WAREHOUSE, roles=frozenset({"payroll"}))
         for sources in ((narrow,), (roleless,), (replace(WAREHOUSE, tenant="acme"),)):
@@ -511,14 +516,14 @@ class TestSignedEvents:
         self, services: Services, live: RunRecord, unique: str
     ) -> None:
         async with client_of(create_app(services), None) as client:
-            headers = signed(THEIRS, '{"boxes": 2}', unique)
+            headers = signed(THEIRS, '{"boxes": 2}', f"{live.id}/arrived/{unique}")
             problem(await self.tell(client, live.id, headers), 401)
 
     @pytest.mark.parametrize("path", ["withdraw", "nudge", "retry", "events/arrived/more"])
     async def test_a_signature_opens_nothing_else(
         self, outside: AsyncClient, live: RunRecord, unique: str, path: str
     ) -> None:
-        _, sent = told(signed(THEIRS, "{}", unique), "{}", live.id)
+        _, sent = told(signed(THEIRS, "{}", f"{live.id}/{path}/{unique}"), "{}", live.id)
         answer = await outside.post(f"/v1/flow-runs/{live.id}/{path}", **sent)
         assert answer.status_code in {401, 404}
         assert (await outside.get(f"/v1/flow-runs/{live.id}", headers=sent["headers"])).is_error
@@ -533,8 +538,36 @@ class TestSignedEvents:
     async def test_what_it_brings_is_looked_at_as_anybodys(
         self, outside: AsyncClient, live: RunRecord, unique: str, body: str, status: int
     ) -> None:
-        answer = await self.tell(outside, live.id, signed(THEIRS, body, unique), body)
-        problem(answer, status)
+        headers = signed(THEIRS, body, f"{live.id}/arrived/{unique}")
+        problem(await self.tell(outside, live.id, headers, body), status)
+
+    @pytest.mark.parametrize("about", [{"webhook-timestamp": "1"}, {"webhook-id": "another"}])
+    async def test_what_nobody_can_have_signed_is_refused_before_its_body_is_read(
+        self, outside: AsyncClient, live: RunRecord, unique: str, about: dict[str, str]
+    ) -> None:
+        async def endless() -> AsyncIterator[bytes]:
+            yield b"{"
+            raise AssertionError("more of the body was asked for")
+
+        headers = signed(THEIRS, "{", f"{live.id}/arrived/{unique}") | about
+        path, sent = told(headers, "", live.id)
+        problem(await outside.post(path, **{**sent, "content": endless()}), 401)
+
+    async def test_a_part_of_a_flow_that_is_not_its_own_is_not_told_through_the_whole(
+        self, services: Services, store: Store, temporal: Client, live: RunRecord, unique: str
+    ) -> None:
+        """The run is of a flow that it may tell, and what waits in it is of another."""
+        part = run_record(f"{unique[:10]}-p", flow="handover", parent=live.workflow_id)
+        how, queue = "bob listening", {"task_queue": QUEUE}
+        await temporal.start_workflow(flow.WORKFLOW, how, id=part.workflow_id, **queue)
+        await store.runs.publish(part, [])
+        answers = []
+        for number, flows in enumerate([("leave_*",), None]):
+            systems = OtherSystems(telling=(replace(WAREHOUSE, flows=flows),))
+            async with client_of(create_app(replace(services, systems=systems)), None) as client:
+                headers = signed(THEIRS, '{"boxes": 2}', f"{live.id}/arrived/{unique}-{number}")
+                answers.append((await self.tell(client, live.id, headers)).json()["id"])
+        assert answers == [live.id, part.id]
 
 
 async def test_a_file_that_is_not_there_is_said_at_start(services: Services) -> None:

@@ -134,7 +134,8 @@ class ClosingConversation:
 class OneApprovalFlow:
     """Waits for one decision, or to be taken back; knows one event, which may come once.
 
-    One that is started `late` comes to its approval half a second after it was begun.
+    One that is started `late` comes to its approval half a second after it was begun, and one that
+    is started `listening` waits for the event.
     """
 
     @workflow.init
@@ -142,8 +143,8 @@ class OneApprovalFlow:
         self._words: set[str] = set()
         self._decided: str | None = None
         self._told: list[str] = []
-        self._person, _, late = person.partition(" ")
-        self._opens = workflow.now() + timedelta(seconds=0.5 if late else 0)
+        self._person, _, self._how = person.partition(" ")
+        self._opens = workflow.now() + timedelta(seconds=0.5 if self._how == "late" else 0)
 
     @workflow.run
     async def run(self, person: str) -> list[str]:
@@ -181,7 +182,8 @@ class OneApprovalFlow:
     def hears(self) -> flow.ExpectedEvents:
         fields = {"boxes": Slot(type="integer"), "note": Slot(type="text", required=False)}
         arrived = Wait(event="arrived", roles=("hr",), fields=fields)
-        return flow.ExpectedEvents(events={"arrived": arrived})
+        awaited = "arrived" if self._how == "listening" else None
+        return flow.ExpectedEvents(events={"arrived": arrived}, awaited=awaited)
 
     @workflow.update(name=flow.HAPPEN)
     async def happen(self, told: flow.ExternalEvent) -> flow.DecisionTaken:

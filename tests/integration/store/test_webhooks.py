@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from router.domain.messages import Route, Turn
+from router.domain.messages import FlowSummary, Route, Turn
 from router.domain.records import ApprovalRecord, LogEntry, RecordedTurn, RunRecord
 from router.domain.webhook_events import EVENTS, TRIED_FOR, WebhookDelivery, WebhookSubscription
 from router.store.database import Database
@@ -175,8 +175,44 @@ async def test_each_hears_of_what_it_wants(
     assert len(await drained(store, subscription)) == told
 
 
+PURCHASES = WebhookSubscription("https://buyers.example.com/", ALL, flows=("purchase_*",))
+
+
+async def test_a_hand_off_in_the_middle_of_a_flow_is_told_whom_that_flow_is_told(
+    database: Database,
+) -> None:
+    store = kept(database, ERP, PURCHASES)
+    await store.conversations.create(conversation("c1"))
+    route = Route(kind="handoff", by="pattern", reason="转人工")
+    for number, flow in enumerate(("purchase_order", "leave_request")):
+        held = FlowSummary(id="r1", name=flow, status="collecting", state="details")
+        id_ = f"m{number}"
+        turn = Turn(message_id=id_, turn=1, status="done", route=route, replies=[], flow=held)
+        data = RecordedTurn(digest="d", turn=turn).model_dump(mode="json")
+        about: dict[str, Any] = {"at": datetime.now(UTC), "conversation": "c1", "message_id": id_}
+        entry = LogEntry(key=f"c1:{id_}:turn", kind="turn", data=data, **about)
+        await store.log.append("default", [entry])
+    told = [
+        [one.data["data"]["message_id"] for one in await drained(store, who)]  # type: ignore[index,call-overload]
+        for who in (PURCHASES, ERP)
+    ]
+    assert told == [["m0"], ["m0", "m1"]]
+
+
+async def test_who_decides_once_more_is_told_under_another_id(database: Database) -> None:
+    """One who was asked again after others, by the same approval."""
+    store, run = kept(database), run_record("r1")
+    asked = approval_record(run)
+    await store.runs.publish(run, [asked])
+    run = await publish(store, run, decided(asked, "return"))
+    run = await publish(store, run, asked)
+    await publish(store, run, decided(asked))
+    told = [one.id for one in await drained(store) if one.event == "approval.decided"]
+    assert len({*told}) == 2
+
+
 async def test_a_hand_off_is_told_without_what_was_said(database: Database) -> None:
-    store = kept(database)
+    store = kept(database, ERP, PURCHASES)
     await store.conversations.create(conversation("c1"))
     route = Route(kind="handoff", by="pattern", reason="转人工")
     turn = Turn(message_id="m1", turn=1, status="done", route=route, replies=[])
@@ -188,6 +224,7 @@ async def test_a_hand_off_is_told_without_what_was_said(database: Database) -> N
         )
     [told] = await drained(store)
     assert told.event == "handoff.requested"
+    assert await drained(store, PURCHASES) == []
     said = {"tenant": "default", "conversation": "c1", "message_id": "m1", "person": "alice"}
     assert told.data["data"] == said
 

@@ -121,9 +121,14 @@ SOURCE = "name: erp, secret_env: ERP_SECRET, roles: [warehouse]"
         (f"- {{{SOURCE.replace('erp', 'ERP x')}}}", "name"),
         (f"- {{{SOURCE}}}\n- {{{SOURCE}}}", "that of line 1 already"),
         (f"- {{{SOURCE}, url: x}}", "no key url"),
+        (
+            f"- {{{SOURCE}}}\n- {{{SOURCE.replace('name: erp', 'name: wms')}}}",
+            "secret_env is that of",
+        ),
         (f"- {{{SOURCE.replace('ERP_', 'NO_')}}}", "NO_SECRET isn't set"),
     ],
 )
 def test_a_source_that_can_not_be_used_is_refused(tmp_path: Path, text: str, why: str) -> None:
-    with pytest.raises(DefinitionError, match=why):
+    with pytest.raises(DefinitionError, match=why) as refused:
         load_event_sources(written(tmp_path, text), VARIABLES)
+    assert SECRET not in str(refused.value)

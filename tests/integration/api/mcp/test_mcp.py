@@ -140,6 +140,23 @@ async def test_pages_of_others_reach_nothing(
         assert "evil.example" in answer.text or "null" in answer.text
 
 
+async def test_who_gives_tokens_stands_where_a_proxy_has_the_desk(services: Services) -> None:
+    """The path that the challenge names is served, and no other."""
+    for url, path in [
+        ("https://a.example/desk/mcp", "/desk/mcp"),
+        ("https://a.example/assistants/", "/assistants"),
+        ("https://a.example", ""),
+    ]:
+        app = create_app(replace(services, settings=settings(mcp_url=url)))
+        client = client_of(app, None)
+        refused = await sent(client, message("tools/list"), MODERN, Host="a.example")
+        named = refused.headers["www-authenticate"].partition('resource_metadata="')[2].rstrip('"')
+        where = named.removeprefix("https://a.example")
+        assert where == f"/.well-known/oauth-protected-resource{path}"
+        assert (await client.get(where)).json()["resource"] == url.rstrip("/")
+        problem(await client.get("/.well-known/oauth-protected-resource/elsewhere"), 404)
+
+
 async def test_under_dev_a_name_that_leads_here_reaches_nothing(caller: As) -> None:
     answer = await sent(caller("alice"), message("tools/list"), MODERN, Host="evil.example")
     problem(answer, 403)
