@@ -6,11 +6,13 @@ hundred short payloads a second cost less than a LISTEN for each reader.
 
 import asyncio
 import logging
+import re
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
+from uuid import uuid4
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -136,6 +138,11 @@ CHECK_SECONDS = 30.0
 CHECK_TIMEOUT = 5.0
 CHANNEL = "router_live"
 PAYLOAD_BYTES = 7999
+PIECE = 1_900
+"""Characters of a piece of a longer payload: of four bytes each at most."""
+MOST_PIECES = 64
+MOST_BEGUN = 32
+"""Payloads whose pieces come at the same time; those of one that told no more are forgotten."""
 TELL_SECONDS = 1.0
 """For one event: whoever tells is in the middle of a turn."""
 
@@ -154,6 +161,7 @@ class PostgresLive(Live):
         self._database = database
         self._listening: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
+        self._pieces = Pieces()
         self._failing = False
 
     async def tell(self, progress: Progress) -> None:
@@ -210,8 +218,11 @@ class PostgresLive(Live):
                     await connection.execute("SELECT 1", timeout=CHECK_TIMEOUT)
 
     def _hear(self, _connection: Any, _process: int, _channel: str, payload: str) -> None:
+        whole = self._pieces.joined(payload)
+        if whole is None:
+            return
         try:
-            progress = Progress.model_validate_json(payload)
+            progress = Progress.model_validate_json(whole)
         except ValidationError:
             # A newer version of this program may tell what this one doesn't know yet.
             _log.warning("progress that can't be read was passed over: %s characters", len(payload))
@@ -220,7 +231,7 @@ class PostgresLive(Live):
 
 
 def payloads(progress: Progress) -> Iterator[str]:
-    """The event as one payload, or a text as several; what else is too long is passed over."""
+    """The event as one payload, a text as several, or else in pieces; passed over if too long."""
     try:
         payload = progress.model_dump_json(exclude_defaults=True)
     except PydanticSerializationError as error:
@@ -234,5 +245,35 @@ def payloads(progress: Progress) -> Iterator[str]:
         for part in (said[:middle], said[middle:]):
             data = {**progress.data, "text": part}
             yield from payloads(progress.model_copy(update={"data": data}))
+    elif len(payload) <= PIECE * MOST_PIECES:
+        parts = [payload[at : at + PIECE] for at in range(0, len(payload), PIECE)]
+        id_ = uuid4().hex
+        yield from (f"{id_} {at}/{len(parts)} {part}" for at, part in enumerate(parts, 1))
     else:
         _log.warning("%s is too long to be told: %d characters", progress.type, len(payload))
+
+
+_PIECE = re.compile(r"([0-9a-f]{32}) (\d{1,2})/(\d{1,2}) (.*)", re.DOTALL)
+
+
+class Pieces:
+    """Payloads that come in pieces, each in order, put together again."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, list[str]] = {}
+
+    def joined(self, payload: str) -> str | None:
+        """The payload, or all of which it is the last piece; None where more of it is to come."""
+        piece = _PIECE.fullmatch(payload)
+        if piece is None:
+            return payload
+        id_, number, of, said = piece[1], int(piece[2]), int(piece[3]), piece[4]
+        if number == 1:
+            if len(self._begun) >= MOST_BEGUN:
+                del self._begun[next(iter(self._begun))]
+            self._begun[id_] = []
+        before = self._begun.get(id_)
+        if before is None or len(before) != number - 1:
+            return None
+        before.append(said)
+        return "".join(self._begun.pop(id_)) if number == of else None

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from itertools import chain, zip_longest
 from typing import Any
 
 import pytest
@@ -12,16 +13,19 @@ from router.domain.progress import Progress
 from router.store.database import Database
 from router.store.live import (
     CHANNEL,
+    MOST_BEGUN,
     PAYLOAD_BYTES,
     WAITING,
     Live,
     LiveInbox,
+    Pieces,
     PostgresLive,
     payloads,
 )
 from router.store.store import Store
 
 STRANGE = [
+    *(f"{'0' * 32} 1/1 hello", f"{'0' * 32} 0/0 {{}}", f"{'0' * 32} 2/99 {{}}"),
     *("", "hello", "{}", '{"type": "dance"}', "[1]", "null"),
     '{"tenant":"t","conversation":"c1","message_id":"m","type":"text_delta","data":{"text":"a"}}',
 ]
@@ -166,10 +170,46 @@ class TestPayloads:
         assert "".join(str(part.data["text"]) for part in read) == said
         assert {part.data["attempt"] for part in read} == {1}
 
+    @pytest.mark.parametrize("letter", ["a", "假", "😀", '"', "\x00", "\n"])
+    def test_what_is_no_text_comes_in_pieces_that_are_put_together(self, letter: str) -> None:
+        told, pieces = [started(letter * 12_000), started(letter * 8_001)], Pieces()
+        parts = [list(payloads(each)) for each in told]
+        assert max(len(part.encode()) for part in chain(*parts)) <= PAYLOAD_BYTES
+        heard = [pieces.joined(part) for part in chain(*zip_longest(*parts)) if part]
+        read = [Progress.model_validate_json(whole) for whole in heard if whole]
+        assert sorted(read, key=str) == sorted(told, key=str)
+
+    def test_pieces_of_which_one_is_missing_come_to_nothing(self) -> None:
+        first, second, third, *_ = payloads(started("x" * 8_000))
+        for missing in [
+            (second, third),
+            (first, third),
+            (first, first, third),
+            ("0" * 32 + " 1/1",),
+        ]:
+            pieces = Pieces()
+            assert not [p for p in map(pieces.joined, missing) if p and p.startswith("{")]
+
+    def test_pieces_of_those_who_told_no_more_are_forgotten(self) -> None:
+        pieces = Pieces()
+        first, *others = payloads(started("x" * 8_000))
+        assert pieces.joined(first) is None
+        for _ in range(MOST_BEGUN):
+            assert pieces.joined(next(payloads(started("x" * 8_000)))) is None
+        assert [pieces.joined(each) for each in others] == [None] * len(others)
+
     def test_what_is_too_long_is_passed_over(self, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.WARNING):
-            assert list(payloads(started("x" * 8000))) == []
+            assert list(payloads(started("x" * 130_000))) == []
         assert "tool_started is too long" in caplog.text
+
+
+async def test_what_is_longer_than_a_notification_is_heard_whole(live: Live, others: Live) -> None:
+    told = [started("申请理由" * 5_000), started("look")]
+    async with live.listen("t", "c1") as events:
+        for one in told:
+            await others.tell(one)
+        assert await heard(events, 2) == told
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
