@@ -374,8 +374,7 @@ class Calls:
         await self.store.notifications.defer(self._deferred())
 
     async def notifications_claim(self) -> None:
-        lease = timedelta(minutes=1)
-        assert await self.store.notifications.claim(["chat"], self.now, lease, 50)
+        assert await self.store.notifications.claim(["chat"], self.now, 50)
 
     async def notifications_again(self) -> None:
         await self.store.notifications.again(self._deferred(), self.now, 2)

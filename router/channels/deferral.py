@@ -7,7 +7,8 @@ due once a day. Whichever process comes to one posts it, and none of them twice.
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
@@ -32,10 +33,11 @@ from router.domain.notifications import (
 )
 from router.domain.principals import PeopleDirectory, Principal
 from router.domain.records import ApprovalRecord, Mailbox
-from router.store.notifications import DeferredPost
+from router.store.notifications import LEASE, DeferredPost
 
-LEASE = timedelta(seconds=60)
-"""For which something to post is one process's alone: more than a round of posts ever takes."""
+IN_TIME = LEASE * 0.75
+"""For which one post may take, waiting for its turn included: what takes longer is left, lest
+somebody else whose lease it is by then posts it too."""
 AGAIN = timedelta(seconds=5)
 """After a platform was out of reach."""
 SELDOM = timedelta(seconds=30)
@@ -57,6 +59,17 @@ def pause_after(error: RouterError, platform: str) -> timedelta:
         return SELDOM
     log.warning("%s: %s; it is tried again", platform, error)
     return AGAIN
+
+
+@asynccontextmanager
+async def in_time(platform: str) -> AsyncIterator[None]:
+    """Bound what is posted in the block; raises `Unavailable` where it takes too long."""
+    try:
+        async with asyncio.timeout(IN_TIME.total_seconds()):
+            yield
+    except TimeoutError:
+        seconds = f"{IN_TIME.total_seconds():g}"
+        raise Unavailable(f"{platform} didn't take a post within {seconds} s") from None
 
 
 def place_now(directory: PeopleDirectory, mailbox: Mailbox, reader: str) -> Place | None:
@@ -148,10 +161,10 @@ class Deferral:
         )
         await self.services.store.notifications.defer(post)
 
-    async def round(self, now: datetime) -> None:
-        """Post what is due, wherever nobody else is at it."""
+    async def round(self, platform: str, now: datetime) -> None:
+        """Post what is due there, wherever nobody else is at it."""
         kept = self.services.store.notifications
-        claimed = await kept.claim(self.platforms.keys(), now, LEASE, AT_ONCE)
+        claimed = await kept.claim([platform], now, AT_ONCE)
         ends = await asyncio.gather(
             *(self._post(post, now) for post in claimed), return_exceptions=True
         )
@@ -163,7 +176,8 @@ class Deferral:
 
     async def _post(self, post: DeferredPost, now: datetime) -> None:
         try:
-            await (self._digest if post.is_digest else self._reminder)(post, now)
+            async with in_time(post.platform):
+                await (self._digest if post.is_digest else self._reminder)(post, now)
         except (TooManyRequests, NotAdmitted, Unavailable) as error:
             pause = pause_after(error, post.platform)
             await self.services.store.notifications.again(post, datetime.now(UTC) + pause)
@@ -175,10 +189,12 @@ class Deferral:
             wishes = await kept.chosen(post.tenant, post.person)
             later = await self.opens(person, wishes, now)
             if later is not None:
-                await kept.again(post, later)
+                await kept.again(post, later, under=wishes)
                 return
-            if self.is_chosen(person, wishes, post.platform):
-                await self._remind(person, post)
+            if not self.is_chosen(person, wishes, post.platform):
+                await kept.done(post, under=wishes)
+                return
+            await self._remind(person, post)
         await kept.done(post)
 
     async def _remind(self, person: Principal, post: DeferredPost) -> None:
@@ -213,11 +229,11 @@ class Deferral:
         last = date.fromordinal(post.number) if post.number else None
         plan = plan_digest(wishes, person, last, now, await self.days(person, wishes, now))
         if plan is None:
-            await kept.done(post)
+            await kept.done(post, under=wishes)
             return
         if plan.sends:
             await self._send_digest(person, post, plan.last)
-        await kept.again(post, plan.due, plan.last.toordinal())
+        await kept.again(post, plan.due, plan.last.toordinal(), under=wishes)
 
     async def _send_digest(self, person: Principal, post: DeferredPost, day: date) -> None:
         """Post what waits; where nothing does there is nothing to read."""

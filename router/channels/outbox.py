@@ -7,10 +7,12 @@ that the last one kept; where one died after a post, again and under the same ke
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -34,9 +36,9 @@ from router.channels.base import (
 )
 from router.channels.deferral import (
     AT_ONCE,
-    LEASE,
     Deferral,
     card_of,
+    in_time,
     pause_after,
     place_now,
     wanted,
@@ -55,6 +57,7 @@ from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, LogEntry, Mailbox, RecordedTurn
 from router.domain.visible_text import isolated, one_line
 from router.flow.engine.events import Decided
+from router.store.notifications import LEASE
 from router.telemetry.metrics import UNPOSTED
 
 
@@ -180,12 +183,15 @@ REPLIES: TypeAdapter[list[Reply]] = TypeAdapter(list[Reply])
 
 @dataclass
 class Outbox:
-    """Brings what is new to each platform, one post at a time within a mailbox."""
+    """Brings what is new to each platform, one post at a time within a mailbox.
+
+    Each platform has a task of its own, so that one that is slow or away keeps none waiting.
+    """
 
     _services: Services
     _platforms: Mapping[str, Outbound]
-    _nudged: asyncio.Event = field(default_factory=asyncio.Event)
-    _counted: datetime = _NEVER
+    _nudged: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    _counted: dict[str, datetime] = field(default_factory=dict)
     _deferral: Deferral = field(init=False)
 
     def __post_init__(self) -> None:
@@ -193,64 +199,71 @@ class Outbox:
 
     def nudge(self) -> None:
         """There is something new: don't wait for the next look."""
-        self._nudged.set()
+        for name in self._platforms:
+            self._nudged[name].set()
 
     async def run(self) -> None:
         """Post until cancelled."""
+        await asyncio.gather(*map(self._run, self._platforms))
+
+    async def _run(self, platform: str) -> None:
+        nudged, is_introduced = self._nudged[platform], False
         while True:
-            try:
-                await self._introduced()
-                break
-            except RouterError as error:
-                log.warning("approvers aren't told on chat platforms yet: %s", error)
-                await asyncio.sleep(EVERY)
-        while True:
-            self._nudged.clear()
-            try:
-                await self.round()
-            except RouterError as error:
-                log.warning("nothing can be posted right now: %s", error)
-            except Exception:  # an outbox that stops would be a silence that nobody explains
-                log.exception("nothing was posted")
+            nudged.clear()
+            if not is_introduced:
+                is_introduced = await self._went_well(platform, self._introduced(platform))
+            if is_introduced:
+                await self._went_well(platform, self.round(platform))
             with suppress(TimeoutError):
                 async with asyncio.timeout(EVERY):
-                    await self._nudged.wait()
+                    await nudged.wait()
 
-    async def _introduced(self) -> None:
+    async def _went_well(self, platform: str, work: Coroutine[Any, Any, None]) -> bool:
+        """True where it did; what went wrong is in the log."""
+        try:
+            await work
+        except RouterError as error:
+            log.warning("nothing can be posted on %s right now: %s", platform, error)
+            return False
+        except Exception:  # an outbox that stops would be a silence that nobody explains
+            log.exception("nothing was posted on %s", platform)
+            return False
+        return True
+
+    async def _introduced(self, platform: str) -> None:
         """Everyone with an account gets their approvals there, from the first time on."""
-        for name in self._platforms:
-            for person, account in self._services.directory.accounts(name):
-                mailbox = Mailbox(
-                    tenant=person.tenant,
-                    platform=name,
-                    kind="person",
-                    subject=person.id,
-                    place={"account": account},
-                    due=datetime.now(UTC),
-                )
-                await self._services.store.mailboxes.open(mailbox)
+        for person, account in self._services.directory.accounts(platform):
+            mailbox = Mailbox(
+                tenant=person.tenant,
+                platform=platform,
+                kind="person",
+                subject=person.id,
+                place={"account": account},
+                due=datetime.now(UTC),
+            )
+            await self._services.store.mailboxes.open(mailbox)
 
-    async def round(self) -> None:
-        """Post what is new now, and what was held back and is due, where nobody else is at it."""
+    async def round(self, platform: str) -> None:
+        """Post there what is new, and what was held back and is due, where nobody else is at it."""
         now = datetime.now(UTC)
         boxes = self._services.store.mailboxes
-        await self._count(now)
-        await self._deferral.round(now)
-        claimed = await boxes.claim(self._platforms.keys(), now, now + LEASE, AT_ONCE)
+        await self._count(platform, now)
+        await self._deferral.round(platform, now)
+        now = datetime.now(UTC)
+        claimed = await boxes.claim([platform], now, now + LEASE, AT_ONCE)
         ends = await asyncio.gather(*map(self._delivered, claimed), return_exceptions=True)
         for mailbox, end in zip(claimed, ends, strict=True):
             if isinstance(end, Exception):  # one that can't be read mustn't keep others waiting
                 log.error("%s %s isn't posted", mailbox.platform, mailbox.subject, exc_info=end)
 
-    async def _count(self, now: datetime) -> None:
-        """Tell from time to time how long something has waited to be posted, on each platform."""
-        if now - self._counted < COUNTED_EVERY:
+    async def _count(self, platform: str, now: datetime) -> None:
+        """Tell from time to time how long something has waited to be posted there."""
+        if now - self._counted.get(platform, _NEVER) < COUNTED_EVERY:
             return
-        self._counted = now
-        oldest = await self._services.store.mailboxes.oldest(self._platforms.keys())
-        for platform in self._platforms:
-            waited = (now - oldest.get(platform, now)).total_seconds()
-            UNPOSTED.labels(platform).set(max(0.0, waited))
+        self._counted[platform] = now
+        oldest = await self._services.store.mailboxes.oldest([platform])
+        waited = (now - oldest.get(platform, now)).total_seconds()
+        UNPOSTED.labels(platform).set(max(0.0, waited))
 
     async def _delivered(self, mailbox: Mailbox) -> None:
         at, due = mailbox.position, datetime.now(UTC)
@@ -258,7 +271,8 @@ class Outbox:
         try:
             rows = await boxes.unread(mailbox, AT_ONCE)
             for row in rows:
-                await self._post(mailbox, row)
+                async with in_time(mailbox.platform):
+                    await self._post(mailbox, row)
                 at = row.sequence or at
                 await boxes.advance(mailbox, at, datetime.now(UTC) + LEASE)
             if len(rows) < AT_ONCE:

@@ -17,6 +17,8 @@ _deferred = tables.deferred_posts
 _KEY = ("tenant", "person", "platform", "run")
 NO_RUN = ""
 """The run of a digest: it is about all that wait."""
+LEASE = timedelta(seconds=60)
+"""For which what was claimed is one process's alone: longer than a post may take."""
 
 
 class DeferredPost(Record):
@@ -45,13 +47,12 @@ class Notifications(Aggregate):
 
     async def chosen(self, tenant: str, person: str) -> NotificationPreferences:
         """What the person has chosen; what is usual where they have chosen nothing."""
-        query = select(_preferences.c.preferences).filter_by(tenant=tenant, person=person)
-        found = await self._database.read(lambda connection: connection.scalar(query))
-        return USUAL if found is None else NotificationPreferences.model_validate(found)
+        return await self._database.read(lambda c: _chosen(c, tenant, person))
 
     async def choose(self, tenant: str, person: str, preferences: NotificationPreferences) -> None:
         """Keep it from now on. What is held back is looked at anew, and so is when a digest is due.
 
+        What may be somebody's right now stays theirs: they look at it anew once it is posted.
         Choosing the same once more changes nothing.
         """
         now, whose = datetime.now(UTC), {"tenant": tenant, "person": person}
@@ -62,13 +63,14 @@ class Notifications(Aggregate):
         digest = DeferredPost(**whose, platform=DIGEST_CHANNEL, run=NO_RUN, number=0, due=now)
 
         def choose(connection: Connection) -> None:
-            self._database.serialise(connection, f"notifications/{tenant}/{person}")
+            self._database.serialise(connection, _choices(tenant, person))
             connection.execute(keep, row)
             if preferences.digest is None:
                 connection.execute(delete(_deferred).filter_by(**whose, run=NO_RUN))
             else:
                 connection.execute(self._database.insert_new(_deferred), to_row(digest))
-            connection.execute(update(_deferred).filter_by(**whose).values(due=now))
+            waiting = update(_deferred).filter_by(**whose).where(_deferred.c.due > now + LEASE)
+            connection.execute(waiting.values(due=now))
 
         await self._database.write(choose)
 
@@ -78,9 +80,9 @@ class Notifications(Aggregate):
         await self._database.write(lambda connection: connection.execute(insert, to_row(post)))
 
     async def claim(
-        self, platforms: Collection[str], now: datetime, lease: timedelta, limit: int
+        self, platforms: Collection[str], now: datetime, limit: int
     ) -> list[DeferredPost]:
-        """Those that are due and nobody else is at; the caller's alone for the length of `lease`.
+        """Those that are due and nobody else is at; the caller's alone for the length of `LEASE`.
 
         Those of platforms that aren't there wait until they are, or are too old to be kept.
         """
@@ -96,23 +98,63 @@ class Notifications(Aggregate):
                 free = select(_deferred.c.run).where(_this(post), _deferred.c.due <= now)
                 locked = free.with_for_update(skip_locked=True)
                 if connection.execute(locked).first() is not None:
-                    until = update(_deferred).where(_this(post)).values(due=now + lease)
+                    until = update(_deferred).where(_this(post)).values(due=now + LEASE)
                     connection.execute(until)
                     taken.append(post)
             return taken
 
         return await self._database.write(take) if found else []
 
-    async def again(self, post: DeferredPost, due: datetime, number: int | None = None) -> None:
-        """Have it come at another time; `number` is the digest that was sent, if one was."""
-        values = {"due": due} | ({"number": number} if number is not None else {})
-        change = update(_deferred).where(_this(post)).values(**values)
-        await self._database.write(lambda connection: connection.execute(change))
+    async def again(
+        self,
+        post: DeferredPost,
+        due: datetime,
+        number: int | None = None,
+        under: NotificationPreferences | None = None,
+    ) -> None:
+        """Have it come at another time; `number` is the digest that was sent, if one was.
 
-    async def done(self, post: DeferredPost) -> None:
-        """It was posted, or nobody waits for it any more."""
-        gone = delete(_deferred).where(_this(post), _deferred.c.number == post.number)
-        await self._database.write(lambda connection: connection.execute(gone))
+        `under` is what was chosen when that was worked out: where it isn't any more, it is looked
+        at anew at once.
+        """
+        values = {"due": due} | ({"number": number} if number is not None else {})
+
+        def again(connection: Connection) -> None:
+            if not self._holds(connection, post, under):
+                values["due"] = datetime.now(UTC)
+            connection.execute(update(_deferred).where(_this(post)).values(**values))
+
+        await self._database.write(again)
+
+    async def done(self, post: DeferredPost, under: NotificationPreferences | None = None) -> None:
+        """It was posted, or nobody waits for it any more; `under` is as for `again`."""
+
+        def done(connection: Connection) -> None:
+            this = and_(_this(post), _deferred.c.number == post.number)
+            if self._holds(connection, post, under):
+                connection.execute(delete(_deferred).where(this))
+            else:
+                connection.execute(update(_deferred).where(this).values(due=datetime.now(UTC)))
+
+        await self._database.write(done)
+
+    def _holds(
+        self, connection: Connection, post: DeferredPost, under: NotificationPreferences | None
+    ) -> bool:
+        if under is None:
+            return True
+        self._database.serialise(connection, _choices(post.tenant, post.person))
+        return _chosen(connection, post.tenant, post.person) == under
+
+
+def _choices(tenant: str, person: str) -> str:
+    return f"notifications/{tenant}/{person}"
+
+
+def _chosen(connection: Connection, tenant: str, person: str) -> NotificationPreferences:
+    query = select(_preferences.c.preferences).filter_by(tenant=tenant, person=person)
+    found = connection.scalar(query)
+    return USUAL if found is None else NotificationPreferences.model_validate(found)
 
 
 def _this(post: DeferredPost) -> ColumnElement[bool]:

@@ -15,11 +15,13 @@ from router.api.dependencies import Services
 from router.channels.base import (
     DecisionRequest,
     GivenFile,
+    Inbound,
     InboundFile,
     NotAdmitted,
     Statement,
     Undeliverable,
 )
+from router.channels.dispatcher import Dispatcher
 from router.channels.platforms.dingtalk.open_api import App, OpenApi
 from router.channels.platforms.dingtalk.shapes import card_of
 from router.contracts import flow
@@ -226,6 +228,33 @@ async def test_what_can_t_be_taken_in_is_said_to_whoever_wrote_it(
         said = dingtalk.message("staff_x", "hello")
         assert (await dingtalk.deliver(router, said)).status_code == 503
         assert "请再发一次" in str(await dingtalk.posted("couldn't be dealt with"))
+
+
+@pytest.mark.parametrize("trouble", [None, Unavailable("later"), TooManyRequests("later")])
+async def test_a_press_that_takes_longer_than_dingtalk_waits_goes_on(
+    router: AsyncClient,
+    dingtalk: DingTalk,
+    monkeypatch: pytest.MonkeyPatch,
+    trouble: RouterError | None,
+) -> None:
+    released, ended = asyncio.Event(), asyncio.Event()
+
+    async def take(_: Dispatcher, __: Inbound) -> None:
+        await released.wait()
+        ended.set()
+        if trouble is not None:
+            raise trouble
+
+    monkeypatch.setattr(Dispatcher, "take", take)
+    monkeypatch.setattr("router.channels.platforms.dingtalk.entrance.CARD_PATIENCE", 0.0)
+    body, signs = body_of(dingtalk, PRESS), signed(dingtalk, PRESS)
+    status, _ = await answered(router, PRESS, body, signs)
+    assert (status, ended.is_set()) == (200, False)
+    released.set()
+    async with asyncio.timeout(10):
+        await ended.wait()
+    if trouble is not None:
+        await dingtalk.posted("再按一次")
 
 
 async def test_an_approval_waits_out_a_worker_s_restart(

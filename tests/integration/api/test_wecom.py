@@ -423,3 +423,17 @@ async def test_a_return_without_a_word_is_asked_about_again(
     await wecom.deliver(router, wecom.message("bob", f"退回 #{number} {words}"))
     how = (await wecom.posted("请回复下面这一行"))["text"]["content"]
     assert how.endswith(f"退回 #{number} ")
+
+
+@pytest.mark.parametrize("where", ["group", "single"])
+async def test_a_return_in_words_is_one_to_the_robot_too_and_answered_to_its_approver_alone(
+    wecom: Wecom, awaited: tuple[AsyncClient, DecisionRequest], where: str
+) -> None:
+    """Were it a message, whom the approver happens to help would read it."""
+    router, request = awaited
+    number = worded_return.number_of(request.approval.id, request.approval.digest)
+    said = wecom.called("bob", f"退回 #{number} 到周三就好", chattype=where)
+    if where == "single":
+        said["text"]["content"] = said["text"]["content"].removeprefix("@Desk ")
+    assert (await wecom.call(router, said)).status_code == 200
+    assert (await wecom.posted("已退回"))["touser"] == wecom.account("bob")

@@ -4,11 +4,10 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from router.domain.notifications import USUAL, NotificationPreferences
-from router.store.notifications import DeferredPost
+from router.store.notifications import LEASE, DeferredPost
 from router.store.store import Store
 
 NOW = datetime.now(UTC)
-LEASE = timedelta(minutes=1)
 DIGEST = NotificationPreferences(digest="09:00")
 
 
@@ -18,7 +17,7 @@ def reminder(run: str = "r1", person: str = "bob", **more: object) -> DeferredPo
 
 
 async def claimed(store: Store, later: timedelta = timedelta()) -> list[str]:
-    found = await store.notifications.claim(["mail"], datetime.now(UTC) + later, LEASE, 10)
+    found = await store.notifications.claim(["mail"], datetime.now(UTC) + later, 10)
     return sorted(f"{post.person}:{post.run}" for post in found)
 
 
@@ -37,13 +36,13 @@ async def test_what_is_due_is_one_process_s_at_a_time(store: Store) -> None:
     taken = await asyncio.gather(*(claimed(store) for _ in range(4)))
     assert sorted(taken) == [[], [], [], ["bob:r1"]]
     assert await claimed(store, timedelta(minutes=2)) == ["bob:r1"]
-    assert await store.notifications.claim(["slack"], NOW + LEASE * 100, LEASE, 10) == []
+    assert await store.notifications.claim(["slack"], NOW + LEASE * 100, 10) == []
 
 
 async def test_of_reminders_of_one_run_one_waits(store: Store) -> None:
     await store.notifications.defer(reminder())
     await store.notifications.defer(reminder(number=9, due=NOW + timedelta(hours=9)))
-    (post,) = await store.notifications.claim(["mail"], NOW, LEASE, 10)
+    (post,) = await store.notifications.claim(["mail"], NOW, 10)
     assert post.number == 7
     await store.notifications.done(post)
     assert await claimed(store, timedelta(days=1)) == []
@@ -61,11 +60,38 @@ async def test_another_choice_has_what_waits_looked_at_at_once(store: Store) -> 
 async def test_a_digest_is_there_for_as_long_as_it_is_wished_for(store: Store) -> None:
     await store.notifications.choose("default", "bob", DIGEST)
     soon = datetime.now(UTC) + timedelta(minutes=1)
-    (post,) = await store.notifications.claim(["mail"], soon, LEASE, 10)
+    (post,) = await store.notifications.claim(["mail"], soon, 10)
     assert (post.is_digest, post.number) == (True, 0)
     await store.notifications.again(post, soon, 739_000)
     await store.notifications.choose("default", "bob", DIGEST)
-    (post,) = await store.notifications.claim(["mail"], soon, LEASE, 10)
+    (post,) = await store.notifications.claim(["mail"], soon, 10)
     assert post.number == 739_000
     await store.notifications.choose("default", "bob", USUAL)
     assert await claimed(store, timedelta(days=30)) == []
+
+
+async def test_another_choice_takes_nothing_from_who_posts_it(store: Store) -> None:
+    """What is looked at anew at once would be posted by somebody else as well."""
+    await store.notifications.choose("default", "bob", DIGEST)
+    await store.notifications.defer(reminder())
+    assert await claimed(store) == ["bob:", "bob:r1"]
+    await store.notifications.choose("default", "bob", NotificationPreferences(digest="08:00"))
+    assert await claimed(store) == []
+    assert await claimed(store, LEASE + timedelta(seconds=5)) == ["bob:", "bob:r1"]
+
+
+async def test_what_was_worked_out_under_another_choice_is_looked_at_anew(store: Store) -> None:
+    kept, later = store.notifications, datetime.now(UTC) + timedelta(days=1)
+    await kept.choose("default", "bob", DIGEST)
+    (post,) = await kept.claim(["mail"], datetime.now(UTC), 10)
+    await kept.again(post, later, 739_000, under=DIGEST)
+    assert await claimed(store, timedelta(minutes=5)) == []
+    await kept.choose("default", "bob", NotificationPreferences(digest="08:00"))
+    (post,) = await kept.claim(["mail"], datetime.now(UTC), 10)
+    await kept.again(post, later, under=DIGEST)
+    (post,) = await kept.claim(["mail"], datetime.now(UTC), 10)
+    await kept.done(post, under=DIGEST)
+    (post,) = await kept.claim(["mail"], datetime.now(UTC), 10)
+    assert post.number == 739_000
+    await kept.done(post, under=NotificationPreferences(digest="08:00"))
+    assert await claimed(store, timedelta(days=9)) == []

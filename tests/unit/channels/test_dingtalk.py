@@ -1,11 +1,14 @@
 """What DingTalk sends and is sent: shapes as recorded, and no text that acts by itself."""
 
+import asyncio
 import json
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from router.channels.base import Button, DecisionRequest, InboundFile, Statement
+from router.channels.platforms.dingtalk import entrance
 from router.channels.platforms.dingtalk.entrance import DingTalkSettings
 from router.channels.platforms.dingtalk.shapes import (
     LONGEST_CODE,
@@ -273,3 +276,46 @@ def test_by_the_stream_no_address_is_needed(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv(f"ROUTER_DINGTALK_{name}", value)
     settings = DingTalkSettings.load()
     assert (settings.is_complete, settings.robot) == (True, "k")
+
+
+class Pushing:
+    """A connection that brings more and more, and what is said by it."""
+
+    def __init__(self, frames: int) -> None:
+        self.left, self.said = frames, list[str]()
+
+    def __aiter__(self) -> "Pushing":
+        return self
+
+    async def __anext__(self) -> str:
+        if not self.left:
+            raise StopAsyncIteration
+        self.left -= 1
+        headers = {"messageId": str(self.left), "topic": entrance.MESSAGE_TOPIC}
+        data = {"conversationId": f"c{self.left}"}
+        return json.dumps({"headers": headers, "data": json.dumps(data)})
+
+    async def send(self, said: str) -> None:
+        self.said.append(said)
+
+
+async def test_of_what_the_stream_brings_a_bounded_number_is_under_way() -> None:
+    released, most = asyncio.Event(), 0
+    under_way = set[asyncio.Task[None]]()
+
+    async def heard(_: Any) -> None:
+        nonlocal most
+        most = max(most, len(under_way))
+        await released.wait()
+
+    stream = entrance._Stream(Mock(heard=heard), Mock(), OSError)
+    socket = Pushing(3 * entrance.MOST_AT_ONCE)
+    reading = asyncio.create_task(stream._read(socket, under_way))
+    for _ in range(10 * entrance.MOST_AT_ONCE):
+        await asyncio.sleep(0)
+    assert socket.left >= 2 * entrance.MOST_AT_ONCE - 1
+    released.set()
+    await reading
+    await asyncio.gather(*under_way)
+    assert len(socket.said) == 3 * entrance.MOST_AT_ONCE
+    assert most <= entrance.MOST_AT_ONCE

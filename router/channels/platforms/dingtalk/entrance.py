@@ -149,12 +149,22 @@ class _Entrance:
         inbound, card = found
         if inbound.button is not None and inbound.button.decision is not None:
             return await self._decided(inbound, card)
+        taking = asyncio.create_task(self.dispatcher.take(inbound))
+        await asyncio.wait({taking}, timeout=CARD_PATIENCE)
         try:
-            async with asyncio.timeout(CARD_PATIENCE):
-                await self.dispatcher.take(inbound)
-        except (TimeoutError, TooManyRequests, Unavailable):
+            if taking.done():
+                taking.result()
+            else:  # it goes on: what was begun may have been done by the time that it is cut off
+                self.dispatcher.aside(self._taken_later(inbound, taking))
+        except (TooManyRequests, Unavailable):
             return updated({}, status=_both(cards.TRY_AGAIN))
         return updated({}, status="")
+
+    async def _taken_later(self, inbound: Inbound, taking: asyncio.Task[None]) -> None:
+        try:
+            await taking
+        except (TooManyRequests, Unavailable):
+            await self.api.say(inbound.place, _both(cards.TRY_AGAIN))
 
     async def _decided(self, inbound: Inbound, card: str) -> dict[str, Any]:
         """What a press came to; shown later where DingTalk doesn't wait so long.
@@ -234,6 +244,8 @@ async def _signed(
 MESSAGE_TOPIC = "/v1.0/im/bot/messages/get"
 PRESS_TOPIC = "/v1.0/card/instances/callback"
 LONGEST_FRAME = 256 * 1024
+MOST_AT_ONCE = 64
+"""Events that one connection brings and that aren't answered yet: what is more waits in it."""
 FAREWELL = 1.0
 """Seconds that DingTalk has to agree that a connection ends: nobody who stops waits for it."""
 SOON, LATE = 1.0, 60.0
@@ -291,6 +303,8 @@ class _Stream:
 
     async def _read(self, socket: Any, under_way: set[asyncio.Task[None]]) -> None:
         async for raw in socket:
+            if len(under_way) >= MOST_AT_ONCE:
+                await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
             frame = _frame(raw)
             if frame is None:
                 log.warning("DingTalk's stream has a frame that is none")

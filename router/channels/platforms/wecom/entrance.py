@@ -92,9 +92,14 @@ class _WecomRoutes:
         inbound, person = found.inbound, self._person(found.inbound)
         if found.has_files and person is not None:
             # To the person alone: the one answer in the group is for what they said.
-            alone, said = {"account": inbound.account}, NO_FILES_HERE.within(person.locale)
-            self.dispatcher.aside(self.client.say(alone, said))
-        if inbound.text or person is None:
+            said = NO_FILES_HERE.within(person.locale)
+            self.dispatcher.aside(self.client.say({"account": inbound.account}, said))
+        words = worded_return.read(inbound.text or "")
+        if words is not None and person is not None:
+            # An approver's word before anything else: whom they help is never to read it.
+            alone = replace(inbound, place={"account": inbound.account})
+            await self._return(alone, words)
+        elif inbound.text or person is None:
             await self.dispatcher.take(inbound)
         return TAKEN
 

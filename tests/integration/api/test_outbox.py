@@ -1,0 +1,135 @@
+"""What is posted: each platform by itself, and nothing by two at once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from router.api.dependencies import Services
+from router.channels import deferral
+from router.channels.base import GivenFile, InboundFile, Outbound, Place, Post, Statement
+from router.channels.outbox import Outbox
+from router.directory.file import FileDirectory
+from router.domain.messages import as_plain_text
+from router.domain.records import Mailbox
+from router.store.database import Database
+from router.store.notifications import LEASE
+from router.store.store import Store
+from router.store.tables import ROUTER
+from tests.integration.api.test_adapters import told
+from tests.integration.store.test_store import conversation
+
+PEOPLE = """
+users:
+  - {id: alice, name: Alice, accounts: {slack: UALICE, mail: alice@example.com}}
+"""
+
+
+@dataclass
+class Quick:
+    """A platform that takes everything."""
+
+    posts: list[str] = field(default_factory=list)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def post(self, place: Place, post: Post, key: str) -> None:
+        assert isinstance(post, Statement)
+        await self.say(place, as_plain_text(post.replies, post.locale))
+
+    async def say(self, place: Place, text: str) -> None:
+        self.posts.append(text)
+        self._changed.set()
+
+    async def fetch(self, file: InboundFile) -> bytes:
+        raise NotImplementedError
+
+    async def give(self, place: Place, file: GivenFile, key: str) -> None:
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        """Nothing to let go of."""
+
+    async def posted(self, text: str) -> None:
+        async with asyncio.timeout(20):
+            while text not in self.posts:
+                self._changed.clear()
+                await self._changed.wait()
+
+
+class Silent(Quick):
+    """One that takes what it is given and never says so."""
+
+    async def say(self, place: Place, text: str) -> None:
+        await super().say(place, text)
+        await asyncio.Event().wait()
+
+
+@pytest.fixture
+async def there(services: Services, tmp_path: Path) -> AsyncIterator[Services]:
+    """A desk with a database of its own: Alice talks on Slack, and elsewhere by mail."""
+    database = Database(f"sqlite:///{tmp_path}/router.db")
+    await database.migrate(ROUTER)
+    store = Store(database)
+    for platform, account in (("slack", "UALICE"), ("mail", "alice@example.com")):
+        await store.conversations.create(conversation(platform))
+        box = {"tenant": "default", "platform": platform, "kind": "conversation"}
+        more = {"subject": platform, "place": {"account": account}, "due": datetime.now(UTC)}
+        await store.mailboxes.open(Mailbox.model_validate({**box, **more}))
+    yield replace(services, store=store, directory=FileDirectory.read(PEOPLE, "people"))
+    await store.aclose()
+    await database.dispose()
+
+
+async def test_a_platform_that_never_answers_keeps_no_other_waiting(there: Services) -> None:
+    slack, mail = Quick(), Silent()
+    platforms: dict[str, Outbound] = {"slack": slack, "mail": mail}
+    outbox = Outbox(there, platforms)
+    posting = asyncio.create_task(outbox.run())
+    await told(there.store, "mail", "m", "to nobody")
+    await mail.posted("to nobody")
+    for text in ("first", "second"):
+        await told(there.store, "slack", "s", text)
+        outbox.nudge()
+        await slack.posted(text)
+    posting.cancel()
+    await asyncio.gather(posting, return_exceptions=True)
+    assert mail.posts == ["to nobody"]
+
+
+async def test_what_takes_as_long_as_the_lease_is_left_before_others_come_to_it(
+    there: Services, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert deferral.IN_TIME < LEASE
+    monkeypatch.setattr(deferral, "IN_TIME", timedelta(seconds=0.01))
+    mail, boxes = Silent(), there.store.mailboxes
+    await told(there.store, "mail", "m", "hello")
+    await Outbox(there, {"mail": mail}).round("mail")
+    assert "didn't take a post within" in caplog.text
+    now = datetime.now(UTC)
+    assert await boxes.claim(["mail"], now, now + LEASE, 10) == []
+    later = now + deferral.AGAIN
+    assert len(await boxes.claim(["mail"], later, later + LEASE, 10)) == 1
+    assert mail.posts == ["hello"]
+
+
+async def test_a_fault_at_the_beginning_ends_no_outbox(
+    there: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slack, faults = Quick(), [RuntimeError("a fault of ours")]
+    outbox, introduced = Outbox(there, {"slack": slack}), Outbox._introduced
+
+    async def introducing(self: Outbox, platform: str) -> None:
+        if faults:
+            raise faults.pop()
+        await introduced(self, platform)
+
+    monkeypatch.setattr(Outbox, "_introduced", introducing)
+    monkeypatch.setattr("router.channels.outbox.EVERY", 0.01)
+    posting = asyncio.create_task(outbox.run())
+    await told(there.store, "slack", "s", "hello")
+    await slack.posted("hello")
+    posting.cancel()
+    await asyncio.gather(posting, return_exceptions=True)
