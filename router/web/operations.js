@@ -20,14 +20,15 @@ export function operations(page) {
   const held = runList(page, t("held"), t("nothingHeld"), () => "held=true", () => load());
   const quiet = () => `status=waiting_approval&quiet_since=${encodeURIComponent(new Date(Date.now() - LONG).toISOString())}`;
   const late = runList(page, t("waitsLong"), t("nothingWaitsLong"), quiet, () => load());
+  const missed = undelivered(page);
   const figures = traffic(page);
   const costs = spending(page);
   const title = element("h1", { tabindex: "-1" }, t("operations"));
   const again = button(t("reload"), () => page.trying(show));
-  const view = element("section", { class: "sheet operations" }, title, element("div", { class: "actions" }, again), held.view, late.view, figures.view, costs.view, lessons(page), trail(page));
+  const view = element("section", { class: "sheet operations" }, title, element("div", { class: "actions" }, again), held.view, late.view, missed.view, figures.view, costs.view, lessons(page), trail(page));
 
   const load = () => Promise.all([held.load(), late.load()]);
-  const show = () => Promise.all([load(), figures.load(), costs.load()]);
+  const show = () => Promise.all([load(), missed.load(), figures.load(), costs.load()]);
   return { view, show, refresh: async () => {} };
 }
 
@@ -106,6 +107,51 @@ function reassigning(run, page, act) {
     return element("form", { class: "passing", onsubmit }, labelled(t("insteadOf"), gone), labelled(t("toWhom"), to), button(t("reassign"), null, { type: "submit" }));
   };
   return unfolding(t("reassign"), fill);
+}
+
+// Events that other systems never took; an operator has them sent again once that is mended.
+function undelivered(page) {
+  const heading = element("h2", { id: freshId("undelivered"), tabindex: "-1" }, t("undelivered"));
+  const body = element("div", { class: "part" });
+
+  async function load() {
+    const { items, next } = await get(`/v1/webhooks/deliveries?limit=${MOST}`);
+    const holds = body.contains(document.activeElement);
+    body.replaceChildren(...(items.length ? listed(items, next) : [element("p", { class: "hint" }, t("nothingUndelivered"))]));
+    if (holds) heading.focus();
+  }
+
+  // One after the other: those of one run are to come as they happened.
+  const again = (events, said) => page.trying(async () => {
+    for (const { id } of events) await post(`/v1/webhooks/deliveries/${encodeURIComponent(id)}/retry`);
+    page.say(said);
+    await load();
+  });
+
+  function listed(items, next) {
+    const cards = items.map((item) => eventCard(item, () => again([item], t("sentOneAgain", item.event, item.url))));
+    const all = button(t("sendAllAgain"), () => again([...items].reverse(), t("sentAgain", number(items.length))));
+    return [
+      element("p", { class: "hint" }, t("undeliveredHint")),
+      element("ul", { class: "cards" }, ...cards),
+      next === null ? null : element("p", { class: "hint" }, t("moreEvents", MOST)),
+      items.length > 1 ? element("div", { class: "actions" }, all) : null,
+    ].filter(Boolean);
+  }
+
+  return { view: element("section", { class: "part", "aria-labelledby": heading.id }, heading, body), load };
+}
+
+function eventCard({ event, url, subject, attempts, created_at, error }, again) {
+  const title = element("h3", { id: freshId("event"), class: "title" }, event);
+  const when = element("time", { datetime: created_at, title: moment(created_at) }, ago(created_at));
+  return element(
+    "li",
+    { class: "card", "aria-labelledby": title.id },
+    element("header", {}, element("div", {}, title, element("p", { class: "hint" }, `${url} · ${subject} · `, when))),
+    element("p", { class: "why-held" }, t("triedTimes", number(attempts), error)),
+    element("div", { class: "actions" }, button(t("sendAgain"), again)),
+  );
 }
 
 // What went on; the server knows which day it is where its reader is.

@@ -1,7 +1,7 @@
 """What operators look at and put right: runs that are held, what went on, who did what."""
 
 from collections.abc import AsyncIterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,11 @@ from temporalio.client import Client
 from router.domain.costs import Purpose
 from router.domain.errors import PermanentToolError
 from router.domain.messages import Cost, Usage
+from router.domain.webhook_events import EVENTS, WebhookSubscription
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
+from router.store.store import Store
+from tests.integration.api.test_runs import run_record
 from tests.page.house import Door, Served, Visitor
 from tests.page.test_looks import SMALL_TARGETS
 from tests.workflow.test_wider_flows import OUTAGES, TOOLS, approval, flow
@@ -202,6 +205,59 @@ async def test_what_models_cost_is_drawn_by_day_and_by_model(
     await expect(olga.page.get_by_role("heading", name="模型费用")).to_be_visible()
     assert await olga.violations() == []
     assert await olga.overflow() == 0
+
+
+ERP = WebhookSubscription("https://erp.example/hooks?key=1", frozenset(EVENTS))
+
+
+async def missed(parts: Parts, run: str) -> None:
+    """An event of a run's that the ERP never took, and the one after it."""
+    told = Store(parts.store.notifications._database, (ERP,))
+    begun = run_record(run, status="collecting", state="details")
+    await told.runs.publish(begun, [])
+    done = {"status": "completed", "state": "done", "events": 9}
+    await told.runs.publish(begun.model_copy(update=done), [])
+    for _ in range(2):
+        now = datetime.now(UTC) + timedelta(seconds=5)
+        for one in await told.webhooks.claim(ERP.consumer, now, now + timedelta(minutes=1), 50):
+            await told.webhooks.bury(one, "it answered 503")
+
+
+async def test_what_another_system_missed_is_sent_again_in_order(
+    house: Served, door: Door, parts: Parts
+) -> None:
+    olga = await operating(door, house)
+    part = olga.page.get_by_role("region", name="Events that were given up")
+    await expect(part).to_contain_text("No other system has missed an event")
+    await missed(parts, "r-missed-1")
+    await olga.press("Refresh")
+    cards = part.locator(".card")
+    await expect(cards).to_have_count(2)
+    await expect(cards.first).to_contain_text("flow.completed")
+    await expect(cards.first).to_contain_text("https://erp.example/hooks · r-missed-1")
+    await expect(cards.first).to_contain_text("Tries: 1. The last: it answered 503")
+    await expect(part).not_to_contain_text("key=1")
+    assert await olga.violations() == []
+    await part.get_by_role("button", name="Send all again").click()
+    await expect(olga.page.locator("#status")).to_have_text("2 events are on their way again")
+    await expect(cards).to_have_count(0)
+    await expect(part.get_by_role("heading")).to_be_focused()
+    waiting = (await asked(house, "/v1/webhooks/deliveries?state=waiting"))["items"]
+    due = {one["event"]: one["due"] for one in waiting if one["subject"] == "r-missed-1"}
+    assert due["flow.started"] is not None
+    assert due["flow.completed"] is None
+
+
+async def test_one_that_was_missed_is_sent_again_by_itself(
+    house: Served, door: Door, parts: Parts
+) -> None:
+    await missed(parts, "r-missed-2")
+    olga = await operating(door, house)
+    card = olga.card("r-missed-2").filter(has_text="flow.started")
+    await card.get_by_role("button", name="Send again").click()
+    said = "On its way again: flow.started to https://erp.example/hooks"
+    await expect(olga.page.locator("#status")).to_have_text(said)
+    await expect(olga.card("r-missed-2")).to_have_count(1)
 
 
 async def test_where_nobody_was_there_is_nothing_and_that_is_said(

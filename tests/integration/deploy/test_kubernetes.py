@@ -27,6 +27,8 @@ from router.domain.errors import MisconfiguredError
 from router.runtime.definitions import load_tools
 from router.runtime.temporal_server import binary
 from router.settings import PREFIX, Settings
+from router.tool.http.client import OutboundGuard
+from router.webhook.webhook_files import load_event_sources, load_webhooks
 from tests.chart import FOLDER, MISSING, RELEASE, RefusedValues, rendered, values_of
 from tests.fakes.certificates import Authority
 from tests.fakes.temporal_gate import gate
@@ -167,6 +169,7 @@ def secrets(tmp_path: Path) -> dict[str, Path]:
     }
     signed = Authority("house", tmp_path).signed("desk")
     found = {"tls.crt": signed.certificate, "tls.key": signed.key, "ca.crt": signed.certificate}
+    written |= {key: f"whsec_{key[4] * 40}" for key in ("erp_webhook", "erp_event")}
     for key in ("jwt_secret", "llm_api_key", "api_key", "directory", *written):
         found[key] = tmp_path / key
         found[key].write_text(written.get(key, "x" * 32))
@@ -177,6 +180,9 @@ def told(container: Object, secrets: dict[str, Path], monkeypatch: pytest.Monkey
     """The settings that a process has with the environment of this container."""
     with monkeypatch.context() as patch:
         for each in container["env"]:
+            if (secret := each.get("valueFrom", {}).get("secretKeyRef")) is not None:
+                patch.setenv(each["name"], secrets[secret["key"]].read_text())
+                continue
             value = each["value"]
             if value.startswith("/run/secrets/"):
                 value = str(secrets[value.rpartition("/")[2]])
@@ -210,6 +216,31 @@ def test_a_process_starts_with_what_it_is_told(
         assert shown == by_name.get(name, (name == "everything",) * 2)
 
 
+def test_files_of_other_systems_find_the_secrets_that_they_name(
+    tmp_path: Path, secrets: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objects: list[Object] = json.loads(_rendered("everything"))
+    texts = {
+        path: text for each in of_kind(objects, "ConfigMap") for path, text in each["data"].items()
+    }
+    _, worker = next(each for each in containers(objects) if each[1]["name"] == "worker")
+    settings = told(worker, secrets, monkeypatch)
+    names = {
+        each["name"]: each["valueFrom"]["secretKeyRef"]
+        for each in worker["env"]
+        if "valueFrom" in each
+    }
+    known = {name: secrets[ref["key"]].read_text() for name, ref in names.items()}
+    assert {ref["name"] for ref in names.values()} == {"desk"}
+    files = [settings.webhooks, settings.event_sources]
+    for file in files:
+        assert file is not None
+        (tmp_path / file.name).write_text(texts[file.name])
+    webhooks, sources = (tmp_path / file.name for file in files if file)
+    assert len(load_webhooks(webhooks, known, OutboundGuard())) == 1
+    assert len(load_event_sources(sources, known)) == 1
+
+
 def test_a_process_without_its_secret_is_refused(
     secrets: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,7 +262,7 @@ def test_probes_ask_for_what_answers(objects: list[Object]) -> None:
     routes = {route.path for route in health.router.routes}  # type: ignore[attr-defined]
     for _, container in containers(objects):
         ports = {port["name"]: port["containerPort"] for port in container.get("ports", [])}
-        env = {each["name"]: each["value"] for each in container["env"]}
+        env = {each["name"]: each.get("value", "") for each in container["env"]}
         for kind in ("startupProbe", "livenessProbe", "readinessProbe"):
             if container["name"] == "migration":
                 continue
@@ -260,7 +291,7 @@ def longest() -> timedelta:
 
 def test_a_worker_is_given_longer_than_its_longest_activity(objects: list[Object]) -> None:
     for pod, container in containers(objects):
-        env = {each["name"]: each["value"] for each in container["env"]}
+        env = {each["name"]: each.get("value", "") for each in container["env"]}
         if container["name"] == "worker":
             assert float(env["ROUTER_SHUTDOWN_SECONDS"]) >= longest().total_seconds()
         if container["name"] != "migration":
@@ -407,6 +438,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"settings": {"ROUTER_CONNECTIONS": 1000000}}, "got number, want string"),
     ({"setings": {}}, "setings"),
     ({"secret": {"keys": {"ROUTER_DATABASE_URL": None}}}, "ROUTER_DATABASE_URL"),
+    ({"secret": {"variables": {"ROUTER_JWT_SECRET": "jwt"}}}, "'ROUTER_JWT_SECRET'"),
+    ({"secret": {"variables": {"A B": "jwt"}}}, "A B"),
     ({"temporal": {"address": "https://desk.tmprl.cloud"}}, "/temporal/address"),
     ({"temporal": {"apiKey": {"secret": "No Name"}}}, "/temporal/apiKey/secret"),
     ({"worker": {"builds": [{"tag": "1.0"}]}}, "missing property 'version'"),

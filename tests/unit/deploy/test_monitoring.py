@@ -93,6 +93,7 @@ SILENT = 'router_unposted_age_seconds{platform="slack"}'
 UNTAKEN = 'router_webhook_age_seconds{url="https://erp.example.com/in"}'
 DEAD = 'router_webhooks_dead{url="https://erp.example.com/in"}'
 ERP = {"url": "https://erp.example.com/in"}
+HELPED = 'router_oldest_hand_off_age_seconds{state="open"}'
 EXPIRING, ORPHANED = "router_approvals_expiring", "router_approvals_orphaned"
 OLDEST, BACKLOG = "router_oldest_approval_age_seconds", "router_backlog_age_seconds"
 
@@ -163,6 +164,14 @@ CASES = [
     Case("RouterApprovalForgotten", 90, {OLDEST: "604860+60x120"}, {OLDEST: "0+60x120"}),
     Case("RouterApprovalsExpire", 30, {EXPIRING: "2x40"}, {EXPIRING: "0x40"}, value="2"),
     Case("RouterApprovalsOrphaned", 60, {ORPHANED: "3x80"}, {ORPHANED: "0x80"}, value="3"),
+    Case(
+        "RouterHandOffWaits",
+        10,
+        {HELPED: "18000x20"},
+        {HELPED: "900x20"},
+        {"state": "open"},
+        "18000",
+    ),
     Case(
         "RouterFlowsFail", 30, {STEPS: "0+1x10 10x60"}, {STEPS: "0x60"}, {"flow": "leave_request"}
     ),

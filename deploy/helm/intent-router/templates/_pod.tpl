@@ -31,6 +31,11 @@ capabilities: {drop: [ALL]}
 {{- range $setting, $key := .Values.secret.keys }}
 {{ include "router.secretFile" (dict "setting" $setting "key" $key) }}
 {{- end }}
+{{- $secret := .Values.secret.name }}
+{{- range $name, $key := .Values.secret.variables }}
+- name: {{ $name }}
+  valueFrom: {secretKeyRef: {name: {{ $secret }}, key: {{ $key }}}}
+{{- end }}
 {{- range $name, $files := .Values.files }}
 - name: {{ $files.setting }}
   value: /house/{{ $name }}{{ with $files.file }}/{{ . }}{{ end }}
