@@ -7,7 +7,7 @@ import asyncio
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,12 @@ from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
 from tests.document_files import pdf, saved
+from tests.fakes.smtp import MailServer
 from tests.page.house import PHONE, Caller, Door, Served, Visitor, chromium
 from tests.page.test_portal import Portal
 from tests.temporal import dev_server, register_attributes
 from tests.workflow.desk import QUEUE
+from tests.workflow.mail_house import BOBS, here, with_addresses
 from tests.workflow.test_hand_offs import TENANTS, always_worked
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
@@ -88,6 +90,8 @@ class Studio:
     door: Door
     served: Served
     portal: Portal
+    parts: Parts
+    mail: MailServer
 
     async def visitor(self, name: str, **options: Any) -> Visitor:
         chosen = {"viewport": DESK, **options}
@@ -204,6 +208,26 @@ class Studio:
         await olga.page.goto(f"{self.served.origin}/#/operations")
         await expect(olga.page.locator(".chart")).to_be_visible()
         await taken(olga.page, "operations-en")
+        # It reads the shipped flows, which want the house's functions to be there.
+        from tests.page.test_operations import missed
+
+        await missed(self.parts, "r7h2k4m9")
+        await olga.press("Refresh")
+        part = olga.page.get_by_role("region", name="Events that were given up")
+        await expect(part.locator(".card")).to_have_count(2)
+        await part.scroll_into_view_if_needed()
+        await taken(olga.page, "webhooks-en", part)
+
+    async def mail_pages(self) -> None:
+        """A mail to an approver, and what its link opens."""
+        await Caller(self.served, "alice").asks_for_leave("我要请年假，12月28日到29日，搬家")
+        letter = await self.mail.received(BOBS, "搬家")
+        visitor = await self.door.visitor(self.served, viewport={"width": 760, "height": 620})
+        await visitor.page.goto(f"{self.served.origin}{here(letter.links[0])}")
+        await expect(visitor.page.get_by_role("button").first).to_be_visible()
+        await taken(visitor.page, "mail-decision-zh")
+        await visitor.page.set_content(letter.html)
+        await taken(visitor.page, "mail-zh")
 
     async def papers(self) -> None:
         alice = await self.visitor("王丽 Alice", viewport=TALL)
@@ -348,12 +372,13 @@ async def posed(parts: Parts, temporal: Client, wanted: list[str]) -> None:
     async with (
         build_worker(temporal, parts, QUEUE),
         Portal() as portal,
-        Served(parts, temporal, QUEUE, portal_origins=[portal.origin]) as served,
+        MailServer() as mail,
+        Served(_writing(parts, mail), temporal, QUEUE, portal_origins=[portal.origin]) as served,
         chromium() as browser,
     ):
         door = Door(browser)
         portal.desk = served.origin
-        studio = Studio(door, served, portal)
+        studio = Studio(door, served, portal, parts, mail)
         first = (studio.sign_in, studio.start, studio.chat)
         every = (
             *first,
@@ -367,11 +392,17 @@ async def posed(parts: Parts, temporal: Client, wanted: list[str]) -> None:
             studio.operations,
             studio.portal_page,
             studio.hand_off,
+            studio.mail_pages,
         )
         for scene in every:
             if not wanted or scene.__name__ in wanted:
                 await scene()
         await door.close()
+
+
+def _writing(parts: Parts, mail: MailServer) -> Parts:
+    """The same house, writing mail by this server."""
+    return replace(parts, settings=parts.settings.having(mail.settings))
 
 
 def _helped(folder: Path) -> Path:
@@ -381,11 +412,15 @@ def _helped(folder: Path) -> Path:
     return file
 
 
+def _settings(folder: Path) -> Settings:
+    return Settings.load(data=folder, tenants=_helped(folder), directory=with_addresses(folder))
+
+
 async def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         async with (
-            at_work(Settings.load(data=Path(folder), tenants=_helped(Path(folder)))) as parts,
+            at_work(_settings(Path(folder))) as parts,
             await dev_server() as environment,
         ):
             always_worked(parts)
