@@ -62,14 +62,16 @@ export function later(called, sheet, load) {
   const view = element("div", { class: "later" }, element("h1", { tabindex: "-1" }, called));
   let section = null;
   async function show(...opened) {
-    if (!section) {
+    const first = !section;
+    if (first) {
       if (!document.head.querySelector(`link[href="${sheet}"]`)) document.head.append(element("link", { rel: "stylesheet", href: sheet }));
       section = await load();
-      const held = view.contains(document.activeElement);
-      view.replaceChildren(section.view);
-      if (held) view.querySelector("h1").focus();
     }
     await section.show(...opened);
+    if (!first) return;
+    const held = view.contains(document.activeElement);
+    view.replaceChildren(section.view);
+    if (held) view.querySelector("h1").focus();
   }
   return { view, show, refresh: async () => section?.refresh() };
 }

@@ -11,7 +11,7 @@ import { picture } from "./picture.js";
 import { publication } from "./publication.js";
 import { freshName, slotCalled, slotForm, slotShape } from "./slot_form.js";
 import { source } from "./source.js";
-import { KINDS, begun, called, kindLabel, mainWay, stateForm, stateShape } from "./state_form.js";
+import { KINDS, begun, besides, called, kindLabel, mainWay, stateForm, stateShape } from "./state_form.js";
 import { t } from "./texts.js";
 import { trial } from "./trial.js";
 import { branchesOf } from "./ways.js";
@@ -199,7 +199,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
     const at = after ? Object.keys(data.states).indexOf(after) + 1 : Object.keys(data.states ?? {}).length;
     const value = begun(kind, data, { next: next ?? name, vocabulary });
     const led = !before || before.end !== undefined ? [] : [branches.length > 1 ? { op: "set", place: ["states", after, way, branches.length - 1, "to"], value: name } : { op: "set", place: ["states", after, way], value: name }];
-    return [{ op: "insert", place: ["states"], at, key: name, value }, ...led];
+    return [...besides(kind, data), { op: "insert", place: ["states"], at, key: name, value }, ...led];
   }
 
   function addSlot(data) {

@@ -14,6 +14,7 @@ export function picture(chosen) {
   view.className = "picture";
   let graph = { nodes: [], edges: [] };
   let source = null;
+  let marked = null;
   let stands = null; // the state that Tab comes to
 
   const states = () => [...view.querySelectorAll("[data-state]")];
@@ -52,7 +53,9 @@ export function picture(chosen) {
       one.classList.toggle("wrong", wrong.has(name));
       one.setAttribute("aria-pressed", String(name === current));
       sign(one, wrong.has(name));
+      if (name === current && current !== marked) one.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
+    marked = current;
   }
 
   function roam(name) {

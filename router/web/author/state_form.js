@@ -57,7 +57,7 @@ export function stateForm(form, name, data, { vocabulary, people, commit, choose
   const kind = kindOf(state);
   const kinds = KINDS.map((one) => [one, kindLabel(vocabulary, one)]);
   const label = (one) => called(data, one, vocabulary);
-  const change = (to) => [{ op: "set", place, value: { ...(state.name && { name: state.name }), ...begun(to, data, { next: onward(state) ?? name, vocabulary }) } }];
+  const change = (to) => [{ op: "set", place, value: { ...(state.name && { name: state.name }), ...begun(to, data, { next: onward(state) ?? name, vocabulary }) } }, ...besides(to, data)];
   const rename = (to) => commit([{ op: "rename", place, key: to }]).then(() => choose({ kind: "state", name: to }));
   const [must, may] = WAYS[kind];
   const begins = data.start === name;
@@ -141,7 +141,7 @@ export const mainWay = (state) => ({ confirm: "confirmed", approve: "approved", 
 export function begun(kind, data, { next, vocabulary }) {
   const states = Object.entries(data.states ?? {});
   const asks = states.find(([, state]) => kindOf(state) === "collect")?.[0] ?? data.start;
-  const refused = states.find(([, state]) => state?.end === "rejected")?.[0] ?? next;
+  const refused = refusal(data);
   const tool = vocabulary.tools[0]?.name ?? "";
   const first = vocabulary.approvers[0]?.expression ?? "";
   return {
@@ -155,6 +155,16 @@ export function begun(kind, data, { next, vocabulary }) {
     parallel: () => ({ parallel: [], join: next }),
     say: () => ({ say: { zh: t.in("zh", "sayText"), en: t.in("en", "sayText") }, ...(next ? { next } : { end: "completed" }) }),
   }[kind]();
+}
+
+// Where a no leads: to the state that says so.
+const refusal = (data) => Object.entries(data.states ?? {}).find(([, state]) => state?.end === "rejected")?.[0] ?? "refused";
+
+// What a state of a kind needs besides itself: an approval can be refused, which is said somewhere.
+export function besides(kind, data) {
+  if (kind !== "approve" || data.states?.[refusal(data)]) return [];
+  const value = { say: { zh: t.in("zh", "refusedText"), en: t.in("en", "refusedText") }, end: "rejected" };
+  return [{ op: "insert", place: ["states"], at: Object.keys(data.states ?? {}).length, key: refusal(data), value }];
 }
 
 // Without a state: what led to it leads to where it went on.

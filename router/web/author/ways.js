@@ -28,14 +28,14 @@ function way(form, place, data, { targets, commit, optional }) {
   const branches = branchesOf(valueAt(data, place));
   const plain = branches.length < 2 && !branches[0]?.if;
   const title = t(`way_${name}`);
-  const out = optional && button(t("noWay", title), () => commit([{ op: "remove", place }]), { class: "link" });
+  const out = optional ? button(t("noWay", title), () => commit([{ op: "remove", place }]), { class: "link" }) : null;
   const split = button(t("splitWay"), () => commit([{ op: "set", place, value: [{ if: firstCondition(data), to: branches[0]?.to ?? targets[0]?.[0] }, ...branches] }]), { class: "link", "data-key": `${JSON.stringify(place)}.split` });
   if (plain) {
     const at = Array.isArray(valueAt(data, place)) ? [...place, 0, "to"] : place;
-    return element("div", { class: "way" }, form.choice(title, at, targets, { none: t("chooseState"), read: (now) => branchesOf(valueAt(now, place))[0]?.to ?? "" }), split, out);
+    return element("div", { class: "way" }, form.choice(title, at, targets, { none: t("chooseState"), read: (now) => branchesOf(valueAt(now, place))[0]?.to ?? "" }), element("div", { class: "actions" }, split, out));
   }
   const rows = branches.map((_, n) => branch(form, [...place, n], data, { targets, commit, last: n === branches.length - 1, count: branches.length, title }));
-  return element("fieldset", { class: "way" }, element("legend", {}, title), element("p", { class: "hint" }, t("branchesHint")), element("ol", { class: "branches" }, ...rows), out || null);
+  return element("fieldset", { class: "way" }, element("legend", {}, title), element("p", { class: "hint" }, t("branchesHint")), element("ol", { class: "branches" }, ...rows), out);
 }
 
 function branch(form, place, data, { targets, commit, count, title }) {
