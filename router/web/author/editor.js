@@ -159,7 +159,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
     const item = (kind, name, words, folder) => element("li", {}, button(bad.has(`${folder}.${name}`) ? `! ${words}` : words, () => choose({ kind, name }, true), { class: "item", "data-key": `${kind}.${name}`, "aria-current": chosen.kind === kind && chosen.name === name ? "true" : null }));
     const states = Object.keys(data.states ?? {}).map((name) => item("state", name, called(data, name, vocabulary), "states"));
     const slots = Object.entries(data.slots ?? {}).map(([name, slot]) => item("slot", name, slotCalled(name, slot), "slots"));
-    const stands = JSON.stringify([...states, ...slots].map((one) => one.innerHTML).concat(chosen.kind));
+    const stands = JSON.stringify([chosen, ...[...states, ...slots].map((one) => one.textContent)]);
     if (stands === outlined) return; // somebody may be adding something there
     outlined = stands;
     const held = outline.contains(document.activeElement) ? document.activeElement.dataset.key : null;

@@ -42,7 +42,7 @@ export function publication(draft, { page }) {
   function outcome({ passed, failed, stories: each, coverage }) {
     const row = ({ name, ok, told }) => element("li", { class: ok ? "passed" : "failed" }, `${ok ? "✓" : "✗"} ${name}`, ...told.map((line) => element("p", { class: "hint" }, line)));
     const missing = coverage?.missing ?? [];
-    const covered = coverage ? [element("p", { class: "hint" }, t("coverage", Math.round(coverage.share * 100)), ...(missing.length ? [` ${t("notCovered", missing.map((one) => (typeof one === "string" ? one : [one].flat().join(" ▸ "))).join(", "))}`] : []))] : [];
+    const covered = coverage ? [element("p", { class: "hint" }, t("coverage", Math.round(coverage.share)), ...(missing.length ? [` ${t("notCovered", missing.join(", "))}`] : []))] : [];
     return [element("p", {}, t("storiesTold", passed, failed)), element("ul", { class: "stories" }, ...each.map(row)), ...covered];
   }
 

@@ -129,7 +129,7 @@ export function trial(draft, { page, vocabulary }) {
     const own = element("li", { class: step?.user ? "own" : "did" }, happened(step));
     const replies = said.map((reply) => element("li", { class: "bot" }, reply.text ?? ""));
     const called = calls.map((call) => element("li", { class: "did" }, `${call.tool} ${JSON.stringify(call.arguments)} ▸ ${call.error ? `${t("failedWith")} ${shown(call.error)}` : shown(call.result)}`));
-    const news = told.map((one) => element("li", { class: "did" }, typeof one === "string" ? one : t("toldTo", page.nameOf(one.told ?? one.person ?? ""), one.how ?? one.text ?? "")));
+    const news = told.map(({ person, how }) => element("li", { class: "did" }, t("toldTo", page.nameOf(person), t(`how_${how}`))));
     return [own, ...called, ...replies, ...news];
   }
 
