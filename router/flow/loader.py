@@ -106,7 +106,7 @@ class FlowFile:
     definition: FlowDefinition
     """Its patterns plain RE2: the words they name are written out, where those are sound."""
     document: YamlDocument
-    draft: validation.Draft
+    draft: validation.UncheckedFlow
     problems: tuple[Problem, ...] = ()
     """What is wrong with it; the definition then is what could be made out of the file."""
     has_sound_triggers: bool = True
@@ -266,7 +266,7 @@ def sub_flow_problems(flows: Flows, faulty: Collection[str] = ()) -> Iterator[Pr
 
 def _checked(
     document: YamlDocument, name: str, known: Vocabulary
-) -> tuple[validation.Draft | None, list[validation.Complaint]]:
+) -> tuple[validation.UncheckedFlow | None, list[validation.Complaint]]:
     data = document.data
     if not isinstance(data, dict):
         kind = "empty" if data is None else f"a {type(data).__name__}"
@@ -275,7 +275,7 @@ def _checked(
     shape = validation.read_shape(data)
     if shape.definition is None:
         return None, shape.complaints
-    draft = validation.Draft(
+    draft = validation.UncheckedFlow(
         definition=shape.definition,
         name=name,
         states=_names(data.get("states")),
