@@ -29,7 +29,7 @@ from router.store.database import Migrations
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0014", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0015", metadata
 )
 
 conversations = Table(
@@ -529,6 +529,18 @@ index(
     *("configuration_activations_of_document", configuration_activations),
     *("tenant", "kind", "name", "sequence"),
 )
+
+# What authors have written of flows and haven't published.
+flow_drafts = Table(
+    "flow_drafts",
+    metadata,
+    *texts("tenant", "author", "flow", "text", "stories"),
+    required("revision", Integer),
+    required("base", JSON),
+    required("updated_at", MomentType),
+    PrimaryKeyConstraint("tenant", "author", "flow"),
+)
+index("flow_drafts_of_flow", flow_drafts, "tenant", "flow", "updated_at")
 
 # Events on their way to other systems: see `router.store.webhook_deliveries`.
 webhook_deliveries = Table(
