@@ -28,7 +28,7 @@ let watchesModel = false; // in `dev` whoever looks operates it too
 let desk = null; // what is there once somebody is here
 let comings = 0; // and leavings: whoever has left meanwhile isn't brought back by an answer
 
-const complain = (text) => (at("alert").textContent = text);
+const complain = (text) => void (at("alert").textContent = text);
 
 // What sections may ask of the page.
 function pageFor(me, capabilities, colleagues) {
