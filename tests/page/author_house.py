@@ -8,7 +8,7 @@ from typing import Any
 from playwright.async_api import Locator, expect
 from temporalio.client import Client
 
-from router.directory import source
+from router.directory.file import SAMPLE
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
@@ -17,7 +17,6 @@ from tests.page.house import Door, Served, Visitor
 QUEUE = "authors"
 AUTHORS = {"dave": "Dave Hughes", "erin": "林娥 Erin"}
 """Who writes flows here: one in English, one in Chinese."""
-SAMPLE = Path(source.__file__).parent / "sample.yaml"
 
 
 def with_authors(folder: Path) -> Path:
@@ -43,9 +42,7 @@ async def authors_house(folder: Path, temporal: Client) -> AsyncIterator[Served]
         yield served
 
 
-async def writing(
-    door: Door, house: Served, who: str, flow: str = "", **options: Any
-) -> "Author":
+async def writing(door: Door, house: Served, who: str, flow: str = "", **options: Any) -> "Author":
     """Somebody at the list of flows, or at one of them."""
     english = {"locale": "en-US"} if who == "dave" else {}
     visitor = await (await door.visitor(house, **{**english, **options})).come(AUTHORS[who])

@@ -12,8 +12,9 @@ export const placed = (place) => JSON.stringify(place);
 
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
-// The fields of one form. `commit(edits, key)` has them made; edits of one `key` are one step back.
-export function fieldsOf(commit) {
+// The fields of one form. `commit(edits, key)` has them made; edits of one `key` are one step back, and of none
+// nothing becomes. `touched()` is called while somebody types.
+export function fieldsOf(commit, touched) {
   const fields = [];
 
   // `read(data)` is what stands in the control, `write(value, data)` the edits that leave it there.
@@ -24,14 +25,13 @@ export function fieldsOf(commit) {
     const send = () => {
       clearTimeout(waits);
       waits = null;
-      if (!data || same(control.value, read(data))) return;
-      const edits = write(control.value, data);
-      if (edits.length) commit(edits, key);
+      if (data) commit(same(control.value, read(data)) ? [] : write(control.value, data), key);
     };
     control.dataset.key = key;
     control.addEventListener("change", send);
     if (typed) control.addEventListener("input", (event) => {
       clearTimeout(waits);
+      touched();
       if (!event.isComposing) waits = setTimeout(send, TYPED);
     });
     if (typed) control.addEventListener("compositionend", () => (waits = setTimeout(send, TYPED)));

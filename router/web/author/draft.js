@@ -124,10 +124,14 @@ export function draftOf(shown, { changed, told, minding }) {
     plan();
   }
 
+  // Somebody types what isn't an edit yet; and then it is none.
+  const touched = () => ["saved", "unchanged"].includes(standing) && stand("unsaved");
+  const untouched = () => isKept() && standing === "unsaved" && stand(revision ? "saved" : "unchanged");
+
   const isKept = () => kept.text === text && kept.stories === stories;
 
   function plan() {
-    if (isKept() || standing === "behind") return;
+    if (isKept() || standing === "behind") return void untouched();
     stand("unsaved");
     clearTimeout(saving);
     saving = setTimeout(() => minding(save), SAVES_AFTER);
@@ -176,6 +180,8 @@ export function draftOf(shown, { changed, told, minding }) {
     flow,
     edit,
     write,
+    touched,
+    untouched,
     undo,
     redo,
     save,

@@ -59,7 +59,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
   );
 
   async function commit(edits, key) {
-    if (!edits.length) return undefined;
+    if (!edits.length) return draft.untouched();
     refusal.textContent = "";
     try {
       return await draft.edit(edits, key);
@@ -118,7 +118,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
     const held = body.contains(document.activeElement) ? document.activeElement : null;
     const { selectionStart, selectionEnd } = held ?? {};
     shape = now;
-    form = fieldsOf(commit);
+    form = fieldsOf(commit, draft.touched);
     const made = FORMS[chosen.kind].build(form, chosen.name, data).flat().filter(Boolean);
     heading.textContent = FORMS[chosen.kind].called(data, chosen.name);
     body.replaceChildren(...made);
