@@ -23,6 +23,7 @@ from router.api.flow_examination import (
     Surroundings,
     examination_of,
 )
+from router.api.flow_vocabulary import FlowVocabulary, vocabulary_of
 from router.api.params import StrictRoute
 from router.domain.configuration_documents import DocumentHead, digest_of, is_name
 from router.domain.errors import Fault, FieldProblem, InvalidInput, NotFound
@@ -239,6 +240,13 @@ def _edited(text: str, edits: Iterable[Edit]) -> str:
     return text
 
 
+@router.get("/vocabulary", responses=problems(404))
+async def vocabulary(services: Given, author: Author) -> FlowVocabulary:
+    """List what an author may choose from: kinds of states, types of slots, checks, tools."""
+    texts, held = services.flow_texts, _roles(services, author.tenant)
+    return vocabulary_of(texts.tools(author.tenant), held)
+
+
 @router.get("/{flow}", responses=problems(404))
 async def show(services: Given, author: Author, flow: Named) -> DraftView:
     """Show the caller's draft of a flow, else what holds: revision 0, which nothing is saved of."""
@@ -320,7 +328,11 @@ async def _examined(services: Services, author: Principal, flow: str, text: str)
 def surroundings_of(services: Services, tenant: str) -> Surroundings:
     """What a flow of the tenant stands among now."""
     texts = services.flow_texts
-    held = frozenset(
-        role for person in services.directory.everyone(tenant) for role in person.roles
-    )
-    return Surroundings(texts.flows(tenant), texts.vocabulary(tenant), held or None)
+    held = _roles(services, tenant) or None
+    return Surroundings(texts.flows(tenant), texts.vocabulary(tenant), held)
+
+
+def _roles(services: Services, tenant: str) -> frozenset[str]:
+    """The roles that somebody in the tenant holds."""
+    people = services.directory.everyone(tenant)
+    return frozenset(role for person in people for role in person.roles)
