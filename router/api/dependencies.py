@@ -82,7 +82,7 @@ AUDITOR = "auditor"
 class Offers(Protocol):
     """What can be done here."""
 
-    def of(self, tenant: str) -> "Offers":
+    def of(self, tenant: str, person: str | None = None) -> "Offers":
         """What the tenant has."""
 
     def visible_to(self, person: Principal) -> Sequence[Capability]:

@@ -29,7 +29,7 @@ from router.store.database import Migrations
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0014", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0016", metadata
 )
 
 conversations = Table(
@@ -514,8 +514,8 @@ configuration_versions = Table(
     optional("behaviour"),
     PrimaryKeyConstraint("tenant", "kind", "name", "version"),
 )
-# Which version holds from when on; the newest row of a document counts, none where its version is
-# null.
+# Which version holds from when on, and for which share of people; none where the version is null.
+# Which rows count: see `router.domain.configuration_documents.standing`.
 configuration_activations = Table(
     "configuration_activations",
     metadata,
@@ -524,11 +524,35 @@ configuration_activations = Table(
     optional("version", Integer),
     required("activated_by"),
     required("activated_at", MomentType),
+    optional("holds_from", MomentType),
+    Column("share", Integer, nullable=False, server_default=text("100")),
+    optional("review"),
+    optional("taken_back_by"),
+    optional("taken_back_at", MomentType),
 )
 index(
     *("configuration_activations_of_document", configuration_activations),
     *("tenant", "kind", "name", "sequence"),
 )
+
+# What an author has submitted for somebody else to look at: see `router.domain.flow_reviews`.
+flow_reviews = Table(
+    "flow_reviews",
+    metadata,
+    *texts("tenant", "id", "flow", "author", "note", "status"),
+    *texts("text", "stories", "digest", "held_text", "held_stories"),
+    # The digest of what held when it was submitted; null where there was nothing.
+    optional("held"),
+    required("version", Integer),
+    required("submitted_at", MomentType),
+    required("passed", Integer),
+    required("failed", Integer),
+    optional("reviewer"),
+    optional("comment"),
+    optional("decided_at", MomentType),
+    PrimaryKeyConstraint("tenant", "id"),
+)
+index("flow_reviews_by_age", flow_reviews, "tenant", "submitted_at", "id")
 
 # Events on their way to other systems: see `router.store.webhook_deliveries`.
 webhook_deliveries = Table(
