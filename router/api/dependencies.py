@@ -23,16 +23,19 @@ from router.contracts.start_options import Fairness
 from router.directory.persona import Persona
 from router.domain.configuration_documents import DocumentKind, Examined
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
+from router.domain.flow_drafts import FlowText
 from router.domain.hand_offs import HandOffDesk
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, Principal
 from router.domain.records import ConversationRecord
 from router.flow.definition import FlowDefinition
+from router.flow.loader import Vocabulary
 from router.retrieval.index import CapabilityIndex
 from router.routing.prompts import Prompts
 from router.settings import Settings
 from router.store.conversations import Conversations
 from router.store.store import Store
+from router.tool.tool import Tool
 from router.webhook.webhook_files import OtherSystems
 
 REMEMBERED = 10_000
@@ -127,6 +130,22 @@ class DocumentChecks(Protocol):
         """Take up what was activated; True where something was."""
 
 
+class FlowTexts(Protocol):
+    """The flows that tenants have, and what those may name: what authors of flows work with."""
+
+    def flows(self, tenant: str) -> Mapping[str, FlowDefinition]:
+        """All that the tenant has, by name."""
+
+    def vocabulary(self, tenant: str) -> Vocabulary:
+        """What the tenant's flows may name that stands elsewhere."""
+
+    def tools(self, tenant: str) -> Sequence[Tool]:
+        """The tools that the tenant's flows may call."""
+
+    def in_file(self, flow: str) -> FlowText | None:
+        """What the house's file of the flow says, and the stories beside it; None without one."""
+
+
 @dataclass(frozen=True)
 class Services:
     """Everything that the API is made of; the composition root fills it in."""
@@ -141,6 +160,7 @@ class Services:
     prompts: Prompts
     configuration: DocumentChecks
     """What holds documents of configuration to what there is."""
+    flow_texts: FlowTexts
     page_token: str | None = None
     """What a browser has to show once, under `dev`; None: nothing."""
     currency: str = "USD"

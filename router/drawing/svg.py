@@ -421,7 +421,8 @@ def _edge(
             f'width="{number(box.width)}" height="{number(box.height)}"/>'
         )
         below += "".join(_lines(text.lines, box.x, box.top, "label"))
-    return f'<g class="edge{" taken" if taken else ""}">{below}</g>'
+    key = _attribute(edge_id(edge))
+    return f'<g class="edge{" taken" if taken else ""}" data-edge="{key}">{below}</g>'
 
 
 def _way(way: str, taken: bool = False) -> str:
@@ -437,7 +438,23 @@ def _node(node: Node, text: WrappedText, box: Box, journey: Journey, marks: Mark
     named = "".join(_lines(text.lines[:1], box.x, top, "name", SIZE))
     rest = "".join(_lines(text.lines[1:], box.x, top + SIZE * LEADING, "line"))
     shape = outline("end" if node.end else node.kind, box)
-    return f'<g class="{classes}"><title>{_text(text.full)}</title>{shape}{named}{rest}</g>'
+    told = f"<title>{_text(text.full)}</title>"
+    return (
+        f'<g class="{classes}" data-state="{_attribute(node.name)}">{told}{shape}{named}{rest}</g>'
+    )
+
+
+def edge_id(edge: Edge) -> str:
+    """What a page finds an edge of the picture by, as `data-edge`.
+
+    >>> edge_id(Edge("review", "approved", "done", "approved"))
+    'review approved done'
+    """
+    return " ".join(edge.key)
+
+
+def _attribute(text: str) -> str:
+    return escape("".join(c for c in text if c.isprintable()), quote=True)
 
 
 def _lines(

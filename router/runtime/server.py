@@ -41,6 +41,7 @@ from router.gateway.generations import advance
 from router.gateway.lost_runs import FEW, counts, misfits, note_lost
 from router.runtime.composition import Parts
 from router.runtime.data_folder import page_token
+from router.runtime.flow_texts import LiveFlowTexts
 from router.settings import Settings
 from router.store.flow_runs import Runs
 from router.store.hand_offs import HandOffStore
@@ -426,6 +427,7 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
         index=parts.index,
         prompts=parts.prompts,
         configuration=parts.configuration,
+        flow_texts=LiveFlowTexts(parts.settings, parts.offered, parts.tenants),
         page_token=page_token(parts.settings.data) if parts.settings.auth == "dev" else None,
         currency=parts.prices.currency,
         models=lambda: parts.chains.states,

@@ -138,6 +138,7 @@ _owned: tuple[tuple[str, Table, str], ...] = (
     ("hand-offs", tables.hand_offs, "requester"),
     ("workspace files", tables.workspace_files, "owner"),
     ("workspaces with deleted files", tables.workspace_versions, "owner"),
+    ("drafts of flows", tables.flow_drafts, "author"),
     ("notification preferences", tables.notification_preferences, "person"),
     ("posts held back", tables.deferred_posts, "person"),
 )

@@ -3,7 +3,7 @@
 import { get, streamed } from "./api.js";
 import { approvals } from "./approvals.js";
 import { chat } from "./chat.js";
-import { forgetDrafts, sweepDrafts } from "./drafts.js";
+import { forgetUnsent, sweepUnsent } from "./unsent.js";
 import { coalesced, follow } from "./events.js";
 import { handOffs } from "./hand_offs.js";
 import { memory } from "./memory.js";
@@ -184,7 +184,7 @@ async function begin() {
 }
 
 // Whose session has merely run out finds their drafts again; who leaves takes them along.
-at("leave").addEventListener("click", () => (forgetDrafts(), leave("")));
+at("leave").addEventListener("click", () => (forgetUnsent(), leave("")));
 at("language").addEventListener("click", () => {
   remember(LANGUAGE, language() === "zh" ? "en" : "zh");
   speak(remembered(LANGUAGE), true);
@@ -197,7 +197,7 @@ addEventListener("hashchange", () => desk && trying(open));
 document.addEventListener("visibilitychange", news);
 setInterval(news, NEWS_EVERY);
 
-sweepDrafts();
+sweepUnsent();
 const failed = await begin().catch((problem) => problem);
 if (token()) await trying(enter);
 else leave("");

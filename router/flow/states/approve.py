@@ -7,8 +7,8 @@ from router.domain.locale import Localised
 from router.flow.definition import Approve, Next, Outline, State
 from router.flow.engine import approval
 from router.flow.engine.context import StepContext
-from router.flow.validation.draft import complaint
 from router.flow.validation.references import approval_complaints
+from router.flow.validation.unchecked import complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 

@@ -11,7 +11,7 @@ from router.flow.engine import elicitation, incidents, parallel
 from router.flow.engine.context import StepContext
 from router.flow.engine.run import Task
 from router.flow.states.parallel import each_complaints
-from router.flow.validation.draft import complaint
+from router.flow.validation.unchecked import complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 

@@ -8,7 +8,7 @@ from router.flow.definition import Next, Outline, State
 from router.flow.engine import form
 from router.flow.engine.compensation import go_back
 from router.flow.engine.context import StepContext
-from router.flow.validation.draft import complaint
+from router.flow.validation.unchecked import complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 

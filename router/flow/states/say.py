@@ -10,7 +10,7 @@ from router.flow.engine.context import StepContext
 from router.flow.engine.events import Say
 from router.flow.engine.run import Ending
 from router.flow.engine.slots import forget
-from router.flow.validation.draft import complaint
+from router.flow.validation.unchecked import complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 

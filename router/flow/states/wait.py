@@ -9,8 +9,8 @@ from router.flow.definition import FlowDefinition, Next, Outline, State, Wait
 from router.flow.engine import waiting
 from router.flow.engine.context import StepContext
 from router.flow.prompts.values import span
-from router.flow.validation.draft import DECISION, ERROR, complaint
 from router.flow.validation.references import NAME
+from router.flow.validation.unchecked import DECISION, ERROR, complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 

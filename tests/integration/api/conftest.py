@@ -28,6 +28,7 @@ from router.flow.paused import Situation
 from router.retrieval.index import CapabilityIndex
 from router.routing.prompts import Prompts
 from router.runtime.definitions import load_capabilities, tenants_of
+from router.runtime.flow_texts import LiveFlowTexts
 from router.runtime.server import GRACE, ApiServer, create_app
 from router.runtime.tenant_configuration import Configuration, HouseConfiguration
 from router.settings import Settings
@@ -146,6 +147,7 @@ async def services(temporal: Client, store: Store) -> Services:
     index = CapabilityIndex(PairsEncoder())
     await index.update(offering.offered)
     settings = Settings(task_queue=QUEUE, user_requests_per_minute=100_000, _env_file=None)
+    house = house_of(settings)
     return Services(
         settings=settings,
         temporal=temporal,
@@ -155,7 +157,8 @@ async def services(temporal: Client, store: Store) -> Services:
         reader=LeaveReader(),
         index=index,
         prompts=Prompts.load(),
-        configuration=Configuration(house_of(settings), store),
+        configuration=Configuration(house, store),
+        flow_texts=LiveFlowTexts(settings, house.offered, house.tenants),
     )
 
 

@@ -39,6 +39,9 @@ class Company:
     async def find(self, tenant: str, user: str) -> Principal | None:
         return self._people.get((tenant, user))
 
+    def everyone(self, tenant: str) -> list[Principal]:
+        return [person for (of, _), person in self._people.items() if of == tenant]
+
     def __call__(self, user: str) -> AsyncClient:
         return client_of(self.app, f"{self.tenant}/{user}")
 

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0016"
-down_revision = "0014"
+down_revision = "0015"
 lowest = "0008"
 
 _MOMENT = sa.DateTime(timezone=True)
