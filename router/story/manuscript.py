@@ -181,7 +181,11 @@ def appended(stories: str, entry: Mapping[str, JsonValue]) -> str:
     text = "".join(_lines(entry, indent[1] if indent else ""))
     between = "" if not stories else "\n" if stories.endswith("\n") else "\n\n"
     whole = f"{stories}{between}{text}"
-    if _read(whole) != [*(before or []), entry]:
+    try:
+        is_whole = _read(whole) == [*(before or []), entry]
+    except InvalidInput:
+        is_whole = False
+    if not is_whole:
         raise InvalidInput(_NO_LIST)
     return whole
 

@@ -198,9 +198,11 @@ _OTHERS = ("1", "CNY", "A1", "2026-11-18")
 
 def _number(schema: Mapping[str, Any]) -> JsonValue:
     least = schema.get("minimum", schema.get("exclusiveMinimum", _NUMBER - 1) + 1)
-    most = schema.get("maximum", schema.get("exclusiveMaximum", _NUMBER + 1) - 1)
-    number: JsonValue = min(max(_NUMBER, least), most)
-    return number
+    number = max(_NUMBER, least)
+    most: JsonValue = min(
+        number, schema.get("maximum", schema.get("exclusiveMaximum", number + 1) - 1)
+    )
+    return most
 
 
 def _fits(text: str, schema: Mapping[str, Any]) -> bool:
