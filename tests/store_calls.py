@@ -425,6 +425,15 @@ class Calls:
         await self.store.configuration.active()
         await self.store.configuration.active(TENANT)
 
+    async def configuration_holding(self) -> None:
+        await self.store.configuration.holding()
+        await self.store.configuration.holding(TENANT)
+
+    async def configuration_take_back(self) -> None:
+        held = await self.store.configuration.activations(TENANT, "skills", "a")
+        seen = await self.store.configuration.mark(TENANT)
+        await self.store.configuration.take_back(held[-1:], seen, "olga", datetime.now(UTC))
+
     async def configuration_heads(self) -> None:
         await self.store.configuration.heads(TENANT)
 

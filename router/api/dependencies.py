@@ -35,6 +35,7 @@ from router.routing.prompts import Prompts
 from router.settings import Settings
 from router.store.conversations import Conversations
 from router.store.store import Store
+from router.story.trial import PlayedTrial, StoriesReport, TrialPlay
 from router.tool.tool import Tool
 from router.webhook.webhook_files import OtherSystems
 
@@ -85,7 +86,7 @@ AUDITOR = "auditor"
 class Offers(Protocol):
     """What can be done here."""
 
-    def of(self, tenant: str) -> "Offers":
+    def of(self, tenant: str, person: str | None = None) -> "Offers":
         """What the tenant has."""
 
     def visible_to(self, person: Principal) -> Sequence[Capability]:
@@ -146,6 +147,28 @@ class FlowTexts(Protocol):
         """What the house's file of the flow says, and the stories beside it; None without one."""
 
 
+class Trials(Protocol):
+    """What tries drafts of flows, on a run that touches nothing real."""
+
+    async def play(self, author: Principal, flow: str, text: str, asked: TrialPlay) -> PlayedTrial:
+        """What there is to see when this is done with the draft.
+
+        Raises `InvalidInput` for a draft or steps that can't be used, `TooManyRequests` where
+        others try theirs, and `Unavailable` where none can be tried.
+        """
+
+    async def keep(
+        self, author: Principal, flow: str, text: str, stories: str, title: str, asked: TrialPlay
+    ) -> str:
+        """The story file with what this comes to as a story at its end; raises as `play`."""
+
+    async def run(self, author: Principal, flow: str, text: str, stories: str) -> StoriesReport:
+        """What becomes of all stories of a draft, and how much of it they take."""
+
+    async def close(self) -> None:
+        """End all that is being tried."""
+
+
 @dataclass(frozen=True)
 class Services:
     """Everything that the API is made of; the composition root fills it in."""
@@ -175,6 +198,8 @@ class Services:
     """Those that are told what happens, or may tell runs what happened."""
     persona_of: Callable[[str], Persona | None] = lambda _: None
     """Who the desk is to people of a tenant; None where nobody has said."""
+    trials: Trials | None = None
+    """What tries drafts of flows; None where nothing does."""
     hand_off_desk: Callable[[str], HandOffDesk | None] = lambda _: None
     """Who takes what is handed to people, by tenant; None where nobody does."""
 

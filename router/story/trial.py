@@ -24,6 +24,7 @@ from router.tool.implementation import (
     FunctionImplementation,
     SchemaImplementation,
 )
+from router.tool.signature import SourceLine
 from router.tool.tool import Permission, Tool, ToolOptions
 
 MOST_STEPS = 200
@@ -103,7 +104,7 @@ def stand_in(said: TrialTool, answer: JsonValue) -> Tool:
 
 
 _OF_TOOLS = frozenset(Tool.__dataclass_fields__)
-_NOWHERE = ("trial", 1)
+_NOWHERE = SourceLine("trial", 1)
 
 
 def made_up(schema: Mapping[str, Any] | None, read: Iterable[str] = ()) -> JsonValue:
@@ -197,9 +198,11 @@ _OTHERS = ("1", "CNY", "A1", "2026-11-18")
 
 def _number(schema: Mapping[str, Any]) -> JsonValue:
     least = schema.get("minimum", schema.get("exclusiveMinimum", _NUMBER - 1) + 1)
-    most = schema.get("maximum", schema.get("exclusiveMaximum", _NUMBER + 1) - 1)
-    number: JsonValue = min(max(_NUMBER, least), most)
-    return number
+    number = max(_NUMBER, least)
+    most: JsonValue = min(
+        number, schema.get("maximum", schema.get("exclusiveMaximum", number + 1) - 1)
+    )
+    return most
 
 
 def _fits(text: str, schema: Mapping[str, Any]) -> bool:
@@ -259,7 +262,7 @@ class PlayedCall(TrialRecord):
 
 
 class PlayedTelling(TrialRecord):
-    """Who was told of a decision, and of what: asked, reminded, escalated…"""
+    """Who was told of a decision, and of what: asked, reminded, escalated and so on."""
 
     person: str
     how: str
@@ -352,6 +355,8 @@ class TrialRefusal(TrialRecord):
 
     kind: Refusal
     message: Localised
+    fields: tuple[tuple[str, str], ...] = ()
+    """What is at fault, each with what is wrong with it."""
 
 
 class TrialAnswer(TrialRecord):

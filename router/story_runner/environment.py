@@ -312,7 +312,7 @@ class ForAll(dict[str, Whole]):
     def __init__(self, whole: Whole) -> None:
         super().__init__({WHOEVERS: whole})
 
-    def get(self, _: str, __: object = None) -> Whole:  # type: ignore[override]
+    def get(self, _: str, __: object = None) -> Whole:
         """The same for each."""
         return self[WHOEVERS]
 

@@ -44,6 +44,7 @@ from router.story.trial import (
     PlayedStep,
     PlayedTelling,
     PlayedTrial,
+    Refusal,
     StoriesReport,
     StoryVerdict,
     TrialAnswer,
@@ -112,8 +113,11 @@ class TrialHouse:
                 return TrialAnswer(report=await self.run(request.stories))
             return TrialAnswer(ready=True)
         except RouterError as error:
-            kind = "unavailable" if isinstance(error, Unavailable) else "invalid"
-            return TrialAnswer(refused=TrialRefusal(kind=kind, message=error.said))  # type: ignore[arg-type]
+            kind: Refusal = "unavailable" if isinstance(error, Unavailable) else "invalid"
+            found = error.problems if isinstance(error, InvalidInput) else []
+            fields = tuple((each.field, each.detail) for each in found)
+            refused = TrialRefusal(kind=kind, message=error.said, fields=fields)
+            return TrialAnswer(refused=refused)
 
     async def play(self, asked: TrialPlay) -> PlayedTrial:
         """Play the steps, going on from what was just played where they begin with that.
@@ -330,6 +334,6 @@ async def _lines() -> AsyncIterator[bytes]:
 
 
 def _say(channel: int, answer: TrialAnswer) -> None:
-    left = memoryview(answer.model_dump_json(exclude_none=True).encode() + b"\n")
+    left = memoryview(answer.model_dump_json().encode() + b"\n")
     while left:
         left = left[os.write(channel, left) :]

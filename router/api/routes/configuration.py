@@ -92,6 +92,13 @@ class ActivationView(BaseModel):
     version: int | None
     activated_by: str
     activated_at: datetime
+    holds_from: datetime | None
+    """When it begins, where that isn't at once."""
+    share: int
+    """Of a hundred people, how many have it."""
+    taken_back_by: str | None
+    taken_back_at: datetime | None
+    """Not null: it counts no more."""
 
 
 class DocumentHistory(BaseModel):
@@ -214,7 +221,7 @@ async def put(
         raise Forbidden(_NOT_ALONE)
     head = await services.store.configuration.head(author.tenant, *named)
     if head is not None and await _says(services, author, head, body.text):
-        if body.activate and head.active != head.latest:
+        if body.activate and not head.holds(head.latest):
             return await _activated(services, author, audit, response, head, head.latest)
         return _answer(response, head, await _version(services, author, head, head.latest))
     if over != (head.latest if head else 0):
@@ -259,7 +266,7 @@ async def activate(
 async def retire(services: Given, operator: Operator, named: Named, audit: Audited) -> DocumentHead:
     """Take a document out of use; its versions stay, and a file of its name counts again."""
     head = await _head(services, operator, *named)
-    if head.active is None:
+    if head.holds(None):
         return head
     examined = await _examined(services, operator, *named, None)
     detail = f"version {head.active} ▸ none"
@@ -278,7 +285,7 @@ async def _activated(
 ) -> ConfigurationView:
     wanted = await _version(services, operator, head, version)
     examined = await _examined(services, operator, head.kind, head.name, wanted.text)
-    if head.active != version:
+    if not head.holds(version):
         detail = f"version {head.active or 'none'} ▸ {version}"
         await audit.note("configuration.activate", wanted.path, detail=detail)
         await _hold(services, operator, head, version, examined)

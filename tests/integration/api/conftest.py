@@ -28,9 +28,9 @@ from router.flow.paused import Situation
 from router.retrieval.index import CapabilityIndex
 from router.routing.prompts import Prompts
 from router.runtime.definitions import load_capabilities, tenants_of
-from router.runtime.editions import Configuration, HouseConfiguration
 from router.runtime.flow_texts import LiveFlowTexts
 from router.runtime.server import GRACE, ApiServer, create_app
+from router.runtime.tenant_configuration import Configuration, HouseConfiguration
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
@@ -56,7 +56,7 @@ class Offering:
     def __init__(self, *capabilities: Capability) -> None:
         self.offered = capabilities
 
-    def of(self, _: str) -> "Offering":
+    def of(self, _: str, person: str | None = None) -> "Offering":
         return self
 
     def visible_to(self, person: Principal) -> Sequence[Capability]:
@@ -90,7 +90,7 @@ class Offering:
 class LeaveReader:
     """Takes what mentions leave for the beginning of a leave request."""
 
-    def of(self, _: str) -> "LeaveReader":
+    def of(self, _: str, person: str | None = None) -> "LeaveReader":
         return self
 
     def read(self, message: Message, situation: Situation) -> Reading:
