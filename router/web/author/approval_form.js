@@ -4,7 +4,7 @@ import { button, element } from "../dom.js";
 import { language } from "../texts.js";
 import { byAmount, byAmountOf, personAs, personOf } from "./conditions.js";
 import { valueAt } from "./draft.js";
-import { t } from "./texts.js";
+import { either, t } from "./texts.js";
 import { EXPRESSION } from "./ways.js";
 
 const AMOUNT = "=amount";
@@ -36,9 +36,7 @@ export function approvalForm(form, place, data, { vocabulary, people, commit }) 
   );
 }
 
-const approvers = (vocabulary) => vocabulary.approvers.map(({ label, expression }) => [expression, said(label)]);
-
-const said = (label) => (typeof label === "string" ? label : label[language()]);
+const approvers = (vocabulary) => vocabulary.approvers.map(({ label, expression }) => [expression, either(label)]);
 
 // Whoever the tenant's words know: the manager, who has a role, a person; by amount; or an expression.
 function choices({ vocabulary, people, data, upwards }, simple = false) {

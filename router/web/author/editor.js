@@ -11,8 +11,8 @@ import { picture } from "./picture.js";
 import { publication } from "./publication.js";
 import { freshName, slotCalled, slotForm, slotShape } from "./slot_form.js";
 import { source } from "./source.js";
-import { KINDS, begun, besides, called, kindLabel, mainWay, stateForm, stateShape } from "./state_form.js";
-import { t } from "./texts.js";
+import { begun, besides, called, kindLabel, mainWay, stateForm, stateShape } from "./state_form.js";
+import { either, t } from "./texts.js";
 import { trial } from "./trial.js";
 import { branchesOf } from "./ways.js";
 
@@ -109,7 +109,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
   const FORMS = {
     about: { shape: () => "about", build: (form_) => aboutForm(form_), called: () => t("about") },
     triggers: { shape: (data) => aboutShape(data, "triggers"), build: (form_, name, data) => triggersForm(form_, name, data, { vocabulary, impact: impact() }), called: () => t("triggers") },
-    state: { shape: stateShape, build: (form_, name, data) => stateForm(form_, name, data, { vocabulary, people: page.people(), commit, choose, flows }), called: (data, name) => called(data, name, vocabulary) },
+    state: { shape: (data, name) => stateShape(data, name, vocabulary), build: (form_, name, data) => stateForm(form_, name, data, { vocabulary, people: page.people(), commit, choose, flows }), called: (data, name) => called(data, name, vocabulary) },
     slot: { shape: slotShape, build: (form_, name, data) => slotForm(form_, name, data, { vocabulary, commit, choose }), called: (data, name) => slotCalled(name, data.slots[name]) },
   };
 
@@ -177,7 +177,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
 
   function addState(data) {
     const names = Object.keys(data.states ?? {});
-    const kind = element("select", {}, ...KINDS.map((one) => element("option", { value: one }, kindLabel(vocabulary, one))));
+    const kind = element("select", {}, ...vocabulary.kinds.map((one) => element("option", { value: one.kind }, kindLabel(vocabulary, one.kind))));
     const name = element("input", { class: "code", pattern: "[a-z][a-z0-9_]*", required: true, value: freshName("step", names), autocomplete: "off" });
     const after = element("select", {}, element("option", { value: "" }, t("nowhere")), ...names.map((one) => element("option", { value: one }, called(data, one, vocabulary))));
     after.value = chosen.kind === "state" ? chosen.name : (names.find((one) => data.states[one]?.end === undefined) ?? "");
@@ -193,7 +193,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
 
   function placing(data, { kind, name, after }) {
     const before = data.states?.[after];
-    const way = before && mainWay(before);
+    const way = before && mainWay(before, vocabulary);
     const branches = before ? branchesOf(before[way]) : [];
     const next = branches.at(-1)?.to ?? Object.keys(data.states ?? {}).find((one) => data.states[one]?.end === "completed") ?? null;
     const at = after ? Object.keys(data.states).indexOf(after) + 1 : Object.keys(data.states ?? {}).length;
@@ -204,7 +204,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
 
   function addSlot(data) {
     const names = Object.keys(data.slots ?? {});
-    const type = element("select", {}, ...vocabulary.slot_types.map((one) => element("option", { value: one.type }, typeof one.label === "string" ? one.label : one.label[language()])));
+    const type = element("select", {}, ...vocabulary.slot_types.map((one) => element("option", { value: one.type }, either(one.label))));
     const name = element("input", { class: "code", pattern: "[a-z][a-z0-9_]*", required: true, value: freshName("slot", names), autocomplete: "off" });
     const onsubmit = async (event) => {
       event.preventDefault();

@@ -7,7 +7,7 @@ import { empty } from "../runs.js";
 import { language } from "../texts.js";
 import { ago } from "../times.js";
 import { editor } from "./editor.js";
-import { t } from "./texts.js";
+import { either, t } from "./texts.js";
 
 const NAME = "[a-z][a-z0-9_]{0,63}";
 
@@ -51,11 +51,11 @@ export function flows(page) {
 
   const items = async () => (await get("/v1/flow-drafts")).items;
 
-  const titled = (one) => (typeof one.title === "string" ? one.title : one.title?.[language()]) || one.flow;
+  const titled = (one) => either(one.title) || one.flow;
 
   function card(one) {
     const heading = element("h2", { id: freshId("flow") }, element("a", { href: `#/flows/${encodeURIComponent(one.flow)}` }, titled(one)));
-    const about = typeof one.description === "string" ? one.description : one.description?.[language()];
+    const about = either(one.description);
     const where = one.version === null ? t("onlyDraft") : t(`source_${one.source}`, one.version);
     const counts = [["started", one.started], ["completed", one.completed], ["cancelled", one.cancelled]].map(([name, count]) => t(`count_${name}`, number(count)));
     const drafts = one.drafts.map((each) => t("draftOf", page.nameOf(each.author), ago(each.updated_at)));

@@ -4,9 +4,7 @@ import { button, element, twice } from "../dom.js";
 import { language } from "../texts.js";
 import { condition } from "./ways.js";
 import { valueAt } from "./draft.js";
-import { t } from "./texts.js";
-
-const said = (text) => (typeof text === "string" ? text : (text?.[language()] ?? ""));
+import { either, t } from "./texts.js";
 
 export const slotCalled = (name, slot) => `${slot?.label?.[language()] || name} · ${name}`;
 
@@ -44,7 +42,7 @@ function uncollected(data, name) {
 // Of a slot, of a list's items or of an object's field: the same parts.
 function slotParts(form, place, data, more) {
   const slot = valueAt(data, place) ?? {};
-  const types = more.vocabulary.slot_types.map(({ type, label }) => [type, said(label)]);
+  const types = more.vocabulary.slot_types.map(({ type, label }) => [type, either(label)]);
   const retype = (type) => [{ op: "set", place: [...place, "type"], value: type }, ...needed(slot, type, place)];
   return [
     form.choice(t("slotType"), [...place, "type"], types, { set: retype }),
@@ -109,65 +107,84 @@ function checks(form, place, data, { vocabulary, commit }) {
   const slot = valueAt(data, place) ?? {};
   const stands = valueAt(data, at) ?? [];
   const offered = vocabulary.checks.filter(({ types }) => types.includes(slot.type));
-  const read = place[0] === "slots" && place.length === 2 ? `slots.${place[1]}` : `item.${place.at(-1)}`;
-  const row = (_, n) => check(form, [...at, n], data, { offered, read, commit });
+  const about = { offered, data, commit, slot: slot.type, read: place.length === 2 ? `slots.${place[1]}` : `item.${place.at(-1)}` };
+  const row = (_, n) => check(form, [...at, n], about);
   const put = (one) => commit([stands.length ? { op: "insert", place: at, at: stands.length, value: one } : { op: "set", place: at, value: [one] }]);
-  const more = element("select", { "aria-label": t("addCheck"), "data-key": `${JSON.stringify(at)}.add` }, element("option", { value: "" }, t("addCheck")), ...offered.map((one, n) => element("option", { value: String(n) }, said(one.label))), element("option", { value: "=" }, t("asExpression")));
-  more.addEventListener("change", () => more.value && put(more.value === "=" ? { that: "true", say: { zh: "", en: "" } } : checkOf(offered[Number(more.value)], read)));
+  const more = element("select", { "aria-label": t("addCheck"), "data-key": `${JSON.stringify(at)}.add` }, element("option", { value: "" }, t("addCheck")), ...offered.map((one) => element("option", { value: one.name }, filledIn(either(one.label), {}))), element("option", { value: "=" }, t("asExpression")));
+  more.addEventListener("change", () => more.value && put(more.value === "=" ? { that: "true", say: { zh: "", en: "" } } : stated(offered.find(({ name }) => name === more.value), about)));
   return element("fieldset", { class: "nested" }, element("legend", {}, t("checks")), element("ol", { class: "branches" }, ...stands.map(row)), more);
 }
 
-function check(form, place, data, { offered, read, commit }) {
-  const known = (now) => understood(offered, valueAt(now, [...place, "that"]), read);
-  const found = known(data);
+function check(form, place, about) {
   const at = [...place, "that"];
-  const parts = found?.parameters.map((parameter) => form.figure(said(parameter.label) || t("value"), at, {
-    read: (now) => known(now)?.values[parameter.name] ?? "",
-    set: (value, now) => restated(found.check, place, read, { ...known(now)?.values, [parameter.name]: value }),
-    key: `${JSON.stringify(at)}.${parameter.name}`,
-  }));
+  const known = (now) => understood(about.offered, String(valueAt(now, at) ?? ""), about.read);
+  const found = known(about.data);
+  const parts = found ? Object.entries(found.check.parameters).map(([name, kind]) => parameter(form, at, name, kind, { ...about, known })) : [];
   return element(
     "li",
     { class: "branch" },
-    found ? element("p", {}, said(found.check.label)) : form.text(t("expression"), at, { code: true, required: true }),
-    ...(parts ?? []),
+    found ? element("p", {}, filledIn(either(found.check.label), {})) : form.text(t("expression"), at, { code: true, required: true }),
+    ...parts,
     form.words(t("checkSays"), [...place, "say"], { required: true }),
-    button(t("removeCheck"), () => commit([{ op: "remove", place }]), { class: "link" }),
+    button(t("removeCheck"), () => about.commit([{ op: "remove", place }]), { class: "link" }),
   );
 }
 
-// The expression of a check of the vocabulary, `{slot}` and its parameters filled in.
-const filledIn = (template, values) => template.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
-
-const HOLE = /\\\{(\w+)\\\}/g;
-
-function parametersOf({ expression, parameters }) {
-  if (parameters) return parameters;
-  return [...new Set([...expression.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))].filter((name) => name !== "slot").map((name) => ({ name, label: "", default: "1" }));
+// What a check of the vocabulary leaves open: a number, another slot, a currency.
+function parameter(form, at, name, kind, about) {
+  const { data, known } = about;
+  const more = {
+    read: (now) => known(now)?.values[name] ?? "",
+    set: (value, now) => restated(at.slice(0, -1), known(now), { [name]: value }, about, now),
+    key: `${JSON.stringify(at)}.${name}`,
+  };
+  if (kind === "slot") return form.choice(t("parameter_slot"), at, others(data, about).map((one) => [one, slotCalled(one, data.slots[one])]), more);
+  return kind === "currency" ? form.choice(t("parameter_currency"), at, CURRENCIES.map((one) => [one, one]), more) : form.figure(t.known(`parameter_${name}`, name), at, more);
 }
 
-export function checkOf(check, read, given = {}) {
-  const values = { ...Object.fromEntries(parametersOf(check).map((one) => [one.name, String(one.default ?? "1")])), ...given };
-  const say = { zh: filledIn(check.say?.zh ?? "", values), en: filledIn(check.say?.en ?? "", values) };
-  return { that: filledIn(check.expression, { ...values, slot: read }), say };
+const CURRENCIES = Intl.supportedValuesOf("currency");
+const others = (data, { slot, read }) => Object.keys(data.slots ?? {}).filter((name) => data.slots[name].type === slot && `slots.${name}` !== read);
+
+const HOLE = /\{(\w+)\}/g;
+
+// With what isn't given left out: `at most …`
+const filledIn = (template, values) => template.replace(HOLE, (_, name) => values[name] ?? "…");
+
+const WRITTEN = { decimal: (value) => (Number.isInteger(Number(value)) ? `${Number(value)}.0` : String(Number(value))), hundredths: (value) => String(Math.round(Number(value) * 100)) };
+const READ = { count: Number, decimal: Number, hundredths: (text) => Number(text) / 100 };
+const begins = (kind, about) => ({ slot: () => others(about.data, about)[0] ?? "", currency: () => "CNY" })[kind]?.() ?? "1";
+
+const named = (check, of) => Object.fromEntries(Object.entries(check.parameters).map(([name, kind]) => [name, of(name, kind)]));
+
+// A check of the vocabulary as a file has it.
+export function stated(check, about, values = named(check, (_, kind) => begins(kind, about))) {
+  const written = named(check, (name, kind) => WRITTEN[kind]?.(values[name]) ?? String(values[name]));
+  return { that: filledIn(check.expression, { ...written, value: about.read }), say: { zh: filledIn(check.say.zh, values), en: filledIn(check.say.en, values) } };
 }
 
-const restated = (check, place, read, values) => {
-  const { that, say } = checkOf(check, read, values);
-  return [{ op: "set", place: [...place, "that"], value: that }, { op: "set", place: [...place, "say"], value: say }];
-};
+// Another value of a parameter. What is said follows, unless somebody has put it in words of their own.
+function restated(place, { check, values }, change, about, now) {
+  const next = stated(check, about, { ...values, ...change });
+  const says = JSON.stringify(valueAt(now, [...place, "say"])) === JSON.stringify(stated(check, about, values).say);
+  return [{ op: "set", place: [...place, "that"], value: next.that }, ...(says ? [{ op: "set", place: [...place, "say"], value: next.say }] : [])];
+}
+
+const plain = (expression) => expression.replace(/\s+/g, "").replaceAll('"', "'");
 
 // Which check of the vocabulary an expression is, and with what; null where it is none of them.
 export function understood(offered, expression, read) {
   for (const check of offered) {
-    const quoted = check.expression.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
     const names = [];
-    const pattern = quoted.replace(HOLE, (_, name) => (name === "slot" ? read.replace(".", "\\.") : (names.push(name), "(.+?)")));
-    const found = new RegExp(`^${pattern}$`).exec(String(expression ?? ""));
-    if (found) return { check, parameters: parametersOf(check), values: Object.fromEntries(names.map((name, n) => [name, found[n + 1]])) };
+    const pieces = plain(check.expression).split(HOLE);
+    const pattern = pieces.map((piece, n) => (n % 2 === 0 ? quoted(piece) : piece === "value" ? quoted(read) : (names.push(piece), PARAMETERS[check.parameters[piece]] ?? "([\\d.]+)")));
+    const found = new RegExp(`^${pattern.join("")}$`).exec(plain(expression));
+    if (found) return { check, values: Object.fromEntries(names.map((name, n) => [name, String(READ[check.parameters[name]]?.(found[n + 1]) ?? found[n + 1])])) };
   }
   return null;
 }
+
+const PARAMETERS = { slot: "(\\w+)", currency: "([A-Z]{3})", count: "(\\d+)" };
+const quoted = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 // Under which condition it is asked for.
 function only(form, place, data, { commit }) {

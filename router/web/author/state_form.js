@@ -4,48 +4,40 @@ import { button, element, twice } from "../dom.js";
 import { language } from "../texts.js";
 import { approvalForm } from "./approval_form.js";
 import { valueAt } from "./draft.js";
-import { t } from "./texts.js";
+import { either, t } from "./texts.js";
 import { toolForm } from "./tool_form.js";
 import { EXPRESSION, branchesOf, ways } from "./ways.js";
 
-const WAYS = {
-  collect: [["next"], []],
-  confirm: [["confirmed", "declined"], []],
-  approve: [["approved", "rejected"], ["returned", "expired"]],
-  call: [["next"], ["on_error"]],
-  check: [["next"], ["on_error"]],
-  wait: [["next"], ["late"]],
-  flow: [[], ["completed", "otherwise", "next"]],
-  parallel: [["join"], ["otherwise"]],
-  say: [[], ["next"]],
-};
-export const KINDS = Object.keys(WAYS);
+// The ways that a kind of state must have, and those that it may have besides.
+function waysOf(kind, vocabulary) {
+  const { ways: all, needs } = vocabulary.kinds.find((one) => one.kind === kind) ?? { ways: ["next"], needs: [] };
+  return [needs, all.filter((way) => !needs.includes(way))];
+}
+
 const ENDS = ["completed", "rejected", "cancelled", "expired", "failed"];
 
-export const kindOf = (state) => KINDS.find((kind) => kind !== "say" && state?.[kind] !== undefined) ?? "say";
+// What only ends says nothing, and is of the kind that says.
+export const kindOf = (state, vocabulary) => vocabulary.kinds.find(({ kind }) => state?.[kind] !== undefined)?.kind ?? "say";
 
 // What a state is called in lists: its name in words, what its kind does, and its name in the file.
 export function called(data, name, vocabulary) {
   const state = data.states?.[name];
-  const words = state?.name?.[language()] || kindLabel(vocabulary, kindOf(state));
+  const words = state?.name?.[language()] || kindLabel(vocabulary, kindOf(state, vocabulary));
   return `${words} · ${name}`;
 }
 
-export const kindLabel = (vocabulary, kind) => {
-  const label = vocabulary.kinds.find((one) => one.kind === kind)?.label;
-  return (typeof label === "string" ? label : label?.[language()]) ?? kind;
-};
+export const kindLabel = (vocabulary, kind) => either(vocabulary.kinds.find((one) => one.kind === kind)?.label) || kind;
 
 // What a form of it is made of: while that stays as it is, so does the form.
-export function stateShape(data, name) {
+export function stateShape(data, name, vocabulary) {
   const state = data.states?.[name];
   if (!state) return null;
-  const [must, may] = WAYS[kindOf(state)];
+  const [must, may] = waysOf(kindOf(state, vocabulary), vocabulary);
   const branched = [...must, ...may].map((way) => branchesOf(state[way]).map((one) => [one.if !== undefined, conditionKind(one.if)]).concat(state[way] === undefined ? ["none"] : []));
   const asked = state.approve && [[state.approve.by ?? []].flat().map(conditionKind), conditionKind(state.approve.otherwise), conditionKind(state.approve.escalate_to)];
   const mapped = state.with && Object.entries(state.with).map(([key, value]) => [key, conditionKind(value)]);
   const waits = state.wait && Object.keys(state.wait);
-  return JSON.stringify([kindOf(state), branched, asked, mapped, waits, state.collect, state.forget, state.call, state.check, state.flow, state.parallel, state.end !== undefined, Object.entries(data.states).map(([key, one]) => [key, one?.name?.[language()]]), Object.entries(data.slots ?? {}).map(([key, slot]) => [key, slot?.type, slot?.label?.[language()]])]);
+  return JSON.stringify([kindOf(state, vocabulary), branched, asked, mapped, waits, state.collect, state.forget, state.call, state.check, state.flow, state.parallel, state.end !== undefined, Object.entries(data.states).map(([key, one]) => [key, one?.name?.[language()]]), Object.entries(data.slots ?? {}).map(([key, slot]) => [key, slot?.type, slot?.label?.[language()]])]);
 }
 
 // Expressions are told apart by what they are made of, not by their numbers: those are typed.
@@ -54,17 +46,17 @@ const conditionKind = (expression) => String(expression ?? "").replace(/-?\d+(?:
 export function stateForm(form, name, data, { vocabulary, people, commit, choose, flows }) {
   const place = ["states", name];
   const state = data.states[name];
-  const kind = kindOf(state);
-  const kinds = KINDS.map((one) => [one, kindLabel(vocabulary, one)]);
+  const kind = kindOf(state, vocabulary);
+  const kinds = vocabulary.kinds.map((one) => [one.kind, kindLabel(vocabulary, one.kind)]);
   const label = (one) => called(data, one, vocabulary);
   const change = (to) => [{ op: "set", place, value: { ...(state.name && { name: state.name }), ...begun(to, data, { next: onward(state) ?? name, vocabulary }) } }, ...besides(to, data)];
   const rename = (to) => commit([{ op: "rename", place, key: to }]).then(() => choose({ kind: "state", name: to }));
-  const [must, may] = WAYS[kind];
+  const [must, may] = waysOf(kind, vocabulary);
   const begins = data.start === name;
-  const parts = { collect: collects, confirm: confirms, approve: approves, call: tools, check: tools, wait: waits, flow: starts, parallel: splits, say: says }[kind];
-  const remove = () => commit(removal(data, name)).then(() => choose({ kind: "about" }));
+  const parts = { collect: collects, confirm: confirms, approve: approves, call: tools, check: tools, wait: waits, flow: starts, parallel: splits, say: says }[kind] ?? (() => []);
+  const remove = () => commit(removal(data, name, vocabulary)).then(() => choose({ kind: "about" }));
   return [
-    form.choice(t("does"), place, kinds, { read: (now) => kindOf(valueAt(now, place)), set: change, key: `${name}.kind` }),
+    form.choice(t("does"), place, kinds, { read: (now) => kindOf(valueAt(now, place), vocabulary), set: change, key: `${name}.kind` }),
     element("p", { class: "hint" }, kindHint(vocabulary, kind)),
     form.words(t("nameInWords"), [...place, "name"]),
     ...parts(form, place, data, { vocabulary, people, commit, flows }),
@@ -73,10 +65,7 @@ export function stateForm(form, name, data, { vocabulary, people, commit, choose
   ];
 }
 
-const kindHint = (vocabulary, kind) => {
-  const text = vocabulary.kinds.find((one) => one.kind === kind)?.description;
-  return (typeof text === "string" ? text : text?.[language()]) ?? "";
-};
+const kindHint = (vocabulary, kind) => either(vocabulary.kinds.find((one) => one.kind === kind)?.description);
 
 function collects(form, place, data) {
   const slots = Object.entries(data.slots ?? {}).map(([name, { label }]) => [name, `${label?.[language()] ?? name} · ${name}`]);
@@ -88,7 +77,7 @@ const confirms = (form, place) => [form.words(t("confirms"), [...place, "confirm
 
 const approves = (form, place, data, more) => [approvalForm(form, [...place, "approve"], data, more)];
 
-const tools = (form, place, data, more) => [toolForm(form, place, data, { ...more, key: kindOf(data.states[place[1]]) })];
+const tools = (form, place, data, more) => [toolForm(form, place, data, { ...more, key: kindOf(data.states[place[1]], more.vocabulary) })];
 
 const starts = (form, place, data, { flows }) => [form.choice(t("startsFlow"), [...place, "flow"], flows, { none: t("chooseFlow") })];
 
@@ -135,12 +124,12 @@ function onward(state) {
   return null;
 }
 
-export const mainWay = (state) => ({ confirm: "confirmed", approve: "approved", flow: "completed", parallel: "join" })[kindOf(state)] ?? "next";
+export const mainWay = (state, vocabulary) => waysOf(kindOf(state, vocabulary), vocabulary).flat()[0] ?? "next";
 
 // What a state of a kind begins with; `next` is where it goes on.
 export function begun(kind, data, { next, vocabulary }) {
   const states = Object.entries(data.states ?? {});
-  const asks = states.find(([, state]) => kindOf(state) === "collect")?.[0] ?? data.start;
+  const asks = states.find(([, state]) => kindOf(state, vocabulary) === "collect")?.[0] ?? data.start;
   const refused = refusal(data);
   const tool = vocabulary.tools[0]?.name ?? "";
   const first = vocabulary.approvers[0]?.expression ?? "";
@@ -168,12 +157,12 @@ export function besides(kind, data) {
 }
 
 // Without a state: what led to it leads to where it went on.
-export function removal(data, name) {
+export function removal(data, name, vocabulary) {
   const to = onward(data.states[name]);
   const away = to && to !== name ? to : data.start;
   const edits = Object.entries(data.states)
     .filter(([other]) => other !== name)
-    .flatMap(([other, state]) => [...new Set(WAYS[kindOf(state)].flat())].flatMap((way) => bent(["states", other, way], state[way], name, away)));
+    .flatMap(([other, state]) => waysOf(kindOf(state, vocabulary), vocabulary).flat().flatMap((way) => bent(["states", other, way], state[way], name, away)));
   return [...edits, { op: "remove", place: ["states", name] }];
 }
 

@@ -255,6 +255,12 @@ const TEXTS = {
   checks: { zh: "要满足什么", en: "What it must be like" },
   addCheck: { zh: "加一个条件…", en: "Add a condition…" },
   checkSays: { zh: "不满足时说什么", en: "What is said otherwise" },
+  parameter_days: { zh: "几天", en: "Days" },
+  parameter_most: { zh: "最多", en: "At most" },
+  parameter_least: { zh: "最少", en: "At least" },
+  parameter_bound: { zh: "界限", en: "Limit" },
+  parameter_slot: { zh: "和哪一项比", en: "Compared with" },
+  parameter_currency: { zh: "币种", en: "Currency" },
   removeCheck: { zh: "去掉这个条件", en: "Remove this condition" },
   askedWhen: { zh: "什么时候才问", en: "Asked only where" },
   addWhen: { zh: "只在某种情况下问", en: "Ask only in some cases" },
@@ -369,6 +375,9 @@ const TEXTS = {
 const own = spoken(TEXTS);
 
 export const t = (key, ...values) => (Object.hasOwn(TEXTS, key) ? own(key, ...values) : shared(key, ...values));
+
+// What the vocabulary may have more of than there are words for here.
+t.known = (key, otherwise) => (Object.hasOwn(TEXTS, key) ? own(key) : otherwise);
 
 // In a language that isn't the page's: what goes into a file has both.
 t.in = (locale, key) => TEXTS[key][locale];

@@ -3,7 +3,7 @@
 import { element } from "../dom.js";
 import { language } from "../texts.js";
 import { valueAt } from "./draft.js";
-import { t } from "./texts.js";
+import { either, t } from "./texts.js";
 import { EXPRESSION } from "./ways.js";
 
 const READ = /^(?:slots|results)\.\w+$/;
@@ -13,14 +13,13 @@ export function toolForm(form, place, data, { key, vocabulary }) {
   const tool = vocabulary.tools.find((one) => one.name === name);
   const options = vocabulary.tools.map((one) => [one.name, `${titled(one)} · ${one.name}`]);
   const chosen = form.choice(t("tool"), [...place, key], options, { none: t("chooseTool"), set: (value) => [{ op: "set", place: [...place, key], value }] });
-  const about = tool && element("p", { class: "hint" }, [said(tool.description), tool.writes && t("writes")].filter(Boolean).join(" "));
+  const about = tool && element("p", { class: "hint" }, [either(tool.description), tool.writes && t("writes")].filter(Boolean).join(" "));
   const undo = key === "call" && tool?.writes ? form.choice(t("undoneBy"), [...place, "undo"], options, { none: t("notUndone") }) : null;
   const save = key === "call" ? form.text(t("saveAs"), [...place, "save"], { hint: t("saveAsHint") }) : null;
   return element("section", { class: "tool" }, chosen, about, tool ? mapping(form, [...place, "with"], data, tool.parameters) : null, save, undo);
 }
 
-const said = (text) => (typeof text === "string" ? text : (text?.[language()] ?? ""));
-const titled = (tool) => said(tool.title) || tool.name;
+const titled = (tool) => either(tool.title) || tool.name;
 
 function mapping(form, place, data, schema) {
   const parameters = Object.entries(schema?.properties ?? {});
@@ -45,6 +44,6 @@ function mapped(form, place, data, parameter, isRequired) {
   };
   const label = [parameter.title ?? name, !isRequired && `(${t("optional")})`].filter(Boolean).join(" ");
   const set = (value) => [value === "" ? { op: "remove", place } : { op: "set", place, value: value === EXPRESSION ? `(${stands ?? "''"})` : value }];
-  const head = form.choice(label, place, options, { none: t("nothing"), read: kind, set, key: `${JSON.stringify(place)}.from`, hint: said(parameter.description) || null });
+  const head = form.choice(label, place, options, { none: t("nothing"), read: kind, set, key: `${JSON.stringify(place)}.from`, hint: either(parameter.description) || null });
   return kind(data) === EXPRESSION ? element("div", {}, head, form.text(t("expression"), place, { code: true, required: true })) : head;
 }

@@ -19,7 +19,7 @@ export function ways(form, place, data, { must, may, commit, called }) {
   const first = targets[0]?.[0] ?? "";
   const each = present.map((name) => way(form, [...place, name], data, { targets, commit, optional: may.includes(name) }));
   const left = may.filter((name) => state[name] === undefined);
-  const more = left.map((name) => button(t("addWay", t(`way_${name}`)), () => commit([{ op: "set", place: [...place, name], value: first }]), { "data-key": `way.${name}` }));
+  const more = left.map((name) => button(t("addWay", t.known(`way_${name}`, name)), () => commit([{ op: "set", place: [...place, name], value: first }]), { "data-key": `way.${name}` }));
   return element("section", { class: "ways" }, element("h3", {}, t("waysOn")), ...each, element("div", { class: "actions" }, ...more));
 }
 
@@ -27,7 +27,7 @@ function way(form, place, data, { targets, commit, optional }) {
   const name = place.at(-1);
   const branches = branchesOf(valueAt(data, place));
   const plain = branches.length < 2 && !branches[0]?.if;
-  const title = t(`way_${name}`);
+  const title = t.known(`way_${name}`, name);
   const out = optional ? button(t("noWay", title), () => commit([{ op: "remove", place }]), { class: "link" }) : null;
   const split = button(t("splitWay"), () => commit([{ op: "set", place, value: [{ if: firstCondition(data), to: branches[0]?.to ?? targets[0]?.[0] }, ...branches] }]), { class: "link", "data-key": `${JSON.stringify(place)}.split` });
   if (plain) {
