@@ -15,6 +15,8 @@ from router.settings import Settings
 from tests.page.house import Door, Served, Visitor
 
 QUEUE = "authors"
+A_TRIAL = 90_000
+"""Milliseconds that the first step of a trial may take: its process is started then."""
 AUTHORS = {"dave": "Dave Hughes", "erin": "林娥 Erin"}
 """Who writes flows here: one in English, one in Chinese."""
 
@@ -42,12 +44,14 @@ async def authors_house(folder: Path, temporal: Client) -> AsyncIterator[Served]
         yield served
 
 
-async def writing(door: Door, house: Served, who: str, flow: str = "", **options: Any) -> "Author":
+async def writing(
+    door: Door, house: Served, who: str, flow: str = "", *, part: str = "", **options: Any
+) -> "Author":
     """Somebody at the list of flows, or at one of them."""
     english = {"locale": "en-US"} if who == "dave" else {}
     visitor = await (await door.visitor(house, **{**english, **options})).come(AUTHORS[who])
     author = Author(visitor)
-    await author.open(flow)
+    await author.open(flow, part)
     return author
 
 
@@ -105,6 +109,24 @@ class Author:
         for locale, text in (("zh", zh), ("en", en)):
             await both.locator(f"[lang={locale}]").fill(text)
         await both.locator("[lang=zh]").press("Tab")
+
+    async def says(self, label: str, *words: str) -> None:
+        """Say these in the trial, one after the other, where its field has this label."""
+        for text in words:
+            field, own = self.page.get_by_label(label), self.page.locator(".trial-log .own")
+            heard = await own.count()
+            await field.fill(text)
+            await field.press("Enter")
+            await expect(own).to_have_count(heard + 1, timeout=A_TRIAL)
+
+    async def presses(self, name: str, group: str = "") -> None:
+        """Press what the trial offers, and wait until it has gone on."""
+        log = self.page.locator(".trial-log > li")
+        heard = await log.count()
+        trial = self.page.locator(".trial")
+        within = trial.get_by_role("group", name=group) if group else trial
+        await within.get_by_role("button", name=name, exact=True).click()
+        await expect(log.nth(heard)).to_be_visible(timeout=A_TRIAL)
 
     async def saved(self) -> None:
         """Wait until all of it is kept."""

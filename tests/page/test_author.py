@@ -172,6 +172,25 @@ async def test_two_windows_of_one_person_dont_write_over_each_other(
     await second.saved()
 
 
+async def test_in_a_trial_days_pass_and_tools_fail(door: Door, house: Served) -> None:
+    erin = await writing(door, house, "erin", FLOW, part="trial")
+    await erin.page.get_by_text("工具怎么回答").click()
+    worth = erin.page.get_by_role("textbox", name="value_equipment")
+    await worth.fill('{"total": {"amount": "3198.00", "currency": "CNY"}}')
+    words = ("给我配显示器", "2", "没有了", "看图纸", "下周五")
+    await erin.says("申请人说", *words)
+    await erin.presses("确认")
+    await erin.presses("一天以后")
+    log = erin.page.locator(".trial-log")
+    await expect(log).to_contain_text("告知 陈博 Bob：提醒审批")
+    await erin.page.get_by_label("让工具失败").select_option("reserve_equipment")
+    await erin.presses("这个工具失败")
+    await erin.presses("同意", "作为 陈博 Bob")
+    await expect(log.locator(".bot").last).to_contain_text("没能备齐")
+    await erin.page.get_by_role("button", name="退一步").click()
+    await expect(log.locator(".bot").last).not_to_contain_text("没能备齐")
+
+
 async def test_by_keys_alone_a_flow_is_begun_walked_and_edited(door: Door, house: Served) -> None:
     dave = await writing(door, house, "dave")
     keys = dave.page.keyboard
