@@ -40,7 +40,7 @@ export function flows(page) {
     open?.close();
     open = null;
     view.replaceChildren(index);
-    const [found, { items: reviews }] = await Promise.all([items(), get("/v1/flow-reviews?status=open").catch(unknown)]);
+    const [found, { items: reviews }] = await Promise.all([items(), get("/v1/flow-reviews?status=open")]);
     known = found;
     none.hidden = known.length > 0;
     list.replaceChildren(...known.map(card));
@@ -78,12 +78,6 @@ export function flows(page) {
   }
 
   return { view, show, refresh: async () => (open ? open.refresh() : undefined) };
-}
-
-// Reviews are of those who publish; where nobody does, none wait.
-function unknown(problem) {
-  if (problem.status === 404) return { items: [] };
-  throw problem;
 }
 
 // From nothing: a name, what it is called, and one state that asks.

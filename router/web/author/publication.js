@@ -6,6 +6,8 @@ import { save } from "../files.js";
 import { moment } from "../times.js";
 import { t } from "./texts.js";
 
+const SHOWN = 5; // reviews of one flow
+const NOTHING = { holds: null, upcoming: [], before: [], running: [] };
 const SHARES = [5, 10, 25, 50, 100];
 
 export function publication(draft, { page }) {
@@ -56,25 +58,24 @@ export function publication(draft, { page }) {
   }
 
   async function load() {
-    const [{ items }, standing] = await Promise.all([get("/v1/flow-reviews"), get(`/v1/flow-publications/${flow}`).catch(nothing)]);
-    const mine = items.filter((one) => one.flow === draft.flow);
-    reviews.replaceChildren(...mine.slice(0, 5).map((one, n) => card(one, n === 0)));
-    held.replaceChildren(...(standing ? published(standing) : [element("p", { class: "hint" }, t("nothingPublished"))]));
+    const { items } = await get("/v1/flow-reviews");
+    const mine = items.filter((one) => one.flow === draft.flow).slice(0, SHOWN);
+    // Of what nobody has seen yet there is nothing to ask.
+    const isKnown = draft.base.source !== "draft" || mine.length > 0;
+    const [first, standing] = await Promise.all([mine.length ? whole(mine[0]) : null, isKnown ? get(`/v1/flow-publications/${flow}`) : NOTHING]);
+    reviews.replaceChildren(...mine.map((one, n) => card(n ? one : first, n === 0)));
+    held.replaceChildren(...published(standing));
     if (document.activeElement !== stories) stories.value = draft.stories;
   }
 
-  // What was never published has nothing that holds.
-  function nothing(problem) {
-    if (problem.status === 404) return null;
-    throw problem;
-  }
+  const whole = ({ id }) => get(`/v1/flow-reviews/${encodeURIComponent(id)}`);
 
   function card(review, first) {
     const mine = review.author === page.me.id;
     const said = element("p", {}, element("strong", {}, t(`review_${review.status}`)), ` · ${t("versionBy", review.version, page.nameOf(review.author))} · ${moment(review.submitted_at)}`);
     const why = [review.note && element("q", {}, review.note), review.comment && element("p", {}, `${page.nameOf(review.reviewer)}: `, element("q", {}, review.comment)), review.outdated && element("p", { class: "notice" }, t("reviewOutdated"))];
     const acts = { open: mine ? withdrawing(review) : deciding(review), approved: publishing(review) }[review.status] ?? null;
-    return element("article", { class: "card review" }, said, ...why, first ? differing(review) : unfolding(t("difference"), () => differing(review)), acts);
+    return element("article", { class: "card review" }, said, ...why, first ? differing(review) : unfolding(t("difference"), async () => (await page.trying(async () => differing(await whole(review)))) ?? []), acts);
   }
 
   // What would be other: in words, as pictures, and as text.
@@ -116,7 +117,7 @@ export function publication(draft, { page }) {
 
   function withdrawing(review) {
     const withdraw = () => page.trying(async () => {
-      await post(path(review, "withdrawal"), {});
+      await post(path(review, "withdrawal"));
       await load();
     });
     return element("div", { class: "part" }, element("p", { class: "hint" }, t("waitsForReview")), element("div", { class: "actions" }, button(t("withdrawReview"), withdraw)));
@@ -140,14 +141,15 @@ export function publication(draft, { page }) {
     return element("form", { class: "part publishing", onsubmit }, labelled(t("toWhomPublished"), share), labelled(t("fromWhen"), at), button(t("publishIt"), null, { type: "submit", class: "primary" }));
   }
 
-  function published({ holds, upcoming, before, running }) {
-    const line = (one) => `${t("versionBy", one.version, page.nameOf(one.published_by ?? one.by ?? ""))}${one.at ? ` · ${moment(one.at)}` : ""}${one.share && one.share < 100 ? ` · ${t("shareOf", one.share)}` : ""}`;
-    const now = holds ? [element("p", {}, element("strong", {}, t("holdsNow")), ` ${line(holds)}`), sharing(holds), rolling(before)] : [element("p", { class: "hint" }, t("nothingPublished"))];
-    const next = (upcoming ?? []).map((one) => element("p", {}, `${t("upcoming")} ${line(one)} `));
+  function published({ holds, others, upcoming, before, running }) {
+    const by = (one) => (one.published_by ? page.nameOf(one.published_by) : t("fromFile"));
+    const line = (one) => [t("versionBy", one.version ?? "–", by(one)), one.at && moment(one.at), one.share < 100 && t("shareOf", one.share), one.taken_back_by && t("takenBackBy", page.nameOf(one.taken_back_by))].filter(Boolean).join(" · ");
+    const now = holds ? [element("p", {}, element("strong", {}, t("holdsNow")), ` ${line(holds)}`), others && element("p", {}, t("othersHave", line(others))), sharing(holds), holds.published_by && rolling(before)] : [element("p", { class: "hint" }, t("nothingPublished"))];
+    const next = upcoming.map((one) => element("p", {}, `${t("upcoming")} ${line(one)} `));
     const callOff = next.length ? [button(t("callOff"), () => act(() => remove(`/v1/flow-publications/${flow}/upcoming`), "calledOff"))] : [];
-    const runs = (running ?? []).map((one) => element("li", {}, t("runsOn", one.version, one.runs)));
-    const past = (before ?? []).map((one) => element("li", {}, line(one)));
-    return [...now, ...next, ...callOff, ...(runs.length ? [element("h4", {}, t("running")), element("ul", {}, ...runs)] : []), ...(past.length ? [unfolding(t("beforeIt"), () => element("ul", {}, ...past))] : [])];
+    const runs = running.map((one) => element("li", {}, t("runsOn", one.version, one.runs)));
+    const past = before.map((one) => element("li", {}, line(one)));
+    return [...now.filter(Boolean), ...next, ...callOff, ...(runs.length ? [element("h4", {}, t("running")), element("ul", {}, ...runs)] : []), ...(past.length ? [unfolding(t("beforeIt"), () => element("ul", {}, ...past))] : [])];
   }
 
   const act = (work, told) => page.trying(async () => {
@@ -163,7 +165,7 @@ export function publication(draft, { page }) {
     return element("div", { class: "actions" }, labelled(t("toWhomPublished"), share), button(t("changeShare"), () => act(() => patch(`/v1/flow-publications/${flow}`, { share: Number(share.value) }), "shareChanged")));
   }
 
-  const rolling = (before) => twice(t("rollBack"), before?.length ? t("reallyRollBack", before[0].version) : t("reallyRollBackFirst"), { yes: t("rollBack"), no: t("neverMind") }, () => act(() => post(`/v1/flow-publications/${flow}/rollback`, {}), "rolledBack"), { class: "danger" });
+  const rolling = (before) => twice(t("rollBack"), before[0]?.version ? t("reallyRollBack", before[0].version) : t("reallyRollBackFirst"), { yes: t("rollBack"), no: t("neverMind") }, () => act(() => post(`/v1/flow-publications/${flow}/rollback`), "rolledBack"), { class: "danger" });
 
   function update() {
     submit.querySelector("button").disabled = draft.examination.problems.length > 0;
