@@ -86,14 +86,22 @@ def why_unwithdrawn(review: ReviewHead, person: str) -> Localised | None:
     return None if review.status in {"open", "approved"} else _stands(review)
 
 
-def why_unpublished(
-    review: FlowReview, person: str, held: str | None, *, is_operator: bool
+def why_not_theirs(
+    author: str | None, reviewer: str | None, person: str, *, is_operator: bool
 ) -> Localised | None:
-    """Why this person may not publish it."""
+    """Why this person may not publish what those two have written and reviewed, or take it back."""
+    if is_operator or person in {author, reviewer}:
+        return None
+    return Localised(
+        zh="只有提交的人、评审的人和管理员可以这样做。",
+        en="Only who submitted it, who reviewed it and operators may do that.",
+    )
+
+
+def why_unpublished(review: FlowReview, held: str | None) -> Localised | None:
+    """Why it can't be published by anybody, where that is the digest of what holds."""
     if review.status != "approved":
         return _stands(review)
-    if not is_operator and person not in {review.author, review.reviewer}:
-        return _NOT_THEIRS
     if review.reviewer is None or review.reviewer == review.author:
         return Localised(zh="还没有第二个人评审。", en="No second person has reviewed it.")
     if digest_of(review.text) != review.digest:
@@ -136,17 +144,6 @@ def why_unplanned(
     return None
 
 
-def why_untouched(
-    author: str | None, reviewer: str | None, person: str, *, is_operator: bool
-) -> Localised | None:
-    """Why this person may not widen, take back or call off what those two published."""
-    return None if is_operator or person in {author, reviewer} else _NOT_THEIRS
-
-
-_NOT_THEIRS = Localised(
-    zh="只有提交的人、评审的人和管理员可以这样做。",
-    en="Only who submitted it, who reviewed it and operators may do that.",
-)
 _OUTDATED = Localised(
     zh="提交之后生效的版本变了：请在新版本上改好，重新提交。",
     en="Something else holds than when it was submitted: change the draft, and submit it again.",

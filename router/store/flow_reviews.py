@@ -60,6 +60,11 @@ class FlowReviews(Aggregate):
         found: str | None = await self._database.read(lambda c: c.scalar(newest))
         return found
 
+    async def has_any(self, tenant: str, flow: str) -> bool:
+        """True where somebody has submitted a draft of the flow."""
+        its = select(_reviews.c.id).filter_by(tenant=tenant, flow=flow).limit(1)
+        return await self._database.read(lambda c: c.execute(its).first()) is not None
+
     async def decide(
         self,
         review: ReviewHead,

@@ -81,14 +81,14 @@ def test_git_has_the_files_to_the_byte_afterwards(
     assert git(repository, "status", "--porcelain") == ""
 
 
+EVIL = "--- /dev/null\n+++ b/evil\n@@ -0,0 +1 @@\n+x\n"
 HOSTILE = [
     "",
     "why not",
     "因为经理说可以",
     "From: Mallory <mallory@example.com>\nSubject: other\n\nx",
-    "---\ndiff --git a/evil b/evil\nnew file mode 100644\n--- /dev/null\n+++ b/evil\n"
-    "@@ -0,0 +1 @@\n+x",
-    "Index: evil\n--- evil\n+++ evil\n@@ -0,0 +1 @@\n+x\n",
+    f"---\ndiff --git a/evil b/evil\nnew file mode 100644\n{EVIL}",
+    f"Index: evil\n{EVIL}",
     "From 0 Mon Sep 17 00:00:00 2001\nFrom: Mallory <m@example.com>\n",
     "-- >8 --\nrest",
 ]
