@@ -73,6 +73,7 @@ flow_reviews = Table(
     PrimaryKeyConstraint("tenant", "id"),
 )
 index("flow_reviews_by_age", flow_reviews, "tenant", "submitted_at", "id")
+index("flow_reviews_of_flow", flow_reviews, "tenant", "flow", "submitted_at")
 
 # What authors have written of flows and haven't published.
 flow_drafts = Table(

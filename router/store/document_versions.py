@@ -159,8 +159,12 @@ class ConfigurationStore(Aggregate):
     async def take_back(
         self, these: Sequence[Activation], seen: int, by: str, at: datetime
     ) -> None:
-        """Have these of one tenant's count no more; raises `Outdated` as `write`."""
+        """Have these of one tenant's count no more; raises `Outdated` as `write`.
+
+        The reviews of those that hadn't begun may be published again.
+        """
         tenant, numbers = these[0].tenant, [each.sequence for each in these]
+        called_off = [each.review for each in these if each.review and not each.has_begun(at)]
         taken = (
             update(_activations)
             .filter_by(tenant=tenant, taken_back_at=None)
@@ -172,6 +176,9 @@ class ConfigurationStore(Aggregate):
             self._serialise(connection, tenant)
             _check_mark(connection, tenant, at, seen)
             connection.execute(taken)
+            reviews = update(tables.flow_reviews).filter_by(tenant=tenant, status="published")
+            again = reviews.where(tables.flow_reviews.c.id.in_(called_off))
+            connection.execute(again.values(status="approved"))
 
         await self._database.write(work)
 
@@ -223,6 +230,10 @@ class ConfigurationStore(Aggregate):
             ]
             row["activated_at"] = max([wanted.activated_at, *begun])
         connection.execute(insert(_activations), row)
+        if wanted.review is not None:
+            approved = {"tenant": wanted.tenant, "id": wanted.review, "status": "approved"}
+            published = update(tables.flow_reviews).filter_by(**approved)
+            connection.execute(published.values(status="published"))
 
 
 def _check_mark(connection: Connection, tenant: str, at: datetime, seen: int) -> None:

@@ -226,7 +226,7 @@ async def put(
         return _answer(response, head, await _version(services, author, head, head.latest))
     if over != (head.latest if head else 0):
         raise Outdated(_changed(head.latest if head else None))
-    examined = await _examined(services, author, *named, body.text)
+    examined = await examined_document(services, author, *named, body.text)
     made = DocumentVersion(
         tenant=author.tenant,
         kind=named[0],
@@ -268,7 +268,7 @@ async def retire(services: Given, operator: Operator, named: Named, audit: Audit
     head = await _head(services, operator, *named)
     if head.holds(None):
         return head
-    examined = await _examined(services, operator, *named, None)
+    examined = await examined_document(services, operator, *named, None)
     detail = f"version {head.active} ▸ none"
     await audit.note("configuration.retire", path_of(*named), detail=detail)
     await _hold(services, operator, head, None, examined)
@@ -284,7 +284,7 @@ async def _activated(
     version: int,
 ) -> ConfigurationView:
     wanted = await _version(services, operator, head, version)
-    examined = await _examined(services, operator, head.kind, head.name, wanted.text)
+    examined = await examined_document(services, operator, head.kind, head.name, wanted.text)
     if not head.holds(version):
         detail = f"version {head.active or 'none'} ▸ {version}"
         await audit.note("configuration.activate", wanted.path, detail=detail)
@@ -348,7 +348,7 @@ async def _says(services: Services, reader: Principal, head: DocumentHead, text:
     return (await _version(services, reader, head, head.latest)).digest == digest_of(text)
 
 
-async def _examined(
+async def examined_document(
     services: Services, author: Principal, kind: DocumentKind, name: str, text: str | None
 ) -> Examined:
     """What is found; `InvalidInput` with every problem, each with its file and line."""

@@ -261,7 +261,7 @@ async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> 
     409 where `revision` isn't the one that is saved: it was changed in another window.
     """
     before = await services.store.flow_drafts.find(author.tenant, author.id, flow)
-    base = before.base if before else (await _held(services, author, flow))[0]
+    base = before.base if before else (await held_flow(services, author, flow))[0]
     draft = FlowDraft(
         flow=flow,
         author=author.id,
@@ -285,7 +285,7 @@ async def discard(services: Given, author: Author, flow: Named) -> None:
 async def _view(
     services: Services, author: Principal, flow: str, draft: FlowDraft | None
 ) -> DraftView:
-    base, held = await _held(services, author, flow)
+    base, held = await held_flow(services, author, flow)
     if draft is None and held is None:
         raise NotFound(_NOT_THERE)
     shown = draft or held or FlowText("")
@@ -303,7 +303,7 @@ async def _view(
     )
 
 
-async def _held(
+async def held_flow(
     services: Services, author: Principal, flow: str
 ) -> tuple[DraftBase, FlowText | None]:
     """What holds of the flow in the author's tenant, and what it says; None where nothing does."""
@@ -314,7 +314,11 @@ async def _held(
         document = await kept.find(author.tenant, "flows", flow, head.active)
         if document is not None:
             base = DraftBase(source="document", version=head.active, digest=document.digest)
-            return base, FlowText(document.text, file.stories if file else "")
+            reviewed = await services.store.flow_reviews.stories_of(
+                author.tenant, flow, document.digest
+            )
+            beside = file.stories if file else ""
+            return base, FlowText(document.text, beside if reviewed is None else reviewed)
     if file is None:
         return DraftBase(source="draft"), None
     return DraftBase(source="file", digest=digest_of(file.text)), file

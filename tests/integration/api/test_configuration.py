@@ -27,9 +27,14 @@ class Company:
 
     def __init__(self, services: Services, tenant: str) -> None:
         roles = {"olga": "operator", "otto": "operator", "anna": "author", "alice": EVERYONE}
+        roles |= {"ann": "author", "both": "author operator"}
         self._people = {
             (tenant, id_): Principal(
-                id=id_, name=id_, tenant=tenant, locale="en", roles=frozenset({EVERYONE, role})
+                id=id_,
+                name=id_,
+                tenant=tenant,
+                locale="en",
+                roles=frozenset({EVERYONE, *role.split()}),
             )
             for id_, role in roles.items()
         }

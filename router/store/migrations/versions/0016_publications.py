@@ -33,6 +33,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant", "id"),
     )
     op.create_index("flow_reviews_by_age", "flow_reviews", ["tenant", "submitted_at", "id"])
+    op.create_index("flow_reviews_of_flow", "flow_reviews", ["tenant", "flow", "submitted_at"])
 
 
 def downgrade() -> None:
