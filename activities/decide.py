@@ -99,17 +99,18 @@ class Decider:
         self, given: activities.Decide, on_failure: OnFailure = lambda _: None
     ) -> activities.RoutingDecision:
         """The same outside Temporal; `on_failure` may raise to have nothing decided."""
-        tenant = given.account.caller.tenant
+        caller = given.account.caller
+        tenant = caller.tenant
         chain = self.chains.of("router", tenant=tenant)
         asking = self.models.asking(chain, given.account)
-        offered = await within_means(self.capabilities.of(tenant), asking)
+        offered = await within_means(self.capabilities.of(tenant, caller.id), asking)
         words, near = decider.words_of(given.message), list[str]()
         if chain is not None and self.memories is not None:
-            near = await self.memories.told(given.account.caller, words)
+            near = await self.memories.told(caller, words)
         these = replace(
             self,
             capabilities=offered,
-            index=self.index.of(tenant),
+            index=self.index.of(tenant, caller.id),
             tenant=tenant,
             files=await asking.files(),
             remembered=near,

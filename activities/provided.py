@@ -33,7 +33,7 @@ encoder: Provider[Encoder | None] = Provider("encoder")
 class RequestKinds(Protocol):
     """The flows, as far as requests of one's own are spoken of."""
 
-    def of(self, tenant: str) -> "RequestKinds":
+    def of(self, tenant: str, person: str | None = None) -> "RequestKinds":
         """Those of a tenant."""
 
     def look_ups(self) -> frozenset[str]:

@@ -49,7 +49,7 @@ class FlowTeller:
         """The run's answer; None where it is over, or the flow is not (any longer) there."""
         definition = None
         if given.first:
-            capabilities = self._capabilities.of(given.caller.tenant)
+            capabilities = self._capabilities.of(given.caller.tenant, given.caller.id)
             definition = capabilities.startable(given.flow, given.caller)
         if given.first and definition is None:
             return activities.TellAnswer(answer=None)
@@ -89,7 +89,7 @@ class FlowTeller:
         return answer
 
     def _start(self, definition: FlowDefinition, given: activities.TellFlow) -> FlowStart:
-        capabilities = self._capabilities.of(given.caller.tenant)
+        capabilities = self._capabilities.of(given.caller.tenant, given.caller.id)
         flows = capabilities.started_by(definition, given.caller.entitlement)
         states = [state for each in (definition, *flows.values()) for state in each.states.values()]
         tools = sorted({name for state in states for name in state.tools.values()})

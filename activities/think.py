@@ -58,11 +58,12 @@ class Thinker:
     @activity.defn(name=activities.THINK.name)
     async def think(self, given: activities.Think) -> activities.SkillThought:
         """The next step; raises `ApplicationError` where no model answers."""
-        return await self.of(given.account.caller.tenant).thought(given)
+        return await self.of(given.account.caller).thought(given)
 
-    def of(self, tenant: str) -> "Thinker":
-        """The same, over what the tenant has."""
-        return replace(self, capabilities=self.capabilities.of(tenant), index=self.index.of(tenant))
+    def of(self, person: Principal) -> "Thinker":
+        """The same, over what this person has."""
+        place = (person.tenant, person.id)
+        return replace(self, capabilities=self.capabilities.of(*place), index=self.index.of(*place))
 
     async def thought(self, given: activities.Think) -> activities.SkillThought:
         """The same, over the tools that this one has."""
@@ -246,7 +247,7 @@ class Planner:
     async def plan(self, given: activities.Draw) -> Planned:
         """The steps, or what is wrong with them; raises as `Thinker.think`."""
         account = given.account
-        thinker = self.thinker.of(account.caller.tenant)
+        thinker = self.thinker.of(account.caller)
         prompt = _prompt(thinker.prompts, "plan", given)
         asking = self._asking(given)
         offered = await within_means(thinker.capabilities, asking)

@@ -82,8 +82,10 @@ class Understander:
     async def understand(self, given: activities.Understand) -> activities.Understood:
         """What the message means as far as rules can tell."""
         caller = given.caller
-        reading = self._reader.of(caller.tenant).read(given.message, given.situation, given.papers)
-        capabilities = self._capabilities.of(caller.tenant)
+        reading = self._reader.of(caller.tenant, caller.id).read(
+            given.message, given.situation, given.papers
+        )
+        capabilities = self._capabilities.of(caller.tenant, caller.id)
         called = [command.tool for command in reading.commands if isinstance(command, CallTool)]
         understood = activities.Understood(
             **dict(reading),
@@ -108,7 +110,7 @@ class Understander:
     ) -> activities.Understood:
         """The same with the skill that is called, and how its tools may be called."""
         caller = given.caller
-        offered = self._capabilities.of(caller.tenant)
+        offered = self._capabilities.of(caller.tenant, caller.id)
         named = [command.skill for command in understood.commands if isinstance(command, RunSkill)]
         skills = offered.skills_of(named)
         tools = {tool for s in skills.values() for tool in offered.tools_of(s, caller)}

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from router.domain.configuration_documents import Activation, DocumentVersion
 from router.domain.documents import Document
+from router.domain.flow_drafts import FlowDraft
 from router.domain.hand_offs import HandOffRecord
 from router.domain.messages import Usage
 from router.domain.notifications import NotificationPreferences
@@ -423,6 +424,15 @@ class Calls:
         await self.store.configuration.active()
         await self.store.configuration.active(TENANT)
 
+    async def configuration_holding(self) -> None:
+        await self.store.configuration.holding()
+        await self.store.configuration.holding(TENANT)
+
+    async def configuration_take_back(self) -> None:
+        held = await self.store.configuration.activations(TENANT, "skills", "a")
+        seen = await self.store.configuration.mark(TENANT)
+        await self.store.configuration.take_back(held[-1:], seen, "olga", datetime.now(UTC))
+
     async def configuration_heads(self) -> None:
         await self.store.configuration.heads(TENANT)
 
@@ -570,6 +580,25 @@ class Calls:
         await told.runs.publish(found.model_copy(update={"id": f"told-{uuid4().hex}"}), [])
         until = datetime.now(UTC) + timedelta(minutes=1)
         return (await told.webhooks.claim(TOLD.consumer, until, until, 1))[0]
+
+    async def runs_outcomes(self) -> None:
+        assert await self.store.runs.outcomes(TENANT, self.now - timedelta(days=2))
+
+    async def flow_drafts_save(self) -> None:
+        about = {"flow": "new", "author": self.person, "text": "", "revision": 1}
+        base = {"source": "draft", "version": None, "digest": ""}
+        draft = FlowDraft.model_validate({**about, "base": base, "updated_at": self.now})
+        await self.store.flow_drafts.save(TENANT, draft)
+
+    async def flow_drafts_find(self) -> None:
+        assert await self.store.flow_drafts.find(TENANT, self.person, "new")
+
+    async def flow_drafts_heads(self) -> None:
+        assert await self.store.flow_drafts.heads(TENANT)
+        assert await self.store.flow_drafts.heads(TENANT, "new")
+
+    async def flow_drafts_discard(self) -> None:
+        assert await self.store.flow_drafts.discard(TENANT, self.person, "new")
 
     async def flow_versions_keep(self) -> None:
         await self.store.flow_versions.keep("one", 1, "b")

@@ -216,7 +216,7 @@ async def get_my_requests(
     `waits_for` names; `collecting` and `confirming` wait for you.
     """
     caller = ctx.caller
-    kinds = kinds.of(caller.tenant)
+    kinds = kinds.of(caller.tenant, caller.id)
     found, older = await runs.listed(
         caller.tenant, caller.id, status, flow, None, MOST_REQUESTS, kinds.look_ups()
     )

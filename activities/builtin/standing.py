@@ -289,7 +289,7 @@ async def run_meant(
     none of those that there are; `ArgumentsToolError` or `PermanentToolError` where there are none.
     """
     caller = ctx.caller
-    kinds = kinds.of(caller.tenant)
+    kinds = kinds.of(caller.tenant, caller.id)
     known = await runs.find(caller.tenant, name.strip())
     if known is not None and known.requester == caller.id and known.workflow_id != ctx.flow_run:
         return known

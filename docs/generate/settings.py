@@ -11,6 +11,7 @@ from router.cli.schemas import attribute_docs
 from router.domain.budgets import Budget, Budgets
 from router.settings import Fallback, ModelOptions, RoleModel, Section, Settings
 from router.settings.environment import SUFFIX, TOOL_PREFIX, is_secret
+from router.settings.trials import TrialSettings
 
 INTRODUCTION = f"""\
 Variables of the environment, or lines of `.env` in the working directory; the environment wins.
@@ -29,7 +30,7 @@ def settings_page() -> str:
     parts = [f"## {m.__name__}\n\n{model_table(m)}" for m in DESCRIBED]
     sections = [
         f"## {kind.__name__.removesuffix('Settings')}\n\n{_section(kind)}"
-        for kind in (platform.settings for platform in found())
+        for kind in (TrialSettings, *(platform.settings for platform in found()))
     ]
     return page("Settings", INTRODUCTION, _section(Settings), *sections, *parts)
 

@@ -23,16 +23,20 @@ from router.contracts.start_options import Fairness
 from router.directory.persona import Persona
 from router.domain.configuration_documents import DocumentKind, Examined
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
+from router.domain.flow_drafts import FlowText
 from router.domain.hand_offs import HandOffDesk
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, Principal
 from router.domain.records import ConversationRecord
 from router.flow.definition import FlowDefinition
+from router.flow.loader import Vocabulary
 from router.retrieval.index import CapabilityIndex
 from router.routing.prompts import Prompts
 from router.settings import Settings
 from router.store.conversations import Conversations
 from router.store.store import Store
+from router.story.trial import PlayedTrial, StoriesReport, TrialPlay
+from router.tool.tool import Tool
 from router.webhook.webhook_files import OtherSystems
 
 REMEMBERED = 10_000
@@ -82,7 +86,7 @@ AUDITOR = "auditor"
 class Offers(Protocol):
     """What can be done here."""
 
-    def of(self, tenant: str) -> "Offers":
+    def of(self, tenant: str, person: str | None = None) -> "Offers":
         """What the tenant has."""
 
     def visible_to(self, person: Principal) -> Sequence[Capability]:
@@ -127,6 +131,44 @@ class DocumentChecks(Protocol):
         """Take up what was activated; True where something was."""
 
 
+class FlowTexts(Protocol):
+    """The flows that tenants have, and what those may name: what authors of flows work with."""
+
+    def flows(self, tenant: str) -> Mapping[str, FlowDefinition]:
+        """All that the tenant has, by name."""
+
+    def vocabulary(self, tenant: str) -> Vocabulary:
+        """What the tenant's flows may name that stands elsewhere."""
+
+    def tools(self, tenant: str) -> Sequence[Tool]:
+        """The tools that the tenant's flows may call."""
+
+    def in_file(self, flow: str) -> FlowText | None:
+        """What the house's file of the flow says, and the stories beside it; None without one."""
+
+
+class Trials(Protocol):
+    """What tries drafts of flows, on a run that touches nothing real."""
+
+    async def play(self, author: Principal, flow: str, text: str, asked: TrialPlay) -> PlayedTrial:
+        """What there is to see when this is done with the draft.
+
+        Raises `InvalidInput` for a draft or steps that can't be used, `TooManyRequests` where
+        others try theirs, and `Unavailable` where none can be tried.
+        """
+
+    async def keep(
+        self, author: Principal, flow: str, text: str, stories: str, title: str, asked: TrialPlay
+    ) -> str:
+        """The story file with what this comes to as a story at its end; raises as `play`."""
+
+    async def run(self, author: Principal, flow: str, text: str, stories: str) -> StoriesReport:
+        """What becomes of all stories of a draft, and how much of it they take."""
+
+    async def close(self) -> None:
+        """End all that is being tried."""
+
+
 @dataclass(frozen=True)
 class Services:
     """Everything that the API is made of; the composition root fills it in."""
@@ -141,6 +183,7 @@ class Services:
     prompts: Prompts
     configuration: DocumentChecks
     """What holds documents of configuration to what there is."""
+    flow_texts: FlowTexts
     page_token: str | None = None
     """What a browser has to show once, under `dev`; None: nothing."""
     currency: str = "USD"
@@ -155,6 +198,8 @@ class Services:
     """Those that are told what happens, or may tell runs what happened."""
     persona_of: Callable[[str], Persona | None] = lambda _: None
     """Who the desk is to people of a tenant; None where nobody has said."""
+    trials: Trials | None = None
+    """What tries drafts of flows; None where nothing does."""
     hand_off_desk: Callable[[str], HandOffDesk | None] = lambda _: None
     """Who takes what is handed to people, by tenant; None where nobody does."""
 

@@ -18,7 +18,7 @@ Decide = Callable[[Message, Situation], Awaitable[tuple[Route, list[Command]]]]
 class Reads(Protocol):
     """What understands messages by rules."""
 
-    def of(self, tenant: str) -> "Reads":
+    def of(self, tenant: str, person: str | None = None) -> "Reads":
         """What does so for people of the tenant."""
 
     def read(self, message: Message, situation: Situation) -> Reading:

@@ -32,6 +32,7 @@ from router.store.store import Store
 from router.store.tables import ROUTER
 from router.story import coverage, expectations
 from router.story_runner.runner import chosen, run
+from router.story_runner.trial import serve
 from router.understanding.triggers.patterns import rivalries
 
 Format = Literal["mermaid", "svg"]
@@ -205,6 +206,12 @@ def run_stories(
         typer.echo(f"error: {said}", err=True)
     if failed or low:
         raise typer.Exit(1)
+
+
+@app.command(hidden=True)
+def trial() -> None:
+    """Try drafts for the API, which starts this and speaks to it; see `router.story.trial`."""
+    asyncio.run(serve())
 
 
 @app.command()

@@ -31,6 +31,7 @@ from router.runtime.upkeep import at_work
 from router.runtime.worker import KINDS, Kind, build_workers, supervised
 from router.secrecy.redaction import redact_logs
 from router.settings import Settings, slips
+from router.settings.trials import TrialSettings
 from router.telemetry import logs
 from router.telemetry.crashes import registered
 
@@ -255,5 +256,5 @@ def numbered_ports(settings: Settings, number: int) -> list[dict[str, str]]:
 def _log(settings: Settings, level: str) -> None:
     logs.configure(settings.log_format, settings.log_level or level)
     redact_logs()
-    for slip in slips(others=PREFIXES):
+    for slip in slips([TrialSettings], PREFIXES):
         log.warning("%s", slip)

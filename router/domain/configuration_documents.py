@@ -1,7 +1,8 @@
 """Documents of configuration that are kept in the database: their kinds, names and versions.
 
 A document is a tenant's, of one kind, under one name. Its versions are only ever added to; which
-one holds is said by activations, of which the newest counts. A folder of documents looks as the
+one holds is said by activations, of which the newest that has begun counts: for everybody, or for a
+share of people, while the others have what held before. A folder of documents looks as the
 project's own files do: `flows/overtime.yaml`, `skills/policy-advisor/SKILL.md`.
 """
 
@@ -10,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -138,6 +140,10 @@ class DocumentVersion(ConfigurationDocument):
     """Of a flow: what its runs do (`router.flow.catalog.behaviour`)."""
 
 
+WHOLE = 100
+"""The share of everybody."""
+
+
 class Activation(Record):
     """That a version holds from a moment on, or with None that no version does."""
 
@@ -149,6 +155,82 @@ class Activation(Record):
     version: int | None
     activated_by: str
     activated_at: datetime
+    holds_from: datetime | None = None
+    """When it begins, where that wasn't at once."""
+    share: int = WHOLE
+    """Of a hundred people, how many have it (`router.domain.shares`)."""
+    review: str | None = None
+    """The review by which it was published, where there was one."""
+    taken_back_by: str | None = None
+    taken_back_at: datetime | None = None
+    """Set: it counts no more, as if it had never been."""
+
+    @property
+    def moment(self) -> datetime:
+        """When it begins."""
+        return self.holds_from or self.activated_at
+
+    def has_begun(self, now: datetime) -> bool:
+        """True from its moment on; of what was to hold at once always, whatever clocks say."""
+        return self.holds_from is None or self.holds_from <= now
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one document stands at a moment."""
+
+    whole: Activation | None = None
+    """What everybody has, or all who aren't of a share; None: a file counts, where there is one."""
+    shared: Activation | None = None
+    """What the people of a share have instead."""
+    upcoming: tuple[Activation, ...] = ()
+    """What is to begin later, the next one first."""
+    before: tuple[Activation, ...] = ()
+    """What had begun before that, the newest first, less what was taken back."""
+
+    @property
+    def newest(self) -> Activation | None:
+        """What began last."""
+        return self.shared or self.whole
+
+    @property
+    def rolled_back(self) -> tuple[Activation, ...]:
+        """What is to be taken back so that the version before this one holds: all its shares."""
+        newest = self.newest
+        if newest is None:
+            return ()
+        there = (each for each in (self.shared, self.whole, *self.before) if each is not None)
+        in_order = sorted(there, key=_order, reverse=True)
+        return tuple(takewhile(lambda each: each.version == newest.version, in_order))
+
+
+def _order(of: Activation) -> tuple[datetime, int]:
+    return (of.moment, of.sequence or 0)
+
+
+def standing(activations: Iterable[Activation], now: datetime) -> Standing:
+    """How the document stands whose activations these are, in whatever order.
+
+    It is enough to give those that no later one of everybody has replaced; `before` is shorter.
+    """
+    left = sorted((each for each in activations if each.taken_back_at is None), key=_order)
+    begun = [each for each in left if each.has_begun(now)][::-1]
+    whole = next((each for each in begun if each.share == WHOLE), None)
+    shared = begun[0] if begun and begun[0].share < WHOLE else None
+    return Standing(
+        whole,
+        shared,
+        tuple(each for each in left if not each.has_begun(now)),
+        tuple(each for each in begun if each not in {whole, shared}),
+    )
+
+
+class HeldVersion(Record):
+    """An activation that counts or is to, and the version that it lets hold."""
+
+    activation: Activation
+    document: DocumentVersion | None
+    """None where it says that no version holds."""
 
 
 class DocumentHead(Record):
@@ -158,13 +240,26 @@ class DocumentHead(Record):
     name: str
     latest: int
     active: int | None
-    """None where no version holds: files do, where there is one of that name."""
+    """Of everybody, or of all who aren't of a share. None where no version holds: files do, where
+    there is one of that name."""
     digest: str
     """Of the version that holds, else of the newest."""
     author: str
     written_at: datetime
     activated_by: str | None = None
     activated_at: datetime | None = None
+    shared: int | None = None
+    """The version that the people of a share have instead."""
+    share: int | None = None
+    """Of a hundred people, how many have that."""
+    upcoming: int | None = None
+    """The version that holds next, by itself."""
+    upcoming_from: datetime | None = None
+    """From when on it does; with no `upcoming` version none holds then."""
+
+    def holds(self, version: int | None) -> bool:
+        """True where everybody has this version, or with None none; what is to come aside."""
+        return self.active == version and self.share is None
 
 
 @dataclass(frozen=True)
@@ -172,7 +267,7 @@ class Examined:
     """What was found of a document that may hold, as far as can be told without trying."""
 
     mark: int
-    """How many activations its tenant had when it was looked at."""
+    """How its tenant's activations stood when it was looked at (`ConfigurationStore.mark`)."""
     remarks: Sequence[Problem] = ()
     """What might be better about it."""
     flow_version: int | None = None

@@ -143,6 +143,9 @@ class Problem:
     line: int
     what: str
     remedy: str
+    place: tuple[str | int, ...] = field(default=(), compare=False)
+    """Where in the file's data: `("states", "review", "next", 0, "to")`, as far as that is known;
+    two problems are the same wherever it is said that they are."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.what}; {self.remedy}"

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, Field, JsonValue, model_validator
 
 from router.domain.locale import Locale, Localised
+from router.domain.shares import Shared
 
 DEFAULT_TENANT = "default"
 
@@ -33,18 +34,30 @@ class TenantScoped:
     """What the whole house has, beside which single tenants may have theirs."""
 
     _own: Mapping[str, Self] = MappingProxyType({})
+    _shared: Mapping[str, Shared[Self]] = MappingProxyType({})
 
-    def of(self, tenant: str) -> Self:
-        """What the tenant has: its own where it has any, else the house's."""
-        return self._own.get(tenant, self)
+    def of(self, tenant: str, person: str | None = None) -> Self:
+        """What the tenant has: its own where it has any, else the house's.
+
+        For a `person` of the tenant, by id, it is what they have who may be of a share.
+        """
+        whole = self._own.get(tenant, self)
+        if person is None or tenant not in self._shared:
+            return whole
+        return self._shared[tenant].of(tenant, person) or whole
 
     def every(self) -> list[Self]:
-        """The house's, and that of each tenant that has any of its own."""
-        return [self, *self._own.values()]
+        """The house's, and all that tenants, and shares of their people, have of their own."""
+        shared = (each for of in self._shared.values() for each in of.variants.values())
+        return [self, *self._own.values(), *shared]
 
-    def give(self, own: Mapping[str, Self]) -> None:
-        """Let exactly these tenants have these of their own."""
-        self._own = own
+    def give(
+        self,
+        own: Mapping[str, Self],
+        shared: Mapping[str, Shared[Self]] = MappingProxyType({}),
+    ) -> None:
+        """Let exactly these tenants, and these shares of their people, have these of their own."""
+        self._own, self._shared = own, shared
 
 
 class Absence(BaseModel, frozen=True, extra="forbid", populate_by_name=True):

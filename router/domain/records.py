@@ -425,6 +425,13 @@ Act = Literal[
     "configuration.write",
     "configuration.activate",
     "configuration.retire",
+    "review.submit",
+    "review.decide",
+    "review.withdraw",
+    "publication.publish",
+    "publication.share",
+    "publication.rollback",
+    "publication.call_off",
     "file.read",
     "payloads.decode",
     "payloads.encode",
@@ -469,6 +476,17 @@ TITLES: dict[Act, Localised] = {
         zh="启用配置的一个版本", en="let a version of a document hold"
     ),
     "configuration.retire": Localised(zh="停用一份配置", en="took a document out of use"),
+    "review.submit": Localised(zh="提交流程评审", en="submitted a draft of a flow"),
+    "review.decide": Localised(zh="评审流程草稿", en="approved or refused a draft of a flow"),
+    "review.withdraw": Localised(zh="撤回流程评审", en="withdrew a draft of a flow"),
+    "publication.publish": Localised(zh="发布流程的新版本", en="published a version of a flow"),
+    "publication.share": Localised(
+        zh="调整新版本对多少人生效", en="gave a version of a flow to another share of people"
+    ),
+    "publication.rollback": Localised(zh="撤回流程的新版本", en="took back a version of a flow"),
+    "publication.call_off": Localised(
+        zh="取消等着生效的版本", en="called off a version of a flow that was to come"
+    ),
     "file.read": Localised(zh="打开他人的文件", en="opened somebody else's file"),
     "payloads.decode": Localised(zh="解密 Temporal 内容", en="had Temporal's payloads decrypted"),
     "payloads.encode": Localised(zh="加密 Temporal 内容", en="had payloads for Temporal encrypted"),

@@ -1,11 +1,14 @@
 """A flow as SVG: one file that is legible by day and by night, and says what it shows."""
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
+from types import MappingProxyType
+from typing import Literal
 
+from router.domain.locale import Localised
 from router.drawing import flowchart
 from router.drawing.flowchart import Edge, Graph, Journey, Node, said
 from router.drawing.layout import Box, Ends, Layout, label_of, laid_out
@@ -251,7 +254,9 @@ STYLE = """\
 .way{fill:none;stroke:var(--line);stroke-width:1.5}.tip{fill:var(--line)}.dot{fill:var(--ink)}
 .label{fill:var(--ink);font-size:11.5px}.taken .way{stroke:var(--been);stroke-width:3}
 .taken .tip{fill:var(--been)}.taken .label{fill:var(--been);font-weight:600}
-.been .box{fill:var(--been-box);stroke:var(--been)}.here .box{stroke:var(--been);stroke-width:4}"""
+.been .box{fill:var(--been-box);stroke:var(--been)}.here .box{stroke:var(--been);stroke-width:4}
+.added .box{stroke:var(--been);stroke-width:4}.changed .box{stroke-width:3;stroke-dasharray:10 4}
+.removed .box{stroke-width:2;stroke-dasharray:2 4}"""
 
 
 @dataclass(frozen=True)
@@ -264,10 +269,25 @@ class WrappedText:
     full: str
 
 
-def svg_of(graph: Graph, journey: Journey | None = None) -> str:
-    """The picture, the same bytes for the same flow and path."""
+Mark = Literal["added", "changed", "removed"]
+MARKS: Mapping[Mark, Localised] = MappingProxyType(
+    {
+        "added": Localised(zh="＋ 新增", en="+ new"),
+        "changed": Localised(zh="△ 有改动", en="△ changed"),
+        "removed": Localised(zh="－ 删去", en="- gone"),
+    }
+)
+"""What states are marked with that are others in another version; lines tell them apart besides."""
+Marks = Mapping[str, Mark]
+NO_MARKS: Marks = MappingProxyType({})
+LEGEND = 44.0
+"""Pixels below the picture that the marks are explained in."""
+
+
+def svg_of(graph: Graph, journey: Journey | None = None, marks: Marks = NO_MARKS) -> str:
+    """The picture, the same bytes for the same flow, path and marks."""
     went = journey or Journey()
-    texts = {node.name: _node_text(graph, node, went) for node in graph.nodes}
+    texts = {node.name: _node_text(graph, node, went, marks) for node in graph.nodes}
     times = [went.taken.get(edge.key, 0) for edge in graph.edges]
     often = [f" ×{n}" if n > 1 else "" for n in times]
     said_ones = [f"{e.label}{more}".strip() for e, more in zip(graph.edges, often, strict=True)]
@@ -281,19 +301,25 @@ def svg_of(graph: Graph, journey: Journey | None = None) -> str:
     ways, dot = lines(layout, ends), layout.boxes[START]
     return "\n".join(
         [
-            *_head(graph, layout, went),
+            *_head(graph, layout, went, marks),
             f'<g class="edge">{_way(ways[0])}</g>',
             *_edges(graph, ways[1:], labels, layout, went),
             f'<circle class="dot" cx="{number(dot.x)}" cy="{number(dot.y)}" r="{DOT / 2:g}"/>',
-            *(_node(node, texts[node.name], layout.boxes[node.name], went) for node in graph.nodes),
+            *(
+                _node(node, texts[node.name], layout.boxes[node.name], went, marks)
+                for node in graph.nodes
+            ),
+            *_legend(graph, layout, marks),
             "</svg>",
             "",
         ]
     )
 
 
-def _head(graph: Graph, layout: Layout, journey: Journey) -> Iterator[str]:
-    wide, high = number(layout.width), number(layout.height)
+def _head(graph: Graph, layout: Layout, journey: Journey, marks: Marks) -> Iterator[str]:
+    explained = _explained(graph, marks)
+    room = max(layout.width, explained[-1].right if explained else 0.0)
+    wide, high = number(room), number(layout.height + (LEGEND if explained else 0.0))
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="flow" role="img" '
         f'aria-labelledby="title desc" lang="{graph.locale}" '
@@ -321,8 +347,41 @@ def _described(graph: Graph, journey: Journey) -> str:
     return f"{graph.summary} {said(flowchart.WENT, graph.locale, names)}"
 
 
-def _node_text(graph: Graph, node: Node, journey: Journey) -> WrappedText:
+@dataclass(frozen=True)
+class _LegendEntry:
+    mark: Mark
+    text: str
+    left: float
+    right: float
+
+
+def _explained(graph: Graph, marks: Marks) -> list[_LegendEntry]:
+    """The marks that there are, each with its place in the line below the picture."""
+    found, left = list[_LegendEntry](), SLANT
+    for mark, words in MARKS.items():
+        if mark in marks.values():
+            text = words.within(graph.locale)
+            right = left + width(text, SMALL) + 3 * SLANT
+            found.append(_LegendEntry(mark, text, left, right))
+            left = right
+    return found
+
+
+def _legend(graph: Graph, layout: Layout, marks: Marks) -> Iterator[str]:
+    top = layout.height + 8
+    for each in _explained(graph, marks):
+        wide = each.right - each.left - SLANT
+        text = "".join(_lines((each.text,), each.left + wide / 2, top + 6, "line"))
+        yield (
+            f'<g class="legend {each.mark}"><rect class="box" x="{number(each.left)}" '
+            f'y="{number(top)}" width="{number(wide)}" height="28" rx="2"/>{text}</g>'
+        )
+
+
+def _node_text(graph: Graph, node: Node, journey: Journey, marks: Marks) -> WrappedText:
     more = [*node.lines, *node.timers]
+    if node.name in marks:
+        more.append(MARKS[marks[node.name]].within(graph.locale))
     if been := journey.seen(node.name, graph.locale):
         more.append(f"✓ {been}")
     if node.name == journey.here:
@@ -362,22 +421,40 @@ def _edge(
             f'width="{number(box.width)}" height="{number(box.height)}"/>'
         )
         below += "".join(_lines(text.lines, box.x, box.top, "label"))
-    return f'<g class="edge{" taken" if taken else ""}">{below}</g>'
+    key = _attribute(edge_id(edge))
+    return f'<g class="edge{" taken" if taken else ""}" data-edge="{key}">{below}</g>'
 
 
 def _way(way: str, taken: bool = False) -> str:
     return f'<path class="way" d="{way}" marker-end="url(#{"tip-taken" if taken else "tip"})"/>'
 
 
-def _node(node: Node, text: WrappedText, box: Box, journey: Journey) -> str:
+def _node(node: Node, text: WrappedText, box: Box, journey: Journey, marks: Marks) -> str:
     been, here = node.name in journey.visits, node.name == journey.here
-    marks = {"ended": node.end, "been": been, "here": here}
-    classes = " ".join(["state", *(name for name, holds in marks.items() if holds)])
+    holding = {"ended": node.end, "been": been, "here": here}
+    holding |= {mark: marks.get(node.name) == mark for mark in MARKS}
+    classes = " ".join(["state", *(name for name, holds in holding.items() if holds)])
     top = box.y - text.height / 2
     named = "".join(_lines(text.lines[:1], box.x, top, "name", SIZE))
     rest = "".join(_lines(text.lines[1:], box.x, top + SIZE * LEADING, "line"))
     shape = outline("end" if node.end else node.kind, box)
-    return f'<g class="{classes}"><title>{_text(text.full)}</title>{shape}{named}{rest}</g>'
+    told = f"<title>{_text(text.full)}</title>"
+    return (
+        f'<g class="{classes}" data-state="{_attribute(node.name)}">{told}{shape}{named}{rest}</g>'
+    )
+
+
+def edge_id(edge: Edge) -> str:
+    """What a page finds an edge of the picture by, as `data-edge`.
+
+    >>> edge_id(Edge("review", "approved", "done", "approved"))
+    'review approved done'
+    """
+    return " ".join(edge.key)
+
+
+def _attribute(text: str) -> str:
+    return escape("".join(c for c in text if c.isprintable()), quote=True)
 
 
 def _lines(

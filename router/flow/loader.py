@@ -106,14 +106,14 @@ class FlowFile:
     definition: FlowDefinition
     """Its patterns plain RE2: the words they name are written out, where those are sound."""
     document: YamlDocument
-    draft: validation.Draft
+    draft: validation.UncheckedFlow
     problems: tuple[Problem, ...] = ()
     """What is wrong with it; the definition then is what could be made out of the file."""
     has_sound_triggers: bool = True
 
     def problem(self, place: Place, what: str, remedy: str) -> Problem:
         """Something to be said of a place in the file."""
-        return _problem(self.path, self.document.line(place), Fault(what, remedy))
+        return _problem(self.path, self.document.line(place), Fault(what, remedy), place)
 
     def remarks(self, roles: Collection[str] | None = None) -> list[Problem]:
         """What might be better about the flow, by lines; `roles` are those that somebody holds."""
@@ -167,9 +167,9 @@ def _examined(path: Path, text: str, known: Vocabulary) -> FlowFile:
     except Unreadable as unreadable:
         raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
     draft, complaints = _checked(document, path.stem, known)
-    found = [*document.faults, *((document.line(place), fault) for place, fault in complaints)]
-    ordered = sorted(dict.fromkeys(found), key=lambda each: each[0])
-    problems = tuple(_problem(path, line, fault) for line, fault in ordered)
+    found = [_problem(path, line, fault, document.place(line)) for line, fault in document.faults]
+    found += (_problem(path, document.line(at), fault, at) for at, fault in complaints)
+    problems = tuple(sorted(dict.fromkeys(found), key=lambda problem: problem.line))
     if draft is None:
         raise DefinitionError(list(problems))
     has_sound_triggers = all(place[:1] != ("triggers",) for place, _ in complaints)
@@ -261,12 +261,12 @@ def sub_flow_problems(flows: Flows, faulty: Collection[str] = ()) -> Iterator[Pr
         faults = list(sub_flow_faults(flow, known, faulty))
         document = read_yaml(path.read_text()) if faults else None
         for place, fault in faults:
-            yield _problem(path, document.line(place) if document else 1, fault)
+            yield _problem(path, document.line(place) if document else 1, fault, place)
 
 
 def _checked(
     document: YamlDocument, name: str, known: Vocabulary
-) -> tuple[validation.Draft | None, list[validation.Complaint]]:
+) -> tuple[validation.UncheckedFlow | None, list[validation.Complaint]]:
     data = document.data
     if not isinstance(data, dict):
         kind = "empty" if data is None else f"a {type(data).__name__}"
@@ -275,7 +275,7 @@ def _checked(
     shape = validation.read_shape(data)
     if shape.definition is None:
         return None, shape.complaints
-    draft = validation.Draft(
+    draft = validation.UncheckedFlow(
         definition=shape.definition,
         name=name,
         states=_names(data.get("states")),
@@ -290,8 +290,8 @@ def _names(mapping: object) -> frozenset[str]:
     return frozenset(mapping) if isinstance(mapping, dict) else frozenset()
 
 
-def _problem(path: Path, line: int, fault: Fault) -> Problem:
-    return Problem(str(path), line, fault.what, fault.remedy)
+def _problem(path: Path, line: int, fault: Fault, place: Place = ()) -> Problem:
+    return Problem(str(path), line, fault.what, fault.remedy, place)
 
 
 _log = logging.getLogger("router.flows")

@@ -53,6 +53,15 @@ class YamlDocument:
             place = place[:-1]
         return self.lines.get(place, 1)
 
+    def place(self, line: int) -> Place:
+        r"""The innermost place that a line begins, or that begins above it; the last of several.
+
+        >>> read_yaml("a:\n  b: 1\nc: 2").place(2)
+        ('a', 'b')
+        """
+        above = [(at, len(place), place) for place, at in self.lines.items() if at <= line]
+        return max(above, key=lambda each: each[:2])[2] if above else ()
+
 
 def read_yaml(text: str, most_nodes: int = MOST_NODES, *, as_written: bool = False) -> YamlDocument:
     """The document in `text`; raises `Unreadable` where there is none, or more than so many nodes.
@@ -62,8 +71,7 @@ def read_yaml(text: str, most_nodes: int = MOST_NODES, *, as_written: bool = Fal
     if opens_too_many(text):
         raise Unreadable(1, TOO_DEEP)
     try:
-        compose = _composed if len(text) <= REMEMBERED else _composed.__wrapped__
-        return _Reading(most_nodes, as_written).read(compose(text))
+        return _Reading(most_nodes, as_written).read(nodes_of(text))
     except MarkedYAMLError as error:
         raise Unreadable(*_syntax_fault(error, text)) from None
     except ReaderError as error:
@@ -83,6 +91,11 @@ def _composed(text: str) -> Node | None:
     """The nodes of the text, which whoever reads them leaves as they are."""
     node: Node | None = YAML(typ="safe", pure=True).compose(text)
     return node
+
+
+def nodes_of(text: str) -> Node | None:
+    """The nodes of a text that `read_yaml` has read, with their marks; None where it is empty."""
+    return (_composed if len(text) <= REMEMBERED else _composed.__wrapped__)(text)
 
 
 def opens_too_many(text: str) -> bool:
@@ -179,7 +192,7 @@ class _Reading:
         if node.tag != f"{CORE}str" and not self.as_written:
             self._fault(node, f"the key {node.value} isn't text", f'write it as "{node.value}"')
             return None
-        return str(node.value)
+        return self._whole(node)
 
     def _sequence(self, node: SequenceNode, place: Place) -> list[Any]:
         found = []
@@ -190,7 +203,7 @@ class _Reading:
         return found
 
     def _scalar(self, node: Node) -> Any:
-        kind, written = str(node.tag).removeprefix(CORE), str(node.value)
+        kind, written = str(node.tag).removeprefix(CORE), self._whole(node)
         if self.as_written:
             return written
         try:
@@ -198,9 +211,20 @@ class _Reading:
         except ValueError:
             return written
 
+    def _whole(self, node: ScalarNode) -> str:
+        """What is written there, without halves of characters, which nothing could be said in."""
+        written = str(node.value)
+        if written.isascii() or not _HALF.search(written):
+            return written
+        what = f"there is half of a character, \\u{ord(_HALF.findall(written)[0]):04x}"
+        self._fault(node, what, "write the character itself")
+        return _HALF.sub("\ufffd", written)
+
     def _fault(self, node: Node, what: str, remedy: str) -> None:
         self.document.faults.append((node.start_mark.line + 1, Fault(what, remedy)))
 
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 _SCALARS: dict[str, Callable[[str], Any]] = {
     "null": lambda _: None,

@@ -40,8 +40,8 @@ from router.runtime.definitions import (
     tenants_of,
     vocabulary,
 )
-from router.runtime.editions import Configuration, HouseConfiguration
 from router.runtime.temporal import TemporalConnection
+from router.runtime.tenant_configuration import Configuration, HouseConfiguration
 from router.settings import ROLES, ModelAccess, ModelRole, Settings
 from router.skill.loader import WatchedSkills
 from router.skill.skill import Skill

@@ -41,7 +41,10 @@ from router.gateway.generations import advance
 from router.gateway.lost_runs import FEW, counts, misfits, note_lost
 from router.runtime.composition import Parts
 from router.runtime.data_folder import page_token
+from router.runtime.flow_texts import LiveFlowTexts
+from router.runtime.trials import DraftTrials
 from router.settings import Settings
+from router.settings.trials import TrialSettings
 from router.store.flow_runs import Runs
 from router.store.hand_offs import HandOffStore
 from router.store.store import Store
@@ -177,6 +180,8 @@ def create_app(services: Services) -> FastAPI:
             yield
         counting.cancel()
         await state.turns.close()
+        if services.trials is not None:
+            await services.trials.close()
 
     app = _api(
         docs_url=None,
@@ -426,9 +431,11 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
         index=parts.index,
         prompts=parts.prompts,
         configuration=parts.configuration,
+        flow_texts=LiveFlowTexts(parts.settings, parts.offered, parts.tenants),
         page_token=page_token(parts.settings.data) if parts.settings.auth == "dev" else None,
         currency=parts.prices.currency,
         models=lambda: parts.chains.states,
         systems=parts.systems,
+        trials=DraftTrials(parts.offered, parts.directory, parts.settings.section(TrialSettings)),
     )
     return ApiServer(create_app(services), grace)

@@ -9,6 +9,7 @@ from sqlalchemy import (
     DateTime,
     Dialect,
     Index,
+    MetaData,
     Table,
     Text,
     TypeDecorator,
@@ -43,6 +44,10 @@ class MomentType(TypeDecorator[datetime]):
 def moment_there(connection: Connection) -> datetime:
     """Now by the database's clock, which is one for all processes; a machine's may be wrong."""
     return connection.scalars(select(type_coerce(func.now(), MomentType))).one()
+
+
+metadata = MetaData()
+"""What all tables are in."""
 
 
 def required(name: str, kind: Any = Text) -> Column[Any]:

@@ -1,26 +1,47 @@
 """Documents of configuration: versions that are only added to, and which of them hold.
 
+An activation that has begun counts until a later one of everybody has, or it is taken back. Where
+no moment is named it is now that is asked about.
+
 A tenant's activations are serialised. Whoever activates says which was the last one that they had
 checked theirs against: what was checked beside other documents never holds beside these.
 """
 
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, func, insert, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from router.domain.configuration_documents import (
     MOST_DOCUMENTS,
+    WHOLE,
     Activation,
     DocumentHead,
     DocumentKind,
     DocumentVersion,
+    HeldVersion,
+    Standing,
     behaviours,
+    standing,
 )
 from router.domain.errors import Conflict, NotFound, Outdated
 from router.store import tables
 from router.store.database import Aggregate
-from router.store.rows import record, records, to_row
+from router.store.rows import from_row, record, records, to_row
 
 _versions = tables.configuration_versions
 _activations = tables.configuration_activations
@@ -30,14 +51,23 @@ _OF = ("tenant", "kind", "name")
 class ConfigurationStore(Aggregate):
     """The documents of every tenant."""
 
-    async def mark(self, tenant: str | None = None) -> int:
-        """How many activations there were, of every tenant where none is named."""
-        query = _mark(tenant)
+    async def mark(self, tenant: str | None = None, at: datetime | None = None) -> int:
+        """A number that grows with all that changes what holds.
+
+        That is each activation, each whose moment comes, each that is taken back; of every tenant
+        where none is named.
+        """
+        query = _mark(tenant, at or datetime.now(UTC))
         return int(await self._database.read(lambda c: c.execute(query).scalar_one()))
 
-    async def active(self, tenant: str | None = None) -> list[DocumentVersion]:
-        """The versions that hold, by kind and name; of every tenant where none is named."""
-        held = _newest(tenant)
+    async def active(
+        self, tenant: str | None = None, at: datetime | None = None
+    ) -> list[DocumentVersion]:
+        """The versions that everybody has who isn't of a share, by kind and name.
+
+        Of every tenant where none is named.
+        """
+        held = _whole(tenant, at or datetime.now(UTC))
         query = (
             select(_versions)
             .join(held, and_(*(held.c[n] == _versions.c[n] for n in (*_OF, "version"))))
@@ -45,36 +75,29 @@ class ConfigurationStore(Aggregate):
         )
         return await records(self._database, DocumentVersion, query)
 
-    async def heads(self, tenant: str, kind: DocumentKind | None = None) -> list[DocumentHead]:
+    async def holding(
+        self, tenant: str | None = None, at: datetime | None = None
+    ) -> list[HeldVersion]:
+        """All that holds or is to, in order of their activations, which `standing` tells apart."""
+        counting = _counting(tenant, at or datetime.now(UTC)).subquery()
+        same = (counting.c[n] == _versions.c[n] for n in (*_OF, "version"))
+        named = [each.label(f"held_{each.name}") for each in counting.c]
+        query = select(*named, _versions).select_from(counting)
+        ordered = query.outerjoin(_versions, and_(*same)).order_by(counting.c.sequence)
+        rows = await self._database.read(lambda connection: connection.execute(ordered).all())
+        return [_held(dict(row._mapping)) for row in rows]  # noqa: SLF001 - documented
+
+    async def heads(
+        self, tenant: str, kind: DocumentKind | None = None, at: datetime | None = None
+    ) -> list[DocumentHead]:
         """Every document of the tenant without its text, by kind and name."""
-        latest = _latest(tenant, kind).subquery()
-        held = _newest(tenant)
-        same = (latest.c.kind == held.c.kind, latest.c.name == held.c.name)
-        shown = func.coalesce(held.c.version, latest.c.version)
-        query = (
-            select(
-                _versions.c.kind,
-                _versions.c.name,
-                latest.c.version.label("latest"),
-                held.c.version.label("active"),
-                *(_versions.c[name] for name in ("digest", "author", "written_at")),
-                held.c.activated_by,
-                held.c.activated_at,
-            )
-            .select_from(latest)
-            .outerjoin(held, and_(*same))
-            .join(
-                _versions,
-                and_(
-                    _versions.c.tenant == tenant,
-                    _versions.c.kind == latest.c.kind,
-                    _versions.c.name == latest.c.name,
-                    _versions.c.version == shown,
-                ),
-            )
-            .order_by(_versions.c.kind, _versions.c.name)
-        )
-        return await records(self._database, DocumentHead, query)
+        now = at or datetime.now(UTC)
+        found = await records(self._database, DocumentHead, _heads(tenant, kind, now))
+        counting = await records(self._database, Activation, _counting(tenant, now))
+        of = defaultdict[tuple[str, str], list[Activation]](list)
+        for each in counting:
+            of[each.kind, each.name].append(each)
+        return [_stood(head, standing(of[head.kind, head.name], now)) for head in found]
 
     async def find(
         self, tenant: str, kind: DocumentKind, name: str, version: int
@@ -99,8 +122,12 @@ class ConfigurationStore(Aggregate):
         ordered = named.order_by(_activations.c.sequence)
         return await records(self._database, Activation, ordered)
 
-    async def write(self, version: DocumentVersion, seen: int | None) -> None:
-        """Add a version, and with `seen`, the mark it was checked at, let it hold at once.
+    async def write(
+        self, version: DocumentVersion, seen: int | None, held: Activation | None = None
+    ) -> None:
+        """Add a version, and with `seen`, the mark it was checked at, let it hold.
+
+        It holds at once, or as `held` says.
 
         Raises `Outdated` where the newest isn't the one before this, or another activation came
         after `seen`; `Conflict` where its flow's number is given to other behaviour already, or
@@ -112,8 +139,7 @@ class ConfigurationStore(Aggregate):
             self._check_new(connection, version)
             connection.execute(insert(_versions), to_row(version))
             if seen is not None:
-                made = _activation(version, version.version, version.author, version.written_at)
-                self._activate(connection, made, seen)
+                self._activate(connection, held or _at_once(version), seen)
 
         await self._database.write(work)
 
@@ -127,6 +153,32 @@ class ConfigurationStore(Aggregate):
             if wanted.version is not None and not connection.execute(there).scalar_one():
                 raise NotFound("There is no such version.")
             self._activate(connection, wanted, seen)
+
+        await self._database.write(work)
+
+    async def take_back(
+        self, these: Sequence[Activation], seen: int, by: str, at: datetime
+    ) -> None:
+        """Have these of one tenant's count no more; raises `Outdated` as `write`.
+
+        The reviews of those that hadn't begun may be published again.
+        """
+        tenant, numbers = these[0].tenant, [each.sequence for each in these]
+        called_off = [each.review for each in these if each.review and not each.has_begun(at)]
+        taken = (
+            update(_activations)
+            .filter_by(tenant=tenant, taken_back_at=None)
+            .where(_activations.c.sequence.in_(numbers))
+            .values(taken_back_by=by, taken_back_at=at)
+        )
+
+        def work(connection: Connection) -> None:
+            self._serialise(connection, tenant)
+            _check_mark(connection, tenant, at, seen)
+            connection.execute(taken)
+            reviews = update(tables.flow_reviews).filter_by(tenant=tenant, status="published")
+            again = reviews.where(tables.flow_reviews.c.id.in_(called_off))
+            connection.execute(again.values(status="approved"))
 
         await self._database.write(work)
 
@@ -164,32 +216,121 @@ class ConfigurationStore(Aggregate):
             )
 
     def _activate(self, connection: Connection, wanted: Activation, seen: int) -> None:
-        if connection.execute(_mark(wanted.tenant)).scalar_one() != seen:
-            raise Outdated(
-                "Another document was activated while this one was checked: send it again."
-            )
+        _check_mark(connection, wanted.tenant, wanted.activated_at, seen)
         row = to_row(wanted)
         del row["sequence"]
+        if wanted.holds_from is None:
+            # Whatever this machine's clock says: it comes after all that has begun.
+            held = _counting(wanted.tenant, wanted.activated_at)
+            held = held.filter_by(kind=wanted.kind, name=wanted.name)
+            begun = [
+                each.moment
+                for each in (from_row(Activation, row) for row in connection.execute(held))
+                if each.has_begun(wanted.activated_at)
+            ]
+            row["activated_at"] = max([wanted.activated_at, *begun])
         connection.execute(insert(_activations), row)
+        if wanted.review is not None:
+            approved = {"tenant": wanted.tenant, "id": wanted.review, "status": "approved"}
+            published = update(tables.flow_reviews).filter_by(**approved)
+            connection.execute(published.values(status="published"))
 
 
-def _activation(of: DocumentVersion, version: int | None, by: str, at: datetime) -> Activation:
-    named = of.model_dump(include={*_OF})
-    return Activation(**named, version=version, activated_by=by, activated_at=at)
+def _check_mark(connection: Connection, tenant: str, at: datetime, seen: int) -> None:
+    if connection.execute(_mark(tenant, at)).scalar_one() != seen:
+        raise Outdated("Another document was activated while this one was checked: send it again.")
 
 
-def _mark(tenant: str | None) -> Select[Any]:
+def _at_once(version: DocumentVersion) -> Activation:
+    named = version.model_dump(include={*_OF, "version"})
+    return Activation(**named, activated_by=version.author, activated_at=version.written_at)
+
+
+def _mark(tenant: str | None, now: datetime) -> Select[Any]:
     of = {} if tenant is None else {"tenant": tenant}
     # Their count and not the last number: of two tenants' the later may be seen first.
-    return select(func.count()).select_from(_activations).filter_by(**of)
+    made, taken_back = func.count(), func.count(_activations.c.taken_back_at)
+    begun = func.count().filter(_activations.c.holds_from <= now)
+    return select(made + taken_back + begun).select_from(_activations).filter_by(**of)
 
 
-def _newest(tenant: str | None) -> Any:
-    """The activation of each document that counts, of which one without a version says: none."""
+def _counting(tenant: str | None, now: datetime) -> Select[Any]:
+    """The activations that count or are to: those that no later one of everybody has replaced."""
     of = {} if tenant is None else {"tenant": tenant}
-    last = select(func.max(_activations.c.sequence)).filter_by(**of)
-    last = last.group_by(*(_activations.c[name] for name in _OF))
-    return select(_activations).where(_activations.c.sequence.in_(last)).subquery()
+    later = _activations.alias()
+    replaced = exists().where(
+        *(later.c[name] == _activations.c[name] for name in _OF),
+        later.c.taken_back_at.is_(None),
+        later.c.share == WHOLE,
+        _begun(later, now),
+        tuple_(_moment(later), later.c.sequence)
+        > tuple_(_moment(_activations), _activations.c.sequence),
+    )
+    left = select(_activations).filter_by(**of).where(_activations.c.taken_back_at.is_(None))
+    return left.where(~replaced).order_by(_activations.c.sequence)
+
+
+def _whole(tenant: str | None, now: datetime) -> Any:
+    """Of each document the one that everybody has, of which one without a version says: none."""
+    of_everybody = _activations.c.share == WHOLE
+    return _counting(tenant, now).where(of_everybody, _begun(_activations, now)).subquery()
+
+
+def _moment(of: Any) -> ColumnElement[datetime]:
+    return func.coalesce(of.c.holds_from, of.c.activated_at)
+
+
+def _begun(of: Any, now: datetime) -> ColumnElement[bool]:
+    return or_(of.c.holds_from.is_(None), of.c.holds_from <= now)
+
+
+def _held(row: dict[str, Any]) -> HeldVersion:
+    its = {name.removeprefix("held_"): v for name, v in row.items() if name.startswith("held_")}
+    there = row["digest"] is not None
+    document = DocumentVersion.model_validate(row) if there else None
+    return HeldVersion(activation=Activation.model_validate(its), document=document)
+
+
+def _stood(head: DocumentHead, at: Standing) -> DocumentHead:
+    """The head with what people of a share have, and what is to hold next."""
+    shared = at.shared
+    coming = at.upcoming[0] if at.upcoming else None
+    told = {
+        "shared": shared.version if shared else None,
+        "share": shared.share if shared else None,
+        "upcoming": coming.version if coming else None,
+        "upcoming_from": coming.moment if coming else None,
+    }
+    return head.model_copy(update=told)
+
+
+def _heads(tenant: str, kind: DocumentKind | None, now: datetime) -> Select[Any]:
+    latest, held = _latest(tenant, kind).subquery(), _whole(tenant, now)
+    same = (latest.c.kind == held.c.kind, latest.c.name == held.c.name)
+    shown = func.coalesce(held.c.version, latest.c.version)
+    return (
+        select(
+            _versions.c.kind,
+            _versions.c.name,
+            latest.c.version.label("latest"),
+            held.c.version.label("active"),
+            *(_versions.c[name] for name in ("digest", "author", "written_at")),
+            held.c.activated_by,
+            held.c.activated_at,
+        )
+        .select_from(latest)
+        .outerjoin(held, and_(*same))
+        .join(
+            _versions,
+            and_(
+                _versions.c.tenant == tenant,
+                _versions.c.kind == latest.c.kind,
+                _versions.c.name == latest.c.name,
+                _versions.c.version == shown,
+            ),
+        )
+        .order_by(_versions.c.kind, _versions.c.name)
+    )
 
 
 def _latest(tenant: str, kind: DocumentKind | None) -> Select[Any]:

@@ -138,6 +138,7 @@ _owned: tuple[tuple[str, Table, str], ...] = (
     ("hand-offs", tables.hand_offs, "requester"),
     ("workspace files", tables.workspace_files, "owner"),
     ("workspaces with deleted files", tables.workspace_versions, "owner"),
+    ("drafts of flows", tables.flow_drafts, "author"),
     ("notification preferences", tables.notification_preferences, "person"),
     ("posts held back", tables.deferred_posts, "person"),
 )
@@ -327,6 +328,13 @@ class PersonErasure:
         connection.execute(authored.values(author=pseudonym, note=""))
         activated = update(held).where(*self._theirs(held, "activated_by"))
         connection.execute(activated.values(activated_by=pseudonym))
+        taken_back = update(held).where(*self._theirs(held, "taken_back_by"))
+        connection.execute(taken_back.values(taken_back_by=pseudonym))
+        reviews = tables.flow_reviews
+        submitted = update(reviews).where(*self._theirs(reviews, "author"))
+        connection.execute(submitted.values(author=pseudonym, note=""))
+        reviewed = update(reviews).where(*self._theirs(reviews, "reviewer"))
+        connection.execute(reviewed.values(reviewer=pseudonym, comment=None))
         mentions = update(trail).where(trail.c.tenant == self._tenant, named)
         connection.execute(mentions.values(detail=""))
 

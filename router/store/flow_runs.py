@@ -216,6 +216,24 @@ class Runs:
         matching = select(_runs).filter_by(tenant=tenant, **given).where(*conditions)
         return await page(self._database, RunRecord, matching, _runs.c.created_at, before, limit)
 
+    async def outcomes(self, tenant: str, since: datetime) -> dict[str, dict[str, int]]:
+        """By flow, how many runs that began since then have come to each status."""
+        counted = select(_runs.c.flow, _runs.c.status, func.count().label("times"))
+        lately = counted.where(_runs.c.tenant == tenant, _runs.c.created_at >= since)
+        found: dict[str, dict[str, int]] = {}
+        for row in await self._rows(lately.group_by(_runs.c.flow, _runs.c.status)):
+            found.setdefault(row.flow, {})[row.status] = row.times
+        return found
+
+    async def open_by_version(self, tenant: str, flow: str) -> dict[int, int]:
+        """How many runs of the flow are under way, by the version that each began with."""
+        its = select(_runs.c.version, func.count().label("times")).filter_by(
+            tenant=tenant, flow=flow
+        )
+        counted = its.where(_runs.c.status.in_(GOING_ON)).group_by(_runs.c.version)
+        rows = await self._rows(counted.order_by(_runs.c.version))
+        return {row.version: row.times for row in rows}
+
     async def note_withdrawal(self, note: WithdrawalNote) -> None:
         """Note with a completed run what becomes of it; noting it again changes nothing."""
         tenant, run, by = note.tenant, note.run, note.withdrawn_by

@@ -16,7 +16,6 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     PrimaryKeyConstraint,
     Table,
     UniqueConstraint,
@@ -24,12 +23,26 @@ from sqlalchemy import (
     text,
 )
 
-from router.store.columns import MomentType, index, optional, required, texts
+from router.store.columns import MomentType, index, metadata, optional, required, texts
+from router.store.configuration_tables import (
+    configuration_activations,
+    configuration_versions,
+    flow_drafts,
+    flow_reviews,
+    prompt_shares,
+)
 from router.store.database import Migrations
 
-metadata = MetaData()
+__all__ = [
+    "configuration_activations",
+    "configuration_versions",
+    "flow_drafts",
+    "flow_reviews",
+    "metadata",
+    "prompt_shares",
+]
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0014", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0016", metadata
 )
 
 conversations = Table(
@@ -487,48 +500,6 @@ kept_answers = Table(
 index("kept_answers_of_scope", kept_answers, "tenant", "scope", "kept_at")
 index("kept_answers_by_age", kept_answers, "kept_at")
 index("kept_answers_until", kept_answers, "until")
-
-# Each time that somebody set the shares of a job's prompts. The newest of a job that isn't taken
-# back holds; where there is none, those of the settings do.
-prompt_shares = Table(
-    "prompt_shares",
-    metadata,
-    Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    *texts("tenant", "job"),
-    required("shares", JSON),
-    required("set_by"),
-    required("set_at", MomentType),
-    optional("rolled_back_by"),
-    optional("rolled_back_at", MomentType),
-)
-index("prompt_shares_of_job", prompt_shares, "tenant", "job", "sequence")
-# What somebody wrote of a tenant's configuration; rows are added, and never changed.
-configuration_versions = Table(
-    "configuration_versions",
-    metadata,
-    *texts("tenant", "kind", "name"),
-    required("version", Integer),
-    *texts("digest", "text", "note", "author"),
-    required("written_at", MomentType),
-    optional("flow_version", Integer),
-    optional("behaviour"),
-    PrimaryKeyConstraint("tenant", "kind", "name", "version"),
-)
-# Which version holds from when on; the newest row of a document counts, none where its version is
-# null.
-configuration_activations = Table(
-    "configuration_activations",
-    metadata,
-    Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    *texts("tenant", "kind", "name"),
-    optional("version", Integer),
-    required("activated_by"),
-    required("activated_at", MomentType),
-)
-index(
-    *("configuration_activations_of_document", configuration_activations),
-    *("tenant", "kind", "name", "sequence"),
-)
 
 # Events on their way to other systems: see `router.store.webhook_deliveries`.
 webhook_deliveries = Table(

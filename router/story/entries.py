@@ -17,6 +17,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    JsonValue,
     TypeAdapter,
     ValidationError,
     ValidationInfo,
@@ -221,6 +222,7 @@ Failure = Annotated[
     ),
 ]
 Failures = Annotated[dict[ToolName, Failure], _mapping("{record_leave: permanent}")]
+Answers = Annotated[dict[ToolName, JsonValue], _mapping("{reserve_room: {room: A1}}")]
 Pattern = Annotated[str, AfterValidator(_pattern), _text("what the bot says")]
 Patterns = Annotated[
     tuple[Pattern, ...],
@@ -482,6 +484,13 @@ class ToolFailsStep(Entry):
     """How, by the tool's name."""
 
 
+class ToolAnswersStep(Entry):
+    """What tools answer from here on: none of them is called, nor asked whether it may be."""
+
+    tool_answers: Answers
+    """The result, by the tool's name."""
+
+
 class WithdrawStep(Entry):
     """The requester takes it back, outside the conversation."""
 
@@ -512,13 +521,15 @@ class EventStep(Entry):
     """Its name; the rest are its fields."""
 
 
-Act = UserStep | ApproverStep | AfterStep | ToolFailsStep | WithdrawStep | NudgeStep | EventStep
+ToolsStep = ToolFailsStep | ToolAnswersStep
+"""Says how tools do from here on, and so is no event."""
+Act = UserStep | ApproverStep | AfterStep | ToolsStep | WithdrawStep | NudgeStep | EventStep
 Expectation = BotStep | ExpectStep | ToolStep | CardStep | ToldStep
 STEPS: Mapping[str, type[Act | Expectation]] = {
     next(iter(each.model_fields)): each
     for each in (
         *(UserStep, BotStep, ExpectStep, CardStep, ToldStep, ApproverStep, AfterStep),
-        *(ToolStep, ToolFailsStep, WithdrawStep, NudgeStep, EventStep),
+        *(ToolStep, ToolFailsStep, ToolAnswersStep, WithdrawStep, NudgeStep, EventStep),
     )
 }
 """The sorts of steps by the key that tells them, which is a model's first."""
@@ -543,6 +554,8 @@ class StoryEntry(Entry):
     """When it begins; otherwise Wednesday, 2026-11-18T10:00+08:00."""
     tool_fails: Failures = {}
     """Tools that fail from the beginning, and how."""
+    tool_answers: Answers = {}
+    """What tools answer from the beginning, in the place of being called."""
     steps: Any
     """What happens, and what is to come of it."""
 

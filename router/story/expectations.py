@@ -27,6 +27,9 @@ class ObservedCall:
 
     tool: str
     arguments: Mapping[str, JsonValue]
+    result: JsonValue = None
+    error: str | None = None
+    """Why its last try came to nothing."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ class Seen:
 
     said: list[str] = field(default_factory=list)
     heard: int = 0
+    replies: list[Mapping[str, Any]] = field(default_factory=list)
+    """What was said, as REST has it."""
     standings: list[Standing] = field(default_factory=list)
     """Of every run, the newest first."""
     calls: list[ObservedCall] = field(default_factory=list)

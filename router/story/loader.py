@@ -89,7 +89,7 @@ class _Reading:
             what = f"the story {quoted(given['story'])} has no steps"
             self.complain(steps_at, what, "write some")
             steps = []
-        found = [self._step((*steps_at, number), each) for number, each in enumerate(steps)]
+        found = [self.step((*steps_at, number), each) for number, each in enumerate(steps)]
         if entry is None:
             return None
         return Story(
@@ -101,9 +101,10 @@ class _Reading:
             locale=entry.locale,
             now=entry.now,
             failing=entry.tool_fails,
+            answers=entry.tool_answers,
         )
 
-    def _step(self, place: Place, given: Any) -> StoryStep | None:
+    def step(self, place: Place, given: Any) -> StoryStep | None:
         """The step; None where it can't be used, which was said then."""
         if not isinstance(given, dict) or not given:
             self.complain(place, f"{quoted(given)} is no step", 'write one like user: "…"')
@@ -140,6 +141,15 @@ class _Reading:
             except PydanticCustomError as error:
                 said = error.context or {}
                 self.complain((*at, *place), said["what"], said["remedy"])
+
+
+def read_steps(
+    given: Sequence[Any], known: StoryNames
+) -> tuple[tuple[StoryStep, ...], list[Complaint]]:
+    """Steps that stand in no file, and what is wrong with them, by their place in the list."""
+    reading = _Reading(YamlDocument(), known, "")
+    found = [reading.step((number,), each) for number, each in enumerate(given)]
+    return tuple(step for step in found if step is not None), reading.complaints
 
 
 def read_stories(

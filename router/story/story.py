@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from pydantic import JsonValue
+
 from router.domain.locale import Locale
 from router.story.entries import BEGINS, Act, Expectation, Failing, UserStep
 
@@ -38,6 +40,8 @@ class Story:
     now: datetime = BEGINS
     """When it begins; without a time zone, in the user's."""
     failing: Mapping[str, Failing] = field(default_factory=dict)
+    answers: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What tools answer in the place of being called."""
 
     @property
     def has_model(self) -> bool:

@@ -11,14 +11,14 @@ import os
 import shutil
 import sys
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import JsonValue
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation
@@ -31,6 +31,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 
 from activities import provided
+from activities.capabilities import Capabilities
 from activities.models import Models
 from activities.writer import Writer, writer
 from router.directory.file import FileDirectory
@@ -38,13 +39,14 @@ from router.domain.errors import (
     ArgumentsToolError,
     MisconfiguredError,
     PermanentToolError,
+    RouterError,
     ToolError,
     TransientToolError,
     Unavailable,
     UnknownOutcome,
 )
 from router.domain.locale import Localised
-from router.domain.principals import PeopleDirectory, Principal
+from router.domain.principals import DEFAULT_TENANT, PeopleDirectory, Principal
 from router.flow.catalog import Catalog
 from router.llm.fallback import FallbackChains
 from router.retrieval.index import CapabilityIndex
@@ -58,9 +60,10 @@ from router.story.expectations import ObservedCall
 from router.story.story import Story
 from router.story_runner.scripted_model import ScriptedModel
 from router.tool.context import Dependencies, ToolContext
-from router.tool.implementation import Arguments
+from router.tool.implementation import Arguments, ToolCheck
 from router.tool.registry import Registry
 from router.tool.tool import Tool
+from router.understanding.reader import Reader
 
 
 class EveryTenant(FileDirectory):
@@ -74,6 +77,10 @@ class EveryTenant(FileDirectory):
         """All people, in that tenant, ordered by id."""
         there = super().everyone()
         return [one.model_copy(update={"tenant": tenant}) for one in there] if tenant else there
+
+    def recast(self, people: Iterable[Principal]) -> None:
+        """Have these be the people, and no other, whatever tenant they are of."""
+        super().__init__(one.model_copy(update={"tenant": DEFAULT_TENANT}) for one in people)
 
     @classmethod
     def of(cls, directory: PeopleDirectory) -> "EveryTenant":
@@ -160,9 +167,10 @@ _ERRORS: dict[Failing, Callable[[Localised], ToolError]] = {
 
 @dataclass
 class CallLog:
-    """What happened to tools in one story, and which of them fail from now on."""
+    """What happened to tools in one story, and which of them fail or answer what from now on."""
 
     failing: dict[str, Failing] = field(default_factory=dict)
+    answers: dict[str, JsonValue] = field(default_factory=dict)
     _calls: dict[str, ObservedCall] = field(default_factory=dict)
 
     @property
@@ -175,10 +183,15 @@ class CallLog:
         """Tools that are tried again and again, as long as they fail."""
         return [tool for tool, how in self.failing.items() if how == "transient"]
 
-    def note(self, tool: str, arguments: Arguments, key: str) -> None:
-        """Note a try of a call. Those of a write share its key; reads have none."""
-        known = key or f"{len(self._calls)}"
-        self._calls.setdefault(f"{tool}:{known}", ObservedCall(tool, dict(arguments)))
+    def note(self, tool: str, arguments: Arguments, key: str) -> str:
+        """Note a try of a call, and name it. Those of a write share its key; reads have none."""
+        known = f"{tool}:{key or len(self._calls)}"
+        self._calls.setdefault(known, ObservedCall(tool, dict(arguments)))
+        return known
+
+    def note_end(self, call: str, result: JsonValue = None, error: str | None = None) -> None:
+        """Note what a call came to."""
+        self._calls[call] = replace(self._calls[call], result=result, error=error)
 
 
 Books = defaultdict[str, CallLog]
@@ -194,26 +207,66 @@ class WatchedTool(Tool):
     async def call(
         self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
     ) -> JsonValue:
-        """The tool's own result, or the error that its story wants."""
+        """The tool's own result, or the result or error that its story wants."""
         book = self.books[context.caller.tenant]
-        book.note(self.name, arguments, context.key)
+        noted = book.note(self.name, arguments, context.key)
+        try:
+            result = await self._result(book, arguments, context, dependencies)
+        except RouterError as error:
+            book.note_end(noted, error=str(error))
+            raise
+        book.note_end(noted, result)
+        return result
+
+    async def _result(
+        self, book: CallLog, arguments: Arguments, context: ToolContext, dependencies: Dependencies
+    ) -> JsonValue:
         how = book.failing.get(self.name, "no")
         if how != "no":
             said = Localised(
                 zh=f"{self.name} 在这个故事里失败", en=f"{self.name} fails in this story"
             )
             raise _ERRORS[how](said)
+        if self.name in book.answers:
+            return book.answers[self.name]
         return await super().call(arguments, context, dependencies)
+
+
+@dataclass(frozen=True)
+class WatchedCheck(ToolCheck):
+    """A tool's own rules, which aren't asked where the story says what the tool answers."""
+
+    tool: str
+    books: Books
+
+    async def __call__(
+        self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
+    ) -> Localised | None:
+        """What the rules say, of a call that is to be made."""
+        if self.tool in self.books[context.caller.tenant].answers:
+            return None
+        return await super().__call__(arguments, context, dependencies)
 
 
 def watch(registry: Registry, books: Books) -> None:
     """Have all tools of the registry watched, under their own names."""
     groups: dict[str, list[Tool]] = defaultdict(list)
     for tool in registry:
-        own = {each.name: getattr(tool, each.name) for each in fields(tool)}
-        groups[registry.group_of(tool.name)].append(WatchedTool(**own, books=books))
+        groups[registry.group_of(tool.name)].append(watched(tool, books))
     for group, tools in groups.items():
         registry.replace(group, tools)
+
+
+def watched(tool: Tool, books: Books) -> WatchedTool:
+    """The tool with these books kept of its calls."""
+    own = _fields(tool)
+    if tool.check is not None:
+        own["check"] = WatchedCheck(**_fields(tool.check), tool=tool.name, books=books)
+    return WatchedTool(**own, books=books)
+
+
+def _fields(made: Any) -> dict[str, Any]:
+    return {each.name: getattr(made, each.name) for each in fields(made)}
 
 
 NAME = "temporal-test-server"
@@ -249,6 +302,21 @@ async def skipping() -> WorkflowEnvironment:
         raise Unavailable(f"{program} doesn't start ({error}): try again") from error
 
 
+Whole = TypeVar("Whole")
+WHOEVERS = ""
+
+
+class ForAll(dict[str, Whole]):
+    """What every tenant has."""
+
+    def __init__(self, whole: Whole) -> None:
+        super().__init__({WHOEVERS: whole})
+
+    def get(self, _: str, __: object = None) -> Whole:
+        """The same for each."""
+        return self[WHOEVERS]
+
+
 OF_SKILLS = "skill"
 """What ids of skills' runs begin with."""
 QUEUE = "stories"
@@ -264,6 +332,8 @@ class Environment:
     parts: Parts
     books: Books
     shifts: dict[str, timedelta]
+    people: EveryTenant
+    """Those of every story."""
     model: ScriptedModel = field(default_factory=ScriptedModel)
     """What stories ask that have a model."""
 
@@ -287,7 +357,23 @@ class Environment:
     @property
     def catalog(self) -> Catalog:
         """The flows."""
-        return self.parts.offered.catalog
+        return self.offered.catalog
+
+    @property
+    def offered(self) -> Capabilities:
+        """What there is in every story."""
+        return self.parts.offered.of(WHOEVERS)
+
+    async def restage(self, offered: Capabilities, people: Iterable[Principal]) -> None:
+        """Have every story be of these people, and have this and nothing else be there."""
+        reader = Reader(offered.flows(), offered.phrases(), offered.listed(skills=False))
+        index = self.parts.index.beside()
+        await index.update(offered.everything())
+        self.parts.offered.give(ForAll(offered))
+        self.parts.offered.registry.give(ForAll(offered.registry))
+        self.parts.reader.give(ForAll(reader))
+        self.parts.index.give(ForAll(index))
+        self.people.recast(people)
 
 
 @asynccontextmanager
@@ -318,7 +404,7 @@ async def opened(settings: Settings, *, asking_models: bool = False) -> AsyncIte
             await index.update(whole.offered.everything())
             parts = replace(whole, directory=directory, index=index)
             await add(client)
-            house = Environment(environment, parts, books, shifts)
+            house = Environment(environment, parts, books, shifts, directory)
             runner = ShiftingRunner(sandbox(), shifts)
             async with (
                 build_worker(client, parts, QUEUE, runner),

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from temporalio.api.enums.v1 import EventType
@@ -84,6 +84,21 @@ class HistoryAccount:
         for how in _WAYS_OUT:
             ended = getattr(event, f"child_workflow_execution_{how}_event_attributes")
             self.children.discard(ended.workflow_execution.workflow_id)
+
+
+def due_next(events: Iterable[HistoryEvent]) -> datetime | None:
+    """When the next timer of a history rings, in the server's time; None where there is none."""
+    due: dict[str, datetime] = {}
+    for event in events:
+        begun = event.timer_started_event_attributes
+        if begun.timer_id:
+            at = event.event_time.ToDatetime(UTC)
+            due[begun.timer_id] = at + begun.start_to_fire_timeout.ToTimedelta()
+        due.pop(event.timer_fired_event_attributes.timer_id, None)
+        due.pop(event.timer_canceled_event_attributes.timer_id, None)
+        if event.event_type in _OVER:
+            return None
+    return min(due.values(), default=None)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
@@ -31,7 +31,7 @@ from router.contracts.conversation import ConversationStart, Submission
 from router.contracts.flow import VIEW
 from router.directory.sources import people_of
 from router.domain.errors import Conflict, NotFound, RouterError, Unavailable
-from router.domain.locale import Locale
+from router.domain.locale import Locale, Localised
 from router.domain.messages import ENDED, ConfirmAction, Message, Turn
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, ConversationRecord, LogEntry, RunRecord
@@ -51,7 +51,9 @@ from router.story.entries import (
     Expectation,
     NudgeStep,
     StoryNames,
+    ToolAnswersStep,
     ToolFailsStep,
+    ToolsStep,
     UserStep,
     WithdrawStep,
 )
@@ -67,7 +69,7 @@ from router.story.expectations import (
 from router.story.loader import load_stories
 from router.story.story import Story, StoryStep
 from router.story_runner.environment import Environment, kept_down, opened
-from router.story_runner.quiescence import settled
+from router.story_runner.quiescence import due_next, settled
 
 AT_ONCE = timedelta(days=7)
 """A call that takes long is given up by the client, and every timer on the way takes its time."""
@@ -138,6 +140,8 @@ class Actor:
                 await skip(self.house.environment, step.after)
             case ToolFailsStep():
                 self.house.books[self.user.tenant].failing.update(step.tool_fails)
+            case ToolAnswersStep():
+                self.house.books[self.user.tenant].answers.update(step.tool_answers)
             case WithdrawStep():
                 await self._tell(Cancelled(by=self.user.id, comment=step.comment))
             case NudgeStep():
@@ -211,8 +215,10 @@ class Actor:
         waiting = await self.waiting()
         theirs = [approval for approval in waiting if approval.person == step.approver]
         if not theirs:
-            others = ", ".join(f"{one.person} ({one.flow})" for one in waiting) or "nobody"
-            raise NotFound(f"nothing waits for {step.approver}; waited for is {others}")
+            others = ", ".join(f"{one.person} ({one.flow})" for one in waiting)
+            zh = f"没有什么在等 {step.approver} 决定；在等的是 {others or '没有人'}"
+            en = f"nothing waits for {step.approver}; waited for is {others or 'nobody'}"
+            raise NotFound(Localised(zh=zh, en=en))
         event = Decided(
             by=step.approver,
             approval=theirs[0].id,
@@ -226,7 +232,7 @@ class Actor:
     async def _tell(self, event: Cancelled | Nudged) -> None:
         going = [run for run in await self.runs() if run.status not in ENDED]
         if not going:
-            raise Conflict("no flow is going on")
+            raise Conflict(Localised(zh="没有正在办理的流程", en="no flow is going on"))
         await run_updates.tell(self.house.client, going[0], self.user, event, uuid4().hex)
 
     async def _happen(self, step: EventStep) -> None:
@@ -237,7 +243,9 @@ class Actor:
                 await run_updates.event_known(client, run, teller, step.event.name)
                 break
         else:
-            raise NotFound(f"nothing that is going on waits for the event {step.event.name}")
+            zh = f"正在办理的流程里没有在等事件 {step.event.name} 的"
+            en = f"nothing that is going on waits for the event {step.event.name}"
+            raise NotFound(Localised(zh=zh, en=en))
         event = Arrived(by=teller.id, name=step.event.name, value=step.event.model_extra or {})
         await run_updates.happen(client, run, teller, event)
 
@@ -259,51 +267,84 @@ async def play(house: Environment, story: Story, tenant: str) -> Played:
     `tenant` is the story's own, which no other may have had. Raises `NotFound` where the directory
     has nobody of the name of the one who talks.
     """
-    user = await house.parts.directory.find(tenant, story.user)
-    if user is None:
-        raise NotFound(f"the directory has nobody called {story.user!r}")
-    zone = ZoneInfo(user.timezone)
-    now = story.now if story.now.tzinfo else story.now.replace(tzinfo=zone)
-    house.shifts[tenant] = now - await house.environment.get_current_time()
-    house.books[tenant].failing.update(story.failing)
-    actor = Actor(house, house.ready_for(story), user, story.locale or user.locale)
-    player = _Player(house, actor)
     began = monotonic()
+    performance = await Performance.begun(house, story, tenant)
     try:
-        await player.actor.open()
-        divergence = await player.play(story)
+        divergence = await performance.play(story)
         seconds = monotonic() - began
-        return Played(StoryOutcome(story, seconds, divergence), await player.taken())
+        return Played(StoryOutcome(story, seconds, divergence), await performance.taken())
     finally:
-        await player.actor.close()
+        await performance.close()
 
 
-class _Player:
+class Performance:
+    """A story on its way, step after step: what is done, and what there is to see of it."""
+
     def __init__(self, house: Environment, actor: Actor) -> None:
         self.house = house
         self.actor = actor
-        self._seen = Seen()
+        self.seen = Seen()
+        """Since the last act; runs and calls since the beginning."""
+        self.refused: RouterError | None = None
+        """Why the last act that wasn't taken wasn't."""
         self._read = 0
         self._heard: dict[str, int] = {}
-        self._gave_way = False
+
+    @classmethod
+    async def begun(cls, house: Environment, story: Story, tenant: str) -> Self:
+        """One in which nothing has happened yet; raises as `play`. It is to be closed."""
+        user = await house.parts.directory.find(tenant, story.user)
+        if user is None:
+            raise NotFound(f"the directory has nobody called {story.user!r}")
+        zone = ZoneInfo(user.timezone)
+        now = story.now if story.now.tzinfo else story.now.replace(tzinfo=zone)
+        house.shifts[tenant] = now - await house.environment.get_current_time()
+        house.books[tenant].failing.update(story.failing)
+        house.books[tenant].answers.update(story.answers)
+        actor = Actor(house, house.ready_for(story), user, story.locale or user.locale)
+        await actor.open()
+        return cls(house, actor)
+
+    def answer(self, answers: Mapping[str, Any]) -> None:
+        """Have tools answer this from now on."""
+        self.house.books[self.actor.user.tenant].answers.update(answers)
+
+    async def due(self) -> datetime | None:
+        """When something next happens by itself, in the story's time; None where nothing does."""
+        going = (run for run in await self.actor.runs() if run.status not in ENDED)
+        handles = [self.house.client.get_workflow_handle(run.workflow_id) for run in going]
+        due = [due_next((await handle.fetch_history()).events) for handle in handles]
+        first = min(filter(None, due), default=None)
+        return first and first + self.house.shifts[self.actor.user.tenant]
+
+    async def close(self) -> None:
+        """Let nothing of it go on."""
+        await self.actor.close()
+
+    @property
+    def gave_way(self) -> bool:
+        """True where what it is played on failed, and not the story."""
+        return isinstance(self.refused, Unavailable)
 
     async def play(self, story: Story) -> Divergence | None:
+        """Take every step, up to the first that doesn't come out as expected."""
         for number, step in enumerate(story.steps, start=1):
-            mismatch = await self._take(step)
+            mismatch = await self.take(step)
             if mismatch is not None:
-                steps, said = story.steps[:number], tuple(self._seen.said)
-                return Divergence(steps, mismatch, said, self._seen.standing, self._gave_way)
+                steps, said = story.steps[:number], tuple(self.seen.said)
+                return Divergence(steps, mismatch, said, self.seen.standing, self.gave_way)
         return None
 
-    async def _take(self, step: StoryStep) -> Mismatch | None:
+    async def take(self, step: StoryStep) -> Mismatch | None:
+        """Take a step; what speaks against it, or None."""
         entry = step.entry
         if isinstance(entry, Expectation):
-            return judge(entry, self._seen)
-        if isinstance(entry, ToolFailsStep):
+            return judge(entry, self.seen)
+        if isinstance(entry, ToolsStep):
             # It is no event: what was said before it can still be expected.
             await self.actor.act(entry)
             return None
-        self._seen = Seen(standings=self._seen.standings)
+        self.seen = Seen(standings=self.seen.standings, calls=self.seen.calls)
         model = self.house.model
         model.expect(entry.model if isinstance(entry, UserStep) else ())
         try:
@@ -311,7 +352,7 @@ class _Player:
             book = self.house.books[self.actor.user.tenant]
             await settled(self.house.client, self.actor.workflows, book.hopeless)
         except RouterError as error:
-            self._gave_way = isinstance(error, Unavailable)
+            self.refused = error
             await self._look()
             return Mismatch([str(step)], [f"it was refused: {error}"])
         await self._look()
@@ -323,18 +364,19 @@ class _Player:
         talk = self.actor.conversation
         lines = await store.log.transcript(tenant, talk, self._read, MOST_LINES)
         self._read = max([self._read, *(line.sequence or 0 for line in lines)])
-        self._seen.said += [said for line in lines for said in spoken(line)]
-        self._seen.calls = self.house.books[tenant].calls
+        self.seen.said += [said for line in lines for said in spoken(line)]
+        self.seen.replies += [reply for line in lines for reply in replies_of(line)]
+        self.seen.calls = self.house.books[tenant].calls
         waiting = await self.actor.waiting()
         found = await self.actor.runs()
-        self._seen.standings = [await self._standing(run, waiting) for run in found]
-        self._seen.cards = await self._cards(waiting)
+        self.seen.standings = [await self._standing(run, waiting) for run in found]
+        self.seen.cards = await self._cards(waiting)
         for person in self.house.parts.directory.everyone(tenant):
             rows = await store.log.news(
                 tenant, person.id, self._heard.get(person.id, 0), MOST_LINES
             )
             told = [row for row in rows if row.kind == "approval"]
-            self._seen.told += [(person.id, str(row.data["reason"])) for row in told]
+            self.seen.told += [(person.id, str(row.data["reason"])) for row in told]
             heard = (row.sequence or 0 for row in rows)
             self._heard[person.id] = max([self._heard.get(person.id, 0), *heard])
 
@@ -353,7 +395,7 @@ class _Player:
 
     async def _standing(self, run: RunRecord, waiting: list[ApprovalRecord]) -> Standing:
         """As its workflow has it: what is being filled in is published only later."""
-        looks_up = run.flow in self.house.parts.offered.look_ups()
+        looks_up = run.flow in self.house.offered.look_ups()
         if run.status in ENDED:
             return Standing(run.flow, run.status, run.state, run.slots, looks_up=looks_up)
         handle = self.house.client.get_workflow_handle(run.workflow_id)
@@ -381,12 +423,17 @@ class _Player:
 
 def spoken(line: LogEntry) -> Iterable[str]:
     """What the desk says in a line of the transcript: words, then what can be chosen."""
+    return [_reply(reply) for reply in replies_of(line)]
+
+
+def replies_of(line: LogEntry) -> list[dict[str, Any]]:
+    """The desk's replies in a line of the transcript, as REST has them."""
     if line.data.get("role") != "assistant":
         return []
     replies = line.data.get("replies")
     if not isinstance(replies, list):
-        return [str(line.data.get("text", ""))]
-    return [_reply(reply) for reply in replies if isinstance(reply, dict)]
+        return [{"type": "text", "text": str(line.data.get("text", ""))}]
+    return [reply for reply in replies if isinstance(reply, dict)]
 
 
 def _reply(reply: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 import { get, streamed } from "./api.js";
 import { approvals } from "./approvals.js";
 import { chat } from "./chat.js";
-import { forgetDrafts, sweepDrafts } from "./drafts.js";
+import { forgetUnsent, sweepUnsent } from "./unsent.js";
 import { coalesced, follow } from "./events.js";
 import { handOffs } from "./hand_offs.js";
 import { memory } from "./memory.js";
@@ -14,12 +14,13 @@ import { requests } from "./requests.js";
 import { dropToken, keepToken, remember, remembered, token } from "./session.js";
 import { sidebar } from "./sidebar.js";
 import { signIn } from "./sign_in.js";
-import { at, frame, menu, name, title, translate } from "./frame.js";
+import { at, frame, later, menu, name, title, translate } from "./frame.js";
 import { language, speak, t } from "./texts.js";
 import { inZone } from "./times.js";
 
 const NEWS_EVERY = 60_000; // in case; the server's stream of news says when, and at least every 15 seconds
 const LANGUAGE = "language";
+const AUTHORS = ["author", "operator"];
 
 let people = null; // whom one may be, in `dev`
 let provider = null; // where accounts are, if anywhere
@@ -27,7 +28,7 @@ let watchesModel = false; // in `dev` whoever looks operates it too
 let desk = null; // what is there once somebody is here
 let comings = 0; // and leavings: whoever has left meanwhile isn't brought back by an answer
 
-const complain = (text) => (at("alert").textContent = text);
+const complain = (text) => void (at("alert").textContent = text);
 
 // What sections may ask of the page.
 function pageFor(me, capabilities, colleagues) {
@@ -36,6 +37,7 @@ function pageFor(me, capabilities, colleagues) {
   return {
     me,
     operates: me.roles.includes("operator"),
+    writesFlows: me.roles.some((role) => AUTHORS.includes(role)),
     takesHandOffs: me.helps || me.roles.includes("operator"),
     complain,
     trying,
@@ -93,7 +95,7 @@ async function enter() {
   inZone(me.timezone);
   translate();
   const page = pageFor(me, capabilities, colleagues);
-  const sections = { chat: chat(page), approvals: approvals(page), requests: requests(page), memory: memory(page), ...(page.takesHandOffs && { handoffs: handOffs(page) }), ...(page.operates && { operations: operations(page) }) };
+  const sections = { chat: chat(page), approvals: approvals(page), requests: requests(page), memory: memory(page), ...(page.takesHandOffs && { handoffs: handOffs(page) }), ...(page.operates && { operations: operations(page) }), ...(page.writesFlows && { flows: later(t("flows"), "/web/author/author.css", async () => (await import("./author/flows.js")).flows(page)) }) };
   desk = { page, sections, side: sidebar(page), current: null, watching: new AbortController() };
   frame(desk.side.view, me);
   name(me.assistant);
@@ -126,9 +128,10 @@ const come = (given) => {
   return trying(enter);
 };
 
-// `#/c/…` is a conversation; `#/approvals`, `#/requests`, `#/memory` and, for some, `#/handoffs` and `#/operations` are what they say.
+// `#/c/…` is a conversation; `#/approvals`, `#/requests`, `#/memory` and, for some, `#/handoffs`, `#/operations` and
+// `#/flows`, `#/flows/NAME` are what they say.
 async function open() {
-  const [, name = "", id = null] = location.hash.split("/");
+  const [, name = "", id = null, part = null] = location.hash.split("/");
   const section = Object.hasOwn(desk.sections, name) ? name : "chat";
   const conversation = name === "c" ? id || null : name === "" ? desk.sections.chat.current() : null;
   const { view, show } = desk.sections[section];
@@ -139,7 +142,7 @@ async function open() {
   menu(false);
   if (moved) at("main").replaceChildren(view);
   if (moved && section !== "chat") view.querySelector("h1").focus();
-  await show(conversation);
+  await show(section === "chat" ? conversation : id, part);
 }
 
 // What waits for a decision, what is new in conversations, and what is open.
@@ -184,7 +187,7 @@ async function begin() {
 }
 
 // Whose session has merely run out finds their drafts again; who leaves takes them along.
-at("leave").addEventListener("click", () => (forgetDrafts(), leave("")));
+at("leave").addEventListener("click", () => (forgetUnsent(), leave("")));
 at("language").addEventListener("click", () => {
   remember(LANGUAGE, language() === "zh" ? "en" : "zh");
   speak(remembered(LANGUAGE), true);
@@ -197,7 +200,7 @@ addEventListener("hashchange", () => desk && trying(open));
 document.addEventListener("visibilitychange", news);
 setInterval(news, NEWS_EVERY);
 
-sweepDrafts();
+sweepUnsent();
 const failed = await begin().catch((problem) => problem);
 if (token()) await trying(enter);
 else leave("");

@@ -1,7 +1,7 @@
 // One decision that is asked for: a row, which opens into what is decided on and the ways to decide.
 
 import { get } from "./api.js";
-import { keeping } from "./drafts.js";
+import { keeping } from "./unsent.js";
 import { button, element, freshId, labelled, pairs, twice, unfolding } from "./dom.js";
 import { avatar, diagram, filesOf, timeline } from "./runs.js";
 import { t } from "./texts.js";

@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { PLAIN, approvalCard, decidedCard } from "./approval_card.js";
-import { keepTyped } from "./drafts.js";
+import { keepTyped } from "./unsent.js";
 import { button, element, labelled, twice } from "./dom.js";
 import { empty } from "./runs.js";
 import { t } from "./texts.js";

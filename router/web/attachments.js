@@ -3,7 +3,7 @@
 // Until they are sent they are kept with their conversation, and those that nothing took come back.
 
 import { element, iconButton } from "./dom.js";
-import { attached, keepAttached } from "./drafts.js";
+import { attached, keepAttached } from "./unsent.js";
 import { documentOf, KINDS, refusal } from "./files.js";
 import { t } from "./texts.js";
 import { size } from "./times.js";

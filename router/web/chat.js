@@ -5,7 +5,7 @@ import { get, post, remove, streamed } from "./api.js";
 import { attachments } from "./attachments.js";
 import { composer } from "./composer.js";
 import { button, element, twice } from "./dom.js";
-import { keepTyped, typed } from "./drafts.js";
+import { keepTyped, typed } from "./unsent.js";
 import { coalesced, follow } from "./events.js";
 import { flowCard } from "./flow_card.js";
 import { outbox } from "./outbox.js";

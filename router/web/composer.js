@@ -1,7 +1,7 @@
 // Where messages are typed: sent by Enter, stopped, or steered while something is still going on.
 
 import { button, element, iconButton } from "./dom.js";
-import { keepTyped, typed as drafted } from "./drafts.js";
+import { keepTyped, typed as drafted } from "./unsent.js";
 import { t } from "./texts.js";
 
 const HIGHEST = 220; // pixels

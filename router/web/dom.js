@@ -104,6 +104,7 @@ const PATHS = {
   file: "M7 3h7l5 5v13H7zM14 3v5h5",
   pin: "M7 4h10v16l-5-4-5 4z",
   chart: "M5 20v-8M12 20V4M19 20v-6",
+  flow: "M8 4h8v4H8zM4 16h6v4H4zM14 16h6v4h-6zM12 8v4M7 16v-4h10v4",
   people: "M8.5 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6ZM3 19a5.5 5.5 0 0 1 11 0M15.5 11a2.5 2.5 0 1 0 0-5M16 14a5 5 0 0 1 5 5",
   steer: "M5 19V9a4 4 0 0 1 4-4h10M15 1l4 4-4 4",
 };

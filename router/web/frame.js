@@ -1,6 +1,6 @@
 // What stands around every section: the side with its menu, who is here, light or dark.
 
-import { icon } from "./dom.js";
+import { element, icon } from "./dom.js";
 import { remember, remembered } from "./session.js";
 import { avatar } from "./runs.js";
 import { t } from "./texts.js";
@@ -55,6 +55,25 @@ export function menu(open) {
   at("main").inert = over;
   at("shade").hidden = !over;
   if (over) at("close").focus();
+}
+
+// A section that few people open: its module and its style sheet are loaded when somebody does.
+export function later(called, sheet, load) {
+  const view = element("div", { class: "later" }, element("h1", { tabindex: "-1" }, called));
+  let section = null;
+  async function show(...opened) {
+    const first = !section;
+    if (first) {
+      if (!document.head.querySelector(`link[href="${sheet}"]`)) document.head.append(element("link", { rel: "stylesheet", href: sheet }));
+      section = await load();
+    }
+    await section.show(...opened);
+    if (!first) return;
+    const held = view.contains(document.activeElement);
+    view.replaceChildren(section.view);
+    if (held) view.querySelector("h1").focus();
+  }
+  return { view, show, refresh: async () => section?.refresh() };
 }
 
 function theme(chosen) {

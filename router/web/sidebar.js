@@ -6,13 +6,13 @@ import { remember, remembered } from "./session.js";
 import { t } from "./texts.js";
 import { ago } from "./times.js";
 
-const SECTIONS = { chat: ["#/", "chat"], approvals: ["#/approvals", "inbox"], requests: ["#/requests", "list"], memory: ["#/memory", "pin"], handoffs: ["#/handoffs", "people"], operations: ["#/operations", "chart"] };
+const SECTIONS = { chat: ["#/", "chat"], approvals: ["#/approvals", "inbox"], requests: ["#/requests", "list"], memory: ["#/memory", "pin"], handoffs: ["#/handoffs", "people"], operations: ["#/operations", "chart"], flows: ["#/flows", "flow"] };
 const PAGE = 30;
 
 export function sidebar(page) {
   const list = element("ul", {});
   const older = button(t("more"), () => page.trying(() => load(true)), { class: "quiet", hidden: true });
-  const some = { handoffs: page.takesHandOffs, operations: page.operates };
+  const some = { handoffs: page.takesHandOffs, operations: page.operates, flows: page.writesFlows };
   const open = Object.entries(SECTIONS).filter(([name]) => some[name] ?? true);
   const tabs = open.map(([name, [href, picture]]) => {
     const count = element("span", { class: "count", hidden: true });

@@ -7,6 +7,7 @@ const TEXTS = {
   approvals: { zh: "待我审批", en: "Approvals" },
   requests: { zh: "我的申请", en: "My requests" },
   operations: { zh: "运行", en: "Operations" },
+  flows: { zh: "流程设计", en: "Flows" },
   memory: { zh: "记住的事", en: "Memory" },
   memoryHint: { zh: "只有你让记住的才在这里，也只有你看得到。", en: "Only what you asked to have remembered is here, and only you see it." },
   nothingKept: { zh: "什么都没记着", en: "Nothing is remembered" },
@@ -280,10 +281,10 @@ export function speak(language, wish = false) {
 export const language = () => locale;
 export const chosen = () => wished;
 
-// What the page says under this key, with the values in the places of `{}`.
-export function t(key, ...values) {
-  return TEXTS[key][locale].replace(/\{\}/g, () => values.shift());
-}
+// What is said of a table under a key, in the language of the page, with the values in the places of `{}`.
+export const spoken = (table) => (key, ...values) => table[key][locale].replace(/\{\}/g, () => values.shift());
+
+export const t = spoken(TEXTS);
 
 // One of the words of a table, in the language of the page; the word itself where it isn't there.
 export const within = (table, word) => table[word]?.[locale] ?? word;

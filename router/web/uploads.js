@@ -2,7 +2,7 @@
 // and comes back where nothing took it.
 
 import { upload } from "./api.js";
-import { attached, keepAttached } from "./drafts.js";
+import { attached, keepAttached } from "./unsent.js";
 import { documentOf } from "./files.js";
 import { Problem } from "./wire.js";
 import { t } from "./texts.js";

@@ -1,9 +1,10 @@
 // Requests to the REST API: as whom they are made, how they fail, and what tells one from its repeat.
 
 export class Problem extends Error {
-  constructor(status, detail, asWhom = null) {
+  constructor(status, detail, asWhom = null, errors = []) {
     super(detail);
     this.status = status;
+    this.errors = errors; // what is wrong with which part of what was sent
     this.asWhom = asWhom; // the token it was asked with
   }
 
@@ -25,6 +26,10 @@ export function connection({ bearer, locale, base = "", renews = false, ...optio
 
   // A key makes a repeat of the same press harmless; a new press is a new key.
   const post = (path, body, key = fresh()) => call("POST", path, body, { "Idempotency-Key": key });
+
+  // What is sent again leaves what the first has left: no key is needed.
+  const put = (path, body) => call("PUT", path, body);
+  const patch = (path, body) => call("PATCH", path, body);
 
   const remove = async (path) => void (await asked("DELETE", path));
 
@@ -70,10 +75,10 @@ export function connection({ bearer, locale, base = "", renews = false, ...optio
     return answer;
   }
 
-  return { get, post, remove, upload, fetched, streamed };
+  return { get, post, put, patch, remove, upload, fetched, streamed };
 }
 
 async function problemOf(answer, asWhom) {
   const said = await answer.json().catch(() => null);
-  return new Problem(answer.status, said?.detail ?? answer.statusText, asWhom);
+  return new Problem(answer.status, said?.detail ?? answer.statusText, asWhom, said?.errors ?? []);
 }

@@ -15,6 +15,7 @@ from router.channels.registry import found as platforms
 from router.cli.doctor import examine
 from router.directory.file import SAMPLE
 from router.directory.sources import LiveDirectory
+from router.runtime.flow_texts import LiveFlowTexts
 from router.runtime.server import create_app
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
@@ -163,6 +164,7 @@ async def test_no_secret_is_in_answers_logs_databases_or_temporal(
             index=parts.index,
             prompts=parts.prompts,
             configuration=parts.configuration,
+            flow_texts=LiveFlowTexts(parts.settings, parts.offered, parts.tenants),
         )
         transport = httpx.ASGITransport(create_app(services), raise_app_exceptions=False)
         headers = {"Authorization": f"Bearer {mint(settings, 'alice', 600)}"}

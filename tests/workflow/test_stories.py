@@ -122,6 +122,28 @@ async def test_a_story_begins_on_its_own_day(played: Played) -> None:
     assert (await played(text)).ok
 
 
+async def test_a_tool_that_the_story_answers_for_is_neither_called_nor_asked(
+    played: Played,
+) -> None:
+    """Twenty days are more than there are, and were they recorded, it would be of twenty."""
+    text = """
+    - story: as if there were twenty days
+      tool_answers:
+        get_leave_balance: {leave_type: annual, year: 2026, entitled: 30, used: 0, days: 30}
+      steps:
+        - user: "我要请年假，11月23日到12月18日，家里有事"
+        - expect: {status: confirming, slots: {days: 20}}
+        - user: {confirm: true}
+        - approver: {bob: approve}
+        - tool_answers: {record_leave: {record: R7, days: 20}}
+        - approver: {carol: approve}
+        - expect: {status: completed}
+        - tool: record_leave
+    """
+    outcome = await played(text)
+    assert outcome.ok, "\n".join(told(outcome))
+
+
 async def test_an_act_that_is_refused_says_why(played: Played) -> None:
     text = """
     - story: too soon

@@ -305,7 +305,7 @@ class McpDesk:
         self, call: Call, record: ConversationRecord, message: Message, id_: str | None
     ) -> Turn | str:
         """The turn that answers the message; its id where that takes long, for it goes on."""
-        check_start(message, self.services.offered.of(record.tenant), self.caller)
+        check_start(message, self.services.offered.of(record.tenant, record.owner), self.caller)
         submission = Submission(
             message_id=id_ or fresh_id(),
             fresh=id_ is None,
@@ -359,7 +359,8 @@ class McpDesk:
         return _required(form_of(asked, record.locale, call.revision), open_)
 
     def _definition(self, flow: FlowSummary | None) -> FlowDefinition | None:
-        return self.services.offered.of(self.caller.tenant).definition(flow.name) if flow else None
+        offered = self.services.offered.of(self.caller.tenant, self.caller.id)
+        return offered.definition(flow.name) if flow else None
 
 
 def _first_id(call: Call, part: str = "") -> str | None:

@@ -106,7 +106,7 @@ class McpServer:
     ) -> types.ListToolsResult:
         """What can be done here, by this person, now."""
         desk = self.desk
-        offered = desk.services.offered.of(desk.caller.tenant)
+        offered = desk.services.offered.of(desk.caller.tenant, desk.caller.id)
         tools = offered_to(desk.caller, offered, forms=shows_forms(context))
         return types.ListToolsResult(tools=[tool.listed for tool in tools.values()])
 
@@ -166,7 +166,7 @@ class McpServer:
 
     async def _run(self, call: Call, params: types.CallToolRequestParams) -> Outcome:
         desk, arguments = self.desk, params.arguments or {}
-        offered = desk.services.offered.of(desk.caller.tenant)
+        offered = desk.services.offered.of(desk.caller.tenant, desk.caller.id)
         tools = {
             **offered_to(desk.caller, offered, forms=not call.asks),
             **offered_to(desk.caller, offered, forms=call.asks),

@@ -281,7 +281,7 @@ def names(services: Services, person: Principal) -> Iterator[str]:
     """The models that this person may ask; skills need a language model, where there is one."""
     yield ROUTER
     if services.settings.models:
-        for capability in services.offered.of(person.tenant).visible_to(person):
+        for capability in services.offered.of(person.tenant, person.id).visible_to(person):
             if capability.kind == "skill" and capability.by_name:
                 yield f"{ROUTER}/{capability.name}"
 

@@ -83,7 +83,7 @@ async def index(
     services: Given, caller: Caller, kind: CapabilityKind | None = None
 ) -> CapabilityPage:
     """List what the caller may use; what they may not use isn't there."""
-    offered = services.offered.of(caller.tenant)
+    offered = services.offered.of(caller.tenant, caller.id)
     visible = (c for c in offered.visible_to(caller) if c.by_name)
     wanted = (c for c in visible if kind in {None, c.kind})
     return CapabilityPage(items=[CapabilityView.of(c, offered, caller) for c in wanted])
@@ -109,13 +109,14 @@ async def route(
     """Explain how the text would be routed if the caller said it now; nothing is executed."""
 
     async def nearest(message: Message, situation: Situation) -> tuple[Route, list[Command]]:
-        usable = services.offered.of(caller.tenant).choosable_by(caller)
+        usable = services.offered.of(*place).choosable_by(caller)
         words = decider.words_of(message)
-        found = await decider.find(services.index.of(caller.tenant), usable, words, situation)
+        found = await decider.find(services.index.of(*place), usable, words, situation)
         return decider.decide_by_nearness(situation, found)
 
+    place = (caller.tenant, caller.id)
     now = datetime.now(ZoneInfo(caller.timezone))
     situation = Situation(
         now=now, locale=caller.locale, roles=caller.roles, entitlement=caller.entitlement
     )
-    return await explain(services.reader.of(caller.tenant), body.text, situation, nearest)
+    return await explain(services.reader.of(*place), body.text, situation, nearest)

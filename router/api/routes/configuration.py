@@ -92,6 +92,13 @@ class ActivationView(BaseModel):
     version: int | None
     activated_by: str
     activated_at: datetime
+    holds_from: datetime | None
+    """When it begins, where that isn't at once."""
+    share: int
+    """Of a hundred people, how many have it."""
+    taken_back_by: str | None
+    taken_back_at: datetime | None
+    """Not null: it counts no more."""
 
 
 class DocumentHistory(BaseModel):
@@ -214,12 +221,12 @@ async def put(
         raise Forbidden(_NOT_ALONE)
     head = await services.store.configuration.head(author.tenant, *named)
     if head is not None and await _says(services, author, head, body.text):
-        if body.activate and head.active != head.latest:
+        if body.activate and not head.holds(head.latest):
             return await _activated(services, author, audit, response, head, head.latest)
         return _answer(response, head, await _version(services, author, head, head.latest))
     if over != (head.latest if head else 0):
         raise Outdated(_changed(head.latest if head else None))
-    examined = await _examined(services, author, *named, body.text)
+    examined = await examined_document(services, author, *named, body.text)
     made = DocumentVersion(
         tenant=author.tenant,
         kind=named[0],
@@ -259,9 +266,9 @@ async def activate(
 async def retire(services: Given, operator: Operator, named: Named, audit: Audited) -> DocumentHead:
     """Take a document out of use; its versions stay, and a file of its name counts again."""
     head = await _head(services, operator, *named)
-    if head.active is None:
+    if head.holds(None):
         return head
-    examined = await _examined(services, operator, *named, None)
+    examined = await examined_document(services, operator, *named, None)
     detail = f"version {head.active} ▸ none"
     await audit.note("configuration.retire", path_of(*named), detail=detail)
     await _hold(services, operator, head, None, examined)
@@ -277,8 +284,8 @@ async def _activated(
     version: int,
 ) -> ConfigurationView:
     wanted = await _version(services, operator, head, version)
-    examined = await _examined(services, operator, head.kind, head.name, wanted.text)
-    if head.active != version:
+    examined = await examined_document(services, operator, head.kind, head.name, wanted.text)
+    if not head.holds(version):
         detail = f"version {head.active or 'none'} ▸ {version}"
         await audit.note("configuration.activate", wanted.path, detail=detail)
         await _hold(services, operator, head, version, examined)
@@ -341,7 +348,7 @@ async def _says(services: Services, reader: Principal, head: DocumentHead, text:
     return (await _version(services, reader, head, head.latest)).digest == digest_of(text)
 
 
-async def _examined(
+async def examined_document(
     services: Services, author: Principal, kind: DocumentKind, name: str, text: str | None
 ) -> Examined:
     """What is found; `InvalidInput` with every problem, each with its file and line."""

@@ -152,7 +152,7 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 async def _submission(
     services: Given, body: MessageBody, caller: Person, record: OwnConversation, key: IdempotencyKey
 ) -> Submission:
-    check_start(body.message, services.offered.of(caller.tenant), caller)
+    check_start(body.message, services.offered.of(caller.tenant, caller.id), caller)
     await check_result(services, body.message, record)
     names = await names_of_files(services, caller, body.message.files)
     chosen = body.id_with(key)

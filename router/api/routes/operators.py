@@ -110,7 +110,7 @@ async def with_reasons(services: Services, found: RoutedTurn) -> TurnWithReasons
         then = found.at.astimezone(ZoneInfo(person.timezone))
         about = {"roles": person.roles, "entitlement": person.entitlement}
         situation = Situation(now=then, locale=found.locale, **about)
-        reading = services.reader.of(tenant).read(Message(text=text), situation)
+        reading = services.reader.of(tenant, id_).read(Message(text=text), situation)
     words = services.settings.operators_read_words
     shown = None if words else {"type", "span"}
     entities = [entity.model_dump(mode="json", include=shown) for entity in reading.entities]

@@ -26,6 +26,7 @@ from router.runtime.data_folder import served
 from router.runtime.definitions import load_catalog, load_registry, skill_folders, skill_remarks
 from router.runtime.server import LOOPBACK, Ports
 from router.settings import PREFIX, Settings, slips
+from router.settings.trials import TrialSettings
 from router.webhook.webhook_files import OtherSystems
 
 SECONDS = 5.0
@@ -34,7 +35,7 @@ SECONDS = 5.0
 async def variables(settings: Settings) -> str:
     """Every variable that looks like one of ours is one of ours."""
     configured(settings)
-    unknown = slips(platform.settings for platform in found())
+    unknown = slips([TrialSettings, *(platform.settings for platform in found())])
     if unknown:
         raise MisconfiguredError("\n".join(unknown))
     given = sorted(name for name in os.environ if name.startswith(PREFIX))

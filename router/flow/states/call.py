@@ -11,7 +11,7 @@ from router.flow.engine import elicitation, incidents, parallel
 from router.flow.engine.context import StepContext
 from router.flow.engine.run import Task
 from router.flow.states.parallel import each_complaints
-from router.flow.validation.draft import complaint
+from router.flow.validation.unchecked import complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
@@ -26,6 +26,10 @@ class CallState(State):
     may: ClassVar[tuple[str, ...]] = ("on_error",)
     fails: ClassVar[bool] = True
     label: ClassVar[Localised] = Localised(zh="调用", en="calls")
+    about: ClassVar[Localised] = Localised(
+        zh="调用公司系统里的一个工具，并记住结果。",
+        en="Calls a tool of the company and keeps what it answers.",
+    )
     outline: ClassVar[Outline] = Outline(mermaid=("[[", "]]"), bars=True)
 
     call: str

@@ -8,7 +8,7 @@ from router.flow.definition import Next, Outline, State
 from router.flow.engine import form
 from router.flow.engine.compensation import go_back
 from router.flow.engine.context import StepContext
-from router.flow.validation.draft import complaint
+from router.flow.validation.unchecked import complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
@@ -19,6 +19,9 @@ class CollectState(State):
     kind: ClassVar[str] = "collect"
     needs: ClassVar[tuple[str, ...]] = ("next",)
     label: ClassVar[Localised] = Localised(zh="收集", en="collects")
+    about: ClassVar[Localised] = Localised(
+        zh="向申请人询问还缺的内容。", en="Asks the requester for what is still missing."
+    )
     outline: ClassVar[Outline] = Outline(
         mermaid=("[/", "/]"), corners=((-1, 1, -1), (1, 0, -1), (1, -1, 1), (-1, 0, 1))
     )

@@ -8,8 +8,8 @@ from router.domain.locale import Localised
 from router.flow.definition import Batching, FlowDefinition, Next, State
 from router.flow.engine import parallel
 from router.flow.engine.context import StepContext
-from router.flow.validation.draft import complaint
 from router.flow.validation.graph import reached_from
+from router.flow.validation.unchecked import complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
@@ -24,6 +24,9 @@ class ParallelState(State):
     may: ClassVar[tuple[str, ...]] = ("otherwise",)
     fails: ClassVar[bool] = True
     label: ClassVar[Localised] = Localised(zh="同时进行", en="side by side")
+    about: ClassVar[Localised] = Localised(
+        zh="同时做几件事，再汇合。", en="Does several things at once, and joins them."
+    )
 
     parallel: tuple[str, ...]
     """The states at which branches begin; each ends where it comes to `join`."""

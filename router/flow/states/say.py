@@ -10,7 +10,7 @@ from router.flow.engine.context import StepContext
 from router.flow.engine.events import Say
 from router.flow.engine.run import Ending
 from router.flow.engine.slots import forget
-from router.flow.validation.draft import complaint
+from router.flow.validation.unchecked import complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
@@ -21,6 +21,10 @@ class SayState(State):
     kind: ClassVar[str] = "say"
     may: ClassVar[tuple[str, ...]] = ("next",)
     label: ClassVar[Localised] = Localised(zh="告知", en="says")
+    about: ClassVar[Localised] = Localised(
+        zh="告诉申请人一句话，也可以在这里结束。",
+        en="Tells the requester something, and may end the flow.",
+    )
     outline: ClassVar[Outline] = Outline(mermaid=("(", ")"), radius=8)
 
     say: Localised | None = None

@@ -9,8 +9,8 @@ from router.flow.definition import FlowDefinition, Next, Outline, State, Wait
 from router.flow.engine import waiting
 from router.flow.engine.context import StepContext
 from router.flow.prompts.values import span
-from router.flow.validation.draft import DECISION, ERROR, complaint
 from router.flow.validation.references import NAME
+from router.flow.validation.unchecked import DECISION, ERROR, complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
@@ -22,6 +22,10 @@ class WaitState(State):
     needs: ClassVar[tuple[str, ...]] = ("next",)
     may: ClassVar[tuple[str, ...]] = ("late",)
     label: ClassVar[Localised] = Localised(zh="等待", en="waits")
+    about: ClassVar[Localised] = Localised(
+        zh="等到某个时间，或等外部发生某件事。",
+        en="Waits for a moment, or until something has happened outside.",
+    )
     outline: ClassVar[Outline] = Outline(mermaid=("([", "])"), radius=1000)
 
     wait: Wait

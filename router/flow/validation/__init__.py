@@ -7,15 +7,15 @@ rest can still be looked at; `complaints_about` then asks every check below.
 from collections.abc import Iterator
 
 from router.flow.validation import expressions, graph, patterns, references, slots
-from router.flow.validation.draft import Draft, Vocabulary
 from router.flow.validation.remarks import remarks, unheld_roles
 from router.flow.validation.shape import Shape, read_shape
+from router.flow.validation.unchecked import UncheckedFlow, Vocabulary
 from router.formats.validation import Complaint
 
 __all__ = [
     "Complaint",
-    "Draft",
     "Shape",
+    "UncheckedFlow",
     "Vocabulary",
     "complaints_about",
     "read_shape",
@@ -35,7 +35,7 @@ CHECKS = (
 )
 
 
-def complaints_about(draft: Draft) -> Iterator[Complaint]:
+def complaints_about(draft: UncheckedFlow) -> Iterator[Complaint]:
     """Everything wrong with a definition, but for consequences of what had to be mended."""
     around = {place[:-1] for place in draft.mended}
     around |= {place[:-1] for place in around if place and isinstance(place[-1], int)}

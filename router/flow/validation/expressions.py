@@ -10,7 +10,7 @@ from router.flow.definition import Approve, State
 from router.flow.language import expressions, templates
 from router.flow.language.expressions import members_read
 from router.flow.slot_types.slot import Slot
-from router.flow.validation.draft import Draft, complaint
+from router.flow.validation.unchecked import UncheckedFlow, complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
@@ -30,7 +30,7 @@ class WrittenExpression(NamedTuple):
     fields: frozenset[str] = frozenset()
 
 
-def complaints(draft: Draft) -> Iterator[Complaint]:
+def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     """Everything wrong with every expression of the flow."""
     for written in written_in(draft):
         faults = expressions.problems_of(written.source, EVERYWHERE | written.more)
@@ -46,7 +46,7 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
                 yield complaint(written.place, what, remedy)
 
 
-def written_in(draft: Draft) -> Iterator[WrittenExpression]:
+def written_in(draft: UncheckedFlow) -> Iterator[WrittenExpression]:
     """Every expression, in the order of the file."""
     for name, slot in draft.definition.slots.items():
         if slot.lookup is not None:
@@ -103,7 +103,7 @@ def _of_approval(place: Place, ask: Approve) -> Iterator[WrittenExpression]:
         yield WrittenExpression((*place, "escalate_to"), ask.escalate_to, True, approver)
 
 
-def _unknown_members(draft: Draft, written: WrittenExpression) -> Iterator[Complaint]:
+def _unknown_members(draft: UncheckedFlow, written: WrittenExpression) -> Iterator[Complaint]:
     known: dict[str, Collection[str]] = {
         "slots": draft.slots,
         "results": draft.results,
@@ -117,7 +117,7 @@ def _unknown_members(draft: Draft, written: WrittenExpression) -> Iterator[Compl
             yield complaint(written.place, f"{what}, which isn't there", remedy)
 
 
-def text_complaints(draft: Draft) -> Iterator[Complaint]:
+def text_complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     """Everything wrong with every text of the flow."""
     for place, text in templates_in(draft):
         more = ("document",) if place[-1] == "say" else ()
@@ -130,7 +130,7 @@ def text_complaints(draft: Draft) -> Iterator[Complaint]:
                 yield complaint((*place, locale), "this text is empty", "say something")
 
 
-def templates_in(draft: Draft) -> Iterator[tuple[Place, Localised]]:
+def templates_in(draft: UncheckedFlow) -> Iterator[tuple[Place, Localised]]:
     """Every text that values are filled into."""
     for place, slot in draft.each_slot():
         if slot.ask is not None:
@@ -146,7 +146,7 @@ def templates_in(draft: Draft) -> Iterator[tuple[Place, Localised]]:
         yield ("withdrawal", "approve", "title"), draft.definition.withdrawal.approve.title
 
 
-def _labels(draft: Draft) -> Iterator[tuple[Place, Localised]]:
+def _labels(draft: UncheckedFlow) -> Iterator[tuple[Place, Localised]]:
     """Every text that is shown as it stands."""
     yield ("title",), draft.definition.title
     yield ("description",), draft.definition.description

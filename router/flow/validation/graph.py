@@ -6,12 +6,12 @@ from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
 
 from router.flow.definition import State, keys_of
-from router.flow.validation.draft import Draft, complaint
+from router.flow.validation.unchecked import UncheckedFlow, complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
 
-def exit_complaints(draft: Draft) -> Iterator[Complaint]:
+def exit_complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     """States that can't be left, branches that are never taken, and what their kinds find."""
     for place, state in draft.each_state():
         for name in state.needs:
@@ -39,7 +39,7 @@ Steps = Mapping[str, AbstractSet[str]]
 """Where each name leads."""
 
 
-def graph_complaints(draft: Draft) -> Iterator[Complaint]:
+def graph_complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     """What the way through the states lacks, as far as it can be made out.
 
     A state that is misnamed counts as the one that is meant. Where nobody knows which that is, or
@@ -63,7 +63,7 @@ def graph_complaints(draft: Draft) -> Iterator[Complaint]:
         yield from _restless(draft, likely, doubtful)
 
 
-def _is_doubtful(draft: Draft, name: str, state: State) -> bool:
+def _is_doubtful(draft: UncheckedFlow, name: str, state: State) -> bool:
     """True where it isn't known where all the state leads."""
     mended = (place[2:] for place in draft.mended if place[:2] == ("states", name))
     hidden = any(_hides_an_exit(place, state) for place in mended)
@@ -114,7 +114,9 @@ def cycle_through(name: str, steps: Steps) -> list[str]:
     return []
 
 
-def _restless(draft: Draft, steps: Steps, doubtful: AbstractSet[str]) -> Iterator[Complaint]:
+def _restless(
+    draft: UncheckedFlow, steps: Steps, doubtful: AbstractSet[str]
+) -> Iterator[Complaint]:
     """Cycles in which nothing waits: a `collect` waits only where its slots are forgotten.
 
     It waits too where a check led to it that refused: what to change is asked then.
@@ -133,7 +135,7 @@ def _restless(draft: Draft, steps: Steps, doubtful: AbstractSet[str]) -> Iterato
 
 
 def _rounds(
-    draft: Draft, steps: Steps, among: frozenset[str], seen: set[frozenset[str]]
+    draft: UncheckedFlow, steps: Steps, among: frozenset[str], seen: set[frozenset[str]]
 ) -> Iterator[list[str]]:
     """Ways round among these states on which no slot is both forgotten and asked for again.
 
@@ -161,7 +163,7 @@ def _parts(steps: Steps) -> list[frozenset[str]]:
     return sorted(round_, key=sorted)
 
 
-def _anew(draft: Draft, part: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _anew(draft: UncheckedFlow, part: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
     """Of the first slot that the part both forgets and asks for: who forgets it, and who asks."""
     states, slots = draft.definition.states, draft.definition.slots
     for name in sorted(n for n, slot in slots.items() if slot.required and slot.lookup is None):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from router.domain.errors import nearest
 from router.flow.definition import FlowDefinition, Triggers
-from router.flow.validation.draft import Draft, complaint
+from router.flow.validation.unchecked import UncheckedFlow, complaint
 from router.formats.regex import compiled, refused
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
@@ -89,7 +89,7 @@ def patterns_of(triggers: Triggers) -> Iterator[tuple[Place, str]]:
             yield ("triggers", key, number), source
 
 
-def word_complaints(draft: Draft) -> Iterator[Complaint]:
+def word_complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     """Words that can't work, and names in braces that are no word."""
     triggers = draft.definition.triggers
     good = words_sound(triggers.words)
@@ -134,7 +134,7 @@ ESCAPED = {"\b": "a backspace", "\x1b": "an escape character", "\x00": "a null c
 """What YAML makes of `\\b`, `\\e`, `\\0` in double quotes, and no message has."""
 
 
-def complaints(draft: Draft) -> Iterator[Complaint]:
+def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     """Everything wrong with the patterns that start the flow or keep it from starting.
 
     A pattern is named as it is written, and judged as it is with its words written out; one
@@ -151,7 +151,7 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
             yield from _faults(draft, place, source, written_out(source, sound))
 
 
-def _faults(draft: Draft, place: Place, written: str, source: str) -> Iterator[Complaint]:
+def _faults(draft: UncheckedFlow, place: Place, written: str, source: str) -> Iterator[Complaint]:
     if fault := refused(source, blanked(written)):
         yield complaint(place, f"the pattern {written!r} {fault.what}", fault.remedy)
         return

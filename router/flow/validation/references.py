@@ -8,12 +8,12 @@ from router.flow.definition import Approve, State
 from router.flow.engine.changes import TAKEN
 from router.flow.engine.documents import FILE, TYPE
 from router.flow.slot_types.slot import Slot
-from router.flow.validation.draft import DECISION, ERROR, UNSAID, Draft, complaint
+from router.flow.validation.unchecked import DECISION, ERROR, UNSAID, UncheckedFlow, complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
 
-def withdrawal_complaints(draft: Draft) -> Iterator[Complaint]:
+def withdrawal_complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     """What is wrong with how a completed run is taken back."""
     withdrawal = draft.definition.withdrawal
     if withdrawal is None:
@@ -43,7 +43,7 @@ def approval_complaints(here: Place, ask: Approve) -> Iterator[Complaint]:
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
 
 
-def complaints(draft: Draft) -> Iterator[Complaint]:
+def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     """Everything that points at nothing, or is called what it can't be called."""
     yield from _names(draft)
     yield from _unknown(("start",), draft.definition.start, draft.states, "state")
@@ -63,7 +63,7 @@ def complaints(draft: Draft) -> Iterator[Complaint]:
         yield from _documents(draft.documents, ("slots",), draft.definition.slots)
 
 
-def _names(draft: Draft) -> Iterator[Complaint]:
+def _names(draft: UncheckedFlow) -> Iterator[Complaint]:
     flow, version = draft.definition.flow, draft.definition.version
     if flow not in (draft.name, UNSAID):
         what = f"the flow is called {flow} and its file {draft.name}.yaml"

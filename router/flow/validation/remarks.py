@@ -8,15 +8,15 @@ from router.flow.engine.slots import captions
 from router.flow.language import expressions, templates
 from router.flow.language.expressions import texts_given
 from router.flow.slot_types.slot import Slot
-from router.flow.validation.draft import Draft, complaint
 from router.flow.validation.expressions import templates_in, written_in
 from router.flow.validation.patterns import WORDS, references, words_sound, written_out
+from router.flow.validation.unchecked import UncheckedFlow, complaint
 from router.formats.regex import compiled
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
 
-def remarks(draft: Draft) -> Iterator[Complaint]:
+def remarks(draft: UncheckedFlow) -> Iterator[Complaint]:
     """What might be better about a sound definition."""
     read = slots_read(draft)
     for name, slot in draft.definition.slots.items():
@@ -31,7 +31,7 @@ def remarks(draft: Draft) -> Iterator[Complaint]:
             yield complaint((*place, "approve", "expire_after"), what, remedy)
 
 
-def _uncaptioned(draft: Draft) -> Iterator[Complaint]:
+def _uncaptioned(draft: UncheckedFlow) -> Iterator[Complaint]:
     """Slots that approvers are shown under a name that only the file has."""
     if not any(state.asks for state in draft.definition.states.values()):
         return
@@ -41,7 +41,7 @@ def _uncaptioned(draft: Draft) -> Iterator[Complaint]:
             yield complaint(("slots", name), what, 'give it one: label: {zh: "…", en: "…"}')
 
 
-def _unused_words(draft: Draft) -> Iterator[Complaint]:
+def _unused_words(draft: UncheckedFlow) -> Iterator[Complaint]:
     """Named words that stand in no pattern: of a misspelt name, or left from one that has gone."""
     triggers = draft.definition.triggers
     patterns = [*triggers.patterns, *triggers.topics, *triggers.unless]
@@ -53,7 +53,7 @@ def _unused_words(draft: Draft) -> Iterator[Complaint]:
             yield complaint((*WORDS, name), what, remedy)
 
 
-def unheld_roles(draft: Draft, held: Collection[str]) -> Iterator[Complaint]:
+def unheld_roles(draft: UncheckedFlow, held: Collection[str]) -> Iterator[Complaint]:
     """Roles that the flow wants of people, and that nobody has of those who are known."""
     for place, role in _roles(draft):
         if role not in held:
@@ -61,7 +61,7 @@ def unheld_roles(draft: Draft, held: Collection[str]) -> Iterator[Complaint]:
             yield complaint(place, f"nobody in the directory holds the role {role}", remedy)
 
 
-def _roles(draft: Draft) -> Iterator[tuple[Place, str]]:
+def _roles(draft: UncheckedFlow) -> Iterator[tuple[Place, str]]:
     for role in sorted(draft.definition.triggers.roles):
         yield ("triggers", "roles"), role
     for place, state in draft.each_state():
@@ -72,7 +72,7 @@ def _roles(draft: Draft) -> Iterator[tuple[Place, str]]:
             yield written.place, role
 
 
-def slots_read(draft: Draft) -> frozenset[str]:
+def slots_read(draft: UncheckedFlow) -> frozenset[str]:
     """The slots that an expression or a text reads, or that a summary shows."""
     read = {name for one in written_in(draft) for name in expressions.slots_read(one.source)}
     for _, text in templates_in(draft):
@@ -82,7 +82,7 @@ def slots_read(draft: Draft) -> frozenset[str]:
     return frozenset(read)
 
 
-def _slot(draft: Draft, name: str, slot: Slot, is_read: bool) -> Iterator[Complaint]:
+def _slot(draft: UncheckedFlow, name: str, slot: Slot, is_read: bool) -> Iterator[Complaint]:
     asked = name in draft.collected or slot.lookup is not None or slot.kind.is_recognised
     if not asked and name not in _groups(draft):
         what = f"nothing ever fills {name}: no collect, no lookup, no group of a pattern"
@@ -95,7 +95,7 @@ def _slot(draft: Draft, name: str, slot: Slot, is_read: bool) -> Iterator[Compla
         yield complaint(("slots", name), what, remedy)
 
 
-def _groups(draft: Draft) -> set[str]:
+def _groups(draft: UncheckedFlow) -> set[str]:
     triggers = draft.definition.triggers
     words = words_sound(triggers.words)
     sources = (written_out(source, words) for source in triggers.patterns)

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from router.domain.errors import Fault, nearest
 from router.flow.definition import KINDS, FlowDefinition, keys_of
-from router.flow.validation.draft import UNSAID
+from router.flow.validation.unchecked import UNSAID
 from router.formats import validation
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from router.flow.language import expressions
 from router.flow.slot_types.slot import SLOT_TYPES, Slot
-from router.flow.validation.draft import UNSAID, Draft, complaint
 from router.flow.validation.graph import cycle_through
+from router.flow.validation.unchecked import UNSAID, UncheckedFlow, complaint
 from router.formats.regex import compiled, refused
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
@@ -17,7 +17,7 @@ PLACE = ("slots", "name")
 """Where a slot of the flow's own stands."""
 
 
-def complaints(draft: Draft) -> Iterator[Complaint]:
+def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     """Everything wrong with slots in themselves, and with how they come to be filled."""
     for place, slot in draft.each_slot():
         yield from _parts(place, slot)
@@ -112,7 +112,7 @@ def _sources(place: Place, slots: Mapping[str, Slot]) -> Iterator[Complaint]:
         yield from _sources((*place, *within), inner.fields)
 
 
-def _when(draft: Draft, place: Place, slot: Slot) -> Iterator[Complaint]:
+def _when(draft: UncheckedFlow, place: Place, slot: Slot) -> Iterator[Complaint]:
     if slot.when is None:
         return
     own = len(place) == len(PLACE) and place[:1] == ("slots",)
@@ -137,7 +137,7 @@ def _synonyms(place: Place, slot: Slot) -> Iterator[Complaint]:
                 yield complaint((*here, "synonyms"), what, remedy)
 
 
-def _never_filled(draft: Draft, name: str, slot: Slot) -> Iterator[Complaint]:
+def _never_filled(draft: UncheckedFlow, name: str, slot: Slot) -> Iterator[Complaint]:
     place = ("slots", name)
     if slot.required and slot.lookup is None and name not in draft.collected:
         what = f"{name} is required, and nothing ever asks for it"
@@ -152,7 +152,7 @@ def _never_filled(draft: Draft, name: str, slot: Slot) -> Iterator[Complaint]:
         yield complaint((*place, "lookup"), what, remedy)
 
 
-def _lookup_cycle(draft: Draft) -> Iterator[Complaint]:
+def _lookup_cycle(draft: UncheckedFlow) -> Iterator[Complaint]:
     lookups = {n: s.lookup for n, s in draft.definition.slots.items() if s.lookup is not None}
     steps = {n: expressions.slots_needed(source) & set(lookups) for n, source in lookups.items()}
     reported: set[frozenset[str]] = set()

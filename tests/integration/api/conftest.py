@@ -28,8 +28,9 @@ from router.flow.paused import Situation
 from router.retrieval.index import CapabilityIndex
 from router.routing.prompts import Prompts
 from router.runtime.definitions import load_capabilities, tenants_of
-from router.runtime.editions import Configuration, HouseConfiguration
+from router.runtime.flow_texts import LiveFlowTexts
 from router.runtime.server import GRACE, ApiServer, create_app
+from router.runtime.tenant_configuration import Configuration, HouseConfiguration
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
@@ -55,7 +56,7 @@ class Offering:
     def __init__(self, *capabilities: Capability) -> None:
         self.offered = capabilities
 
-    def of(self, _: str) -> "Offering":
+    def of(self, _: str, person: str | None = None) -> "Offering":
         return self
 
     def visible_to(self, person: Principal) -> Sequence[Capability]:
@@ -89,7 +90,7 @@ class Offering:
 class LeaveReader:
     """Takes what mentions leave for the beginning of a leave request."""
 
-    def of(self, _: str) -> "LeaveReader":
+    def of(self, _: str, person: str | None = None) -> "LeaveReader":
         return self
 
     def read(self, message: Message, situation: Situation) -> Reading:
@@ -146,6 +147,7 @@ async def services(temporal: Client, store: Store) -> Services:
     index = CapabilityIndex(PairsEncoder())
     await index.update(offering.offered)
     settings = Settings(task_queue=QUEUE, user_requests_per_minute=100_000, _env_file=None)
+    house = house_of(settings)
     return Services(
         settings=settings,
         temporal=temporal,
@@ -155,7 +157,8 @@ async def services(temporal: Client, store: Store) -> Services:
         reader=LeaveReader(),
         index=index,
         prompts=Prompts.load(),
-        configuration=Configuration(house_of(settings), store),
+        configuration=Configuration(house, store),
+        flow_texts=LiveFlowTexts(settings, house.offered, house.tenants),
     )
 
 

@@ -27,9 +27,14 @@ class Company:
 
     def __init__(self, services: Services, tenant: str) -> None:
         roles = {"olga": "operator", "otto": "operator", "anna": "author", "alice": EVERYONE}
+        roles |= {"ann": "author", "both": "author operator"}
         self._people = {
             (tenant, id_): Principal(
-                id=id_, name=id_, tenant=tenant, locale="en", roles=frozenset({EVERYONE, role})
+                id=id_,
+                name=id_,
+                tenant=tenant,
+                locale="en",
+                roles=frozenset({EVERYONE, *role.split()}),
             )
             for id_, role in roles.items()
         }
@@ -38,6 +43,9 @@ class Company:
 
     async def find(self, tenant: str, user: str) -> Principal | None:
         return self._people.get((tenant, user))
+
+    def everyone(self, tenant: str) -> list[Principal]:
+        return [person for (of, _), person in self._people.items() if of == tenant]
 
     def __call__(self, user: str) -> AsyncClient:
         return client_of(self.app, f"{self.tenant}/{user}")

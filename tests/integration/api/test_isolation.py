@@ -14,6 +14,7 @@ from router.api.dependencies import Services
 from router.contracts import flow
 from router.directory.file import FileDirectory
 from router.domain.configuration_documents import DocumentVersion
+from router.domain.flow_drafts import DraftBase, FlowDraft
 from router.domain.hand_offs import HandOffDesk, HandOffRecord
 from router.domain.records import LogEntry
 from router.runtime.server import create_app
@@ -42,6 +43,7 @@ CONVERSATION = "/v1/conversations/{conversation}"
 RUN = "/v1/flow-runs/{run}"
 HAND_OFF = "/v1/handoffs/{hand_off}"
 DOCUMENT = "/v1/configuration/{kind}/{document}"
+FLOW_DRAFT = "/v1/flow-drafts/{flow}"
 TABLE = {
     ("get", CONVERSATION): Row(),
     ("delete", CONVERSATION): Row(),
@@ -78,12 +80,15 @@ TABLE = {
     ("get", f"{DOCUMENT}/versions"): Row("olga"),
     ("post", f"{DOCUMENT}/activate"): Row("olga", {"version": 1}),
     ("delete", DOCUMENT): Row("olga"),
+    ("get", FLOW_DRAFT): Row("olga"),
+    ("delete", FLOW_DRAFT): Row("olga"),
 }
 NOBODYS = {
     ("get", "/v1/models/{model}"),
     ("put", "/v1/prompts/{job}/shares"),
     ("post", "/v1/prompts/{job}/rollback"),
     ("put", DOCUMENT),
+    ("put", FLOW_DRAFT),
 }
 """Calls whose path has a name that is nobody's in particular."""
 
@@ -160,11 +165,21 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
     await store.runs.publish(record, [approval])
     kept = document(f"s{unique}")
     await store.configuration.write(kept, await store.configuration.mark("default"))
+    draft = FlowDraft(
+        flow=f"f{unique}",
+        author="olga",
+        text="",
+        revision=1,
+        base=DraftBase(source="draft"),
+        updated_at=AT,
+    )
+    await store.flow_drafts.save("default", draft)
     handed_off = handed_to_dave(f"h{unique}", conversation)
     await store.hand_offs.publish(handed_off)
     return {
         "kind": kept.kind,
         "document": kept.name,
+        "flow": draft.flow,
         "conversation": conversation,
         "message_id": unique,
         "run": record.id,

@@ -3,6 +3,7 @@
 import json
 import re
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from httpx import AsyncClient
@@ -12,7 +13,7 @@ from router.api.dependencies import Services
 from router.flow.view import STATUSES
 from tests.integration.api.conftest import desk
 
-PAGE_FILE = re.compile(r'(?:src|href)="(/web/[^"]+)"|from "\./([^"]+)"')
+PAGE_FILE = re.compile(r'(?:src|href)="(/web/[^"]+)"|(?:from |import\()"(\.[^"]+)"|"(/web/[^"]+\.css)"')
 
 
 @pytest.mark.parametrize("page", ["/", "/docs"])
@@ -27,12 +28,12 @@ async def test_the_pages_and_all_they_are_made_of_are_here(alice: AsyncClient, p
         assert "default-src 'self'" in answer.headers["content-security-policy"]
         assert not re.search(r"<script(?![^>]*src)| style=| on\w+=", answer.text) or ".js" in path
         seen.add(path)
-        found = (a or f"/web/{b}" for a, b in PAGE_FILE.findall(answer.text))
+        found = (urljoin(path, "".join(named)) for named in PAGE_FILE.findall(answer.text))
         waiting += [one for one in found if one not in seen]
     assert len(seen) > 3
 
 
-@pytest.mark.parametrize("file", ["app.js", "chat.js", "style.css", "index.html", "docs.js"])
+@pytest.mark.parametrize("file", ["app.js", "chat.js", "style.css", "index.html", "docs.js", "author/editor.js"])
 async def test_nothing_is_asked_of_other_hosts(alice: AsyncClient, file: str) -> None:
     assert "://" not in (await alice.get(f"/web/{file}")).text
 

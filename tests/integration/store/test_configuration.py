@@ -1,11 +1,17 @@
 """Documents of configuration: versions that are only added to, on both databases."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from router.domain.configuration_documents import Activation, DocumentVersion, digest_of
+from router.domain.configuration_documents import (
+    WHOLE,
+    Activation,
+    DocumentVersion,
+    digest_of,
+    standing,
+)
 from router.domain.errors import Conflict, NotFound, Outdated
 from router.store.database import Database
 from router.store.erasure import PersonErasure
@@ -103,3 +109,85 @@ async def test_whoever_is_erased_has_written_nothing(store: Store, database: Dat
     assert (left.author, left.note, left.text) == ("erased-1", "", "one")
     (head,) = await store.configuration.heads("default")
     assert head.activated_by == "erased-1"
+
+
+def minutes(count: int) -> datetime:
+    return NOW + timedelta(minutes=count)
+
+
+def planned(version: int | None, after: int = 0, share: int = WHOLE, **more: Any) -> Activation:
+    """To hold some minutes from now, for a share of people."""
+    told = {"share": share, "holds_from": minutes(after) if after else None, **more}
+    return held(version).model_copy(update=told)
+
+
+async def whole(store: Store, at: datetime) -> list[int]:
+    return [each.version for each in await store.configuration.active("default", at)]
+
+
+async def test_a_version_holds_from_its_moment_on_and_moves_the_mark_then(store: Store) -> None:
+    kept = store.configuration
+    await kept.write(written(), 0)
+    await kept.write(written(2, "two"), 1, planned(2, 5))
+    assert await whole(store, minutes(4)) == [1]
+    assert await whole(store, minutes(5)) == [2]
+    marks = [await kept.mark("default", minutes(after)) for after in (4, 5)]
+    assert marks == [2, 3]
+    (head,) = await kept.heads("default", at=minutes(4))
+    assert (head.active, head.upcoming, head.upcoming_from) == (1, 2, minutes(5))
+    (head,) = await kept.heads("default", at=minutes(5))
+    assert (head.active, head.upcoming) == (2, None)
+
+
+async def test_what_was_checked_before_a_moment_came_does_not_hold_after_it(store: Store) -> None:
+    kept = store.configuration
+    await kept.write(written(), 0)
+    await kept.write(written(2, "two"), 1, planned(2, 5))
+    late = held(1).model_copy(update={"activated_at": minutes(6)})
+    with pytest.raises(Outdated):
+        await kept.activate(late, await kept.mark("default", minutes(4)))
+    await kept.activate(late, await kept.mark("default", minutes(6)))
+    assert await whole(store, minutes(6)) == [1]
+
+
+async def test_a_share_stands_beside_what_everybody_has_until_it_is_taken_back(
+    store: Store,
+) -> None:
+    kept = store.configuration
+    await kept.write(written(), 0)
+    await kept.write(written(2, "two"), 1, planned(2, share=10))
+    await kept.activate(planned(2, share=50), 2)
+    assert await whole(store, NOW) == [1]
+    both = await kept.holding("default", NOW)
+    told = [(each.activation.version, each.activation.share) for each in both]
+    assert told == [(1, 100), (2, 10), (2, 50)]
+    assert [each.document.text for each in both if each.document] == ["one", "two", "two"]
+    (head,) = await kept.heads("default", at=NOW)
+    assert (head.active, head.shared, head.share) == (1, 2, 50)
+
+    its = standing(await kept.activations("default", "flows", "overtime"), NOW).rolled_back
+    await kept.take_back(its, 3, "carol", NOW)
+    assert [each.activation.version for each in await kept.holding("default", NOW)] == [1]
+    assert await kept.mark("default", NOW) == 5
+    with pytest.raises(Outdated):
+        await kept.take_back(its, 3, "carol", NOW)
+    *_, last = await kept.activations("default", "flows", "overtime")
+    assert (last.taken_back_by, last.taken_back_at) == ("carol", NOW)
+
+
+async def test_a_machine_whose_clock_is_behind_activates_after_what_has_begun(
+    store: Store,
+) -> None:
+    await store.configuration.write(written(), 0)
+    slow = held(None).model_copy(update={"activated_at": minutes(-9)})
+    await store.configuration.activate(slow, 1)
+    assert await whole(store, NOW) == []
+
+
+async def test_the_pseudonym_stands_for_whoever_took_back(store: Store, database: Database) -> None:
+    await store.configuration.write(written(), 0)
+    held_now = await store.configuration.activations("default", "flows", "overtime")
+    await store.configuration.take_back(held_now, 1, "olga", NOW)
+    await PersonErasure(database, "default", "olga").erase("erased-1")
+    (left,) = await store.configuration.activations("default", "flows", "overtime")
+    assert (left.activated_by, left.taken_back_by) == ("erased-1", "erased-1")

@@ -17,7 +17,7 @@ from router.domain.messages import ENDED
 from router.flow.definition import KINDS as STATES
 from router.flow.definition import FlowDefinition
 from router.flow.language.expressions import slots_read
-from router.flow.validation import Complaint, Draft, complaints_about
+from router.flow.validation import Complaint, UncheckedFlow, complaints_about
 from router.flow.validation.graph import reached_from
 from tests.unit.flow.definitions import flow_of, text
 
@@ -321,7 +321,7 @@ def only_reached(definition: FlowDefinition) -> FlowDefinition:
 def complaints(definition: FlowDefinition) -> Iterator[Complaint]:
     """What the loader would have against it."""
     return complaints_about(
-        Draft(
+        UncheckedFlow(
             definition=definition,
             name=definition.flow,
             states=frozenset(definition.states),

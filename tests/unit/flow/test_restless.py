@@ -10,7 +10,7 @@ from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Answered, Began, Confirmed, Fired
 from router.flow.engine.machine import step
 from router.flow.engine.run import Run
-from router.flow.validation import Draft, complaints_about
+from router.flow.validation import UncheckedFlow, complaints_about
 from tests.unit.flow.definitions import ALICE, NOW, flow_of, text
 
 States = dict[str, dict[str, Any]]
@@ -30,7 +30,7 @@ def drawn_of(states: States) -> FlowDefinition:
 
 def complaints(definition: FlowDefinition) -> list[str]:
     states, slots = frozenset(definition.states), frozenset(definition.slots)
-    draft = Draft(definition=definition, name="drawn", states=states, slots=slots)
+    draft = UncheckedFlow(definition=definition, name="drawn", states=states, slots=slots)
     return [one.fault.what for one in complaints_about(draft)]
 
 

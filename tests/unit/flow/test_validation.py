@@ -6,8 +6,8 @@ import pytest
 
 from router.domain.errors import Fault
 from router.flow.validation import (
-    Draft,
     Shape,
+    UncheckedFlow,
     Vocabulary,
     complaints_about,
     read_shape,
@@ -75,9 +75,9 @@ def remarked(text: str) -> list[Fault]:
     return [remark.fault for remark in remarks(draft_of(data, read_shape(data)))]
 
 
-def draft_of(data: dict[str, Any], shape: Shape) -> Draft:
+def draft_of(data: dict[str, Any], shape: Shape) -> UncheckedFlow:
     assert shape.definition is not None
-    return Draft(
+    return UncheckedFlow(
         definition=shape.definition,
         name="trip",
         states=frozenset(data["states"]),
@@ -457,7 +457,9 @@ def test_without_known_tools_and_papers_neither_is_checked() -> None:
     data = read_yaml(text.replace("call: get_quote", "call: anything")).data
     shape = read_shape(data)
     assert shape.definition is not None
-    draft = Draft(shape.definition, "trip", frozenset(data["states"]), frozenset(data["slots"]))
+    draft = UncheckedFlow(
+        shape.definition, "trip", frozenset(data["states"]), frozenset(data["slots"])
+    )
     assert list(complaints_about(draft)) == []
 
 

@@ -13,9 +13,11 @@ import pytest
 from activities.capabilities import Capabilities
 from router.directory.tenants import LiveTenants, Tenants
 from router.domain.configuration_documents import (
+    Activation,
     ConfigurationDocument,
     DocumentKind,
     DocumentVersion,
+    HeldVersion,
     digest_of,
 )
 from router.domain.errors import DefinitionError, Unavailable
@@ -23,13 +25,8 @@ from router.domain.principals import EVERYTHING, Entitlement, NameSelection
 from router.flow.catalog import Catalog
 from router.retrieval.index import CapabilityIndex
 from router.runtime.definitions import load_capabilities
-from router.runtime.editions import (
-    Configuration,
-    DraftEdition,
-    HouseConfiguration,
-    drafted,
-    variables_of,
-)
+from router.runtime.editions import DraftEdition, drafted, variables_of
+from router.runtime.tenant_configuration import Configuration, HouseConfiguration
 from router.settings import Settings
 from router.tool.kinds.mcp_servers import ServerTools
 from router.understanding.reader import Reader
@@ -290,11 +287,19 @@ class Kept:
             written_at=datetime.now(UTC),
         )
 
-    async def mark(self) -> int:
+    async def mark(self, *, at: datetime) -> int:
         return self.activations
 
-    async def active(self) -> list[DocumentVersion]:
-        return [*self.documents.values()]
+    async def holding(self, *, at: datetime) -> list[HeldVersion]:
+        return [
+            HeldVersion(activation=_at_once(each), document=each)
+            for each in self.documents.values()
+        ]
+
+
+def _at_once(version: DocumentVersion) -> Activation:
+    named = version.model_dump(include={"tenant", "kind", "name", "version"})
+    return Activation(**named, activated_by="olga", activated_at=version.written_at)
 
 
 class Process:

@@ -191,6 +191,10 @@ def meant(**fields: Any) -> Any:
         ),
         ("tool_fails: {make_badge: no}", {"tool_fails": {"make_badge": "no"}}),
         ("tool_fails: {make_badge: false}", {"tool_fails": {"make_badge": "no"}}),
+        (
+            "tool_answers: {make_badge: {number: 7}, find_badge: null}",
+            {"tool_answers": {"make_badge": {"number": 7}, "find_badge": None}},
+        ),
         ("{withdraw: true, comment: never mind}", {"withdraw": True, "comment": "never mind"}),
         ("nudge: true", {"nudge": True}),
         (
@@ -280,6 +284,9 @@ HOSTILE = [
     (STEP + "{tool: make_badge, with: bob}", "3: 'bob' are no keys and values"),
     (STEP + "tool_fails: {make_badge: badly}", "3: 'badly' is no way to fail; there are argument"),
     (STEP + "tool_fails: {make_bage: permanent}", "3: 'make_bage' is no tool; did you mean"),
+    (STEP + "tool_answers: {make_bage: 1}", "3: 'make_bage' is no tool; did you mean"),
+    (STEP + "tool_answers: 7", "3: 7 are no keys and values; write {reserve_room"),
+    ("- story: a\n  tool_answers: [1]\n  steps: [{user: x}]", "2: [1] are no keys and values"),
     (STEP + "withdraw: false", "3: it is False; write true, or leave the step out"),
     (STEP + "nudge: please", "3: it is 'please'; write true"),
     (STEP + "card: zoe", "3: 'zoe' is no user of the directory"),

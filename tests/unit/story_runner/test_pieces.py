@@ -60,7 +60,9 @@ async def test_a_watched_tool_is_the_tool_with_a_book_kept_and_fails_only_in_its
         await double.call(arguments, context("one"), Dependencies())
     result = await double.call(arguments, context("other"), Dependencies())
     assert result == await plain.call(arguments, context("other"), Dependencies())
-    assert books["one"].calls == books["other"].calls == [ObservedCall("calculate", arguments)]
+    (failed,), (made,) = books["one"].calls, books["other"].calls
+    assert failed == ObservedCall("calculate", arguments, error="calculate fails in this story")
+    assert made == ObservedCall("calculate", arguments, result)
     assert (books["one"].hopeless, books["other"].hopeless) == (["calculate"], [])
 
 

@@ -36,7 +36,7 @@ class _Kinds:
         flows = load_flows(Path(__file__).parents[4] / "flows")
         self.names = {flow.flow: FlowNames.of(flow) for flow in flows}
 
-    def of(self, _: str) -> "_Kinds":
+    def of(self, _: str, person: str | None = None) -> "_Kinds":
         return self
 
     def look_ups(self) -> frozenset[str]:

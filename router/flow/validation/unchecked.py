@@ -58,7 +58,7 @@ class Vocabulary(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Draft:
+class UncheckedFlow:
     """A definition to be checked, with what the checks have to know about it.
 
     `name` is the file's, without `.yaml`. `known` is what it may name. `states` and `slots` are

@@ -30,13 +30,13 @@ export function keepAttached(place, files) {
   return inStore("readwrite", (store) => (files.length ? store.put(kept, named(place)) : store.delete(named(place))));
 }
 
-export function forgetDrafts() {
+export function forgetUnsent() {
   for (const name of Object.keys(sessionStorage).filter((one) => one.startsWith(PREFIX))) sessionStorage.removeItem(name);
   return inStore("readwrite", (store) => sweep(store, (key) => key.startsWith(tab())));
 }
 
 // What tabs that are long gone have left behind.
-export const sweepDrafts = () => inStore("readwrite", (store) => sweep(store, (_, { at }) => Date.now() - at > KEPT_FOR));
+export const sweepUnsent = () => inStore("readwrite", (store) => sweep(store, (_, { at }) => Date.now() - at > KEPT_FOR));
 
 function sweep(store, isOver) {
   const asked = store.openCursor();

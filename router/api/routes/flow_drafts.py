@@ -1,0 +1,342 @@
+"""Drafts of flows: each author's own texts of flows, held to what there is as they are written.
+
+Authors write drafts, and nothing that anybody uses changes by them. What is asked for while
+somebody types (an examination, edits) is stateless: it is about the text that is sent.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, ConfigDict, Field
+
+from router.api.dependencies import Author, Given, Services
+from router.api.errors import problems
+from router.api.flow_examination import (
+    Examination,
+    FlowFileText,
+    FlowName,
+    StoryFileText,
+    Surroundings,
+    examination_of,
+)
+from router.api.flow_vocabulary import FlowVocabulary, vocabulary_of
+from router.api.params import StrictRoute
+from router.domain.configuration_documents import DocumentHead, digest_of, is_name
+from router.domain.errors import Fault, FieldProblem, InvalidInput, NotFound
+from router.domain.flow_drafts import (
+    LARGEST_TEXT,
+    DraftBase,
+    DraftHead,
+    FlowDraft,
+    FlowSource,
+    FlowText,
+)
+from router.domain.locale import Localised
+from router.domain.principals import Principal
+from router.flow.definition import FlowDefinition
+from router.formats.data_edit import Edit, EditRefused
+from router.formats.yaml_edit import edited
+
+PREFIX = "/v1/flow-drafts"
+BODIES = {f"{PREFIX}/": 512 * 1024}
+"""Bytes below that path: a text that is JSON within JSON takes more than itself."""
+MOST_EDITS = 100
+"""Of one request: each has the whole text read again."""
+LATELY = timedelta(days=30)
+
+router = APIRouter(prefix=PREFIX, tags=["authors"], route_class=StrictRoute)
+
+
+class AuthorsDraft(BaseModel):
+    """That somebody has a draft, without what it says."""
+
+    author: str
+    updated_at: datetime
+
+
+class FlowEntry(BaseModel):
+    """A flow that the tenant has, or that somebody has begun to write."""
+
+    flow: str
+    title: str
+    description: str
+    source: FlowSource
+    version: int | None
+    """The version that new runs go by; null where it is only a draft yet."""
+    drafts: list[AuthorsDraft]
+    published_by: str | None
+    """Who let the document hold; null for a file."""
+    published_at: datetime | None
+    started: int
+    """Runs that were begun in the last 30 days, and what became of those."""
+    completed: int
+    cancelled: int
+
+
+class FlowEntries(BaseModel):
+    """All flows of the tenant by name; there is never a next page."""
+
+    items: list[FlowEntry]
+    next: None = None
+
+
+class DraftView(BaseModel):
+    """A draft, or what holds where there is none yet."""
+
+    flow: str
+    text: str
+    stories: str
+    revision: int
+    """To be sent back when it is saved; 0: nothing is saved yet."""
+    updated_at: datetime | None
+    base: DraftBase
+    """What held when the draft was begun."""
+    outdated: bool
+    """True where something else holds by now."""
+    others: list[AuthorsDraft]
+    """Colleagues who have a draft of the same flow."""
+    examination: Examination
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class DraftBody(_Body):
+    """A draft to be saved."""
+
+    text: FlowFileText
+    stories: StoryFileText = ""
+    revision: Annotated[int, Field(strict=True, ge=0, le=2**31 - 2)]
+    """The one that was changed; 0 for a new draft."""
+
+
+class TextBody(_Body):
+    """The text of a flow as it is being written."""
+
+    flow: FlowName
+    text: FlowFileText
+
+
+class EditsBody(TextBody):
+    """Edits to be made in the text, one after the other: all of them or none."""
+
+    edits: Annotated[
+        list[Annotated[Edit, Field(discriminator="op")]], Field(min_length=1, max_length=MOST_EDITS)
+    ]
+
+
+class EditedText(BaseModel):
+    """The text after the edits, and what is to be said of it."""
+
+    text: str
+    examination: Examination
+
+
+_NOT_THERE = Localised(
+    zh="没有这个流程，也没有它的草稿。", en="There is no such flow, and no draft of one."
+)
+
+
+async def _named(flow: str) -> str:
+    if not is_name("flows", flow):
+        raise NotFound(_NOT_THERE)
+    return flow
+
+
+Named = Annotated[str, Depends(_named)]
+"""The flow in the path; 404 where none can be called so."""
+
+
+@router.get("", responses=problems(404))
+async def index(services: Given, author: Author) -> FlowEntries:
+    """List every flow of the tenant and every draft, with how often each was asked for lately."""
+    tenant, store = author.tenant, services.store
+    flows = services.flow_texts.flows(tenant)
+    heads = {head.name: head for head in await store.configuration.heads(tenant, "flows")}
+    drafts = defaultdict[str, list[DraftHead]](list)
+    for draft in await store.flow_drafts.heads(tenant):
+        drafts[draft.flow].append(draft)
+    counts = await store.runs.outcomes(tenant, datetime.now(UTC) - LATELY)
+    names = sorted(flows.keys() | drafts.keys())
+    return FlowEntries(
+        items=[
+            _entry(author, name, flows.get(name), heads.get(name), drafts[name], counts)
+            for name in names
+        ]
+    )
+
+
+def _entry(
+    author: Principal,
+    name: str,
+    flow: FlowDefinition | None,
+    head: DocumentHead | None,
+    drafts: Iterable[DraftHead],
+    counts: Mapping[str, Mapping[str, int]],
+) -> FlowEntry:
+    holding = head if head is not None and head.active is not None else None
+    ended = counts.get(name, {})
+    return FlowEntry(
+        flow=name,
+        title=flow.title.within(author.locale) if flow else name,
+        description=flow.description.within(author.locale) if flow else "",
+        source="draft" if flow is None else "document" if holding else "file",
+        version=flow.version if flow else None,
+        drafts=_shown(drafts),
+        published_by=holding.activated_by if holding else None,
+        published_at=holding.activated_at if holding else None,
+        started=sum(ended.values()),
+        completed=ended.get("completed", 0),
+        cancelled=ended.get("cancelled", 0),
+    )
+
+
+def _shown(drafts: Iterable[DraftHead]) -> list[AuthorsDraft]:
+    return [AuthorsDraft(author=each.author, updated_at=each.updated_at) for each in drafts]
+
+
+@router.post("/examination", responses=problems(400, 404, 413, 415))
+async def examine(services: Given, author: Author, body: TextBody) -> Examination:
+    """Say what is wrong with a text, where, and what it looks like; nothing is saved."""
+    return await _examined(services, author, body.flow, body.text)
+
+
+@router.post("/edits", responses=problems(400, 404, 413, 415))
+async def edit(services: Given, author: Author, body: EditsBody) -> EditedText:
+    """Make edits in a text, whose comments, order and quotes stay; nothing is saved.
+
+    422 names the first edit that can't be made, such as `edits.2`; then none was made.
+    """
+    text = await asyncio.to_thread(_edited, body.text, body.edits)
+    return EditedText(text=text, examination=await _examined(services, author, body.flow, text))
+
+
+def _fitting(text: str) -> str:
+    if (size := len(text.encode())) > LARGEST_TEXT:
+        what = f"the text would have {size} bytes; {LARGEST_TEXT} are the most"
+        raise EditRefused(Fault(what, "say it in fewer words"))
+    return text
+
+
+def _edited(text: str, edits: Iterable[Edit]) -> str:
+    for number, each in enumerate(edits):
+        try:
+            text = _fitting(edited(text, each))
+        except EditRefused as refused:
+            field = f"edits.{number}"
+            raise InvalidInput(
+                Localised(
+                    zh=f"第 {number + 1} 处改动不能这样做，什么都没有改变：{refused.fault}。",
+                    en=f"Edit {number + 1} can't be made, and nothing was changed: "
+                    f"{refused.fault}.",
+                ),
+                [FieldProblem(field, str(refused.fault))],
+            ) from None
+    return text
+
+
+@router.get("/vocabulary", responses=problems(404))
+async def vocabulary(services: Given, author: Author) -> FlowVocabulary:
+    """List what an author may choose from: kinds of states, types of slots, checks, tools."""
+    texts, held = services.flow_texts, _roles(services, author.tenant)
+    return vocabulary_of(texts.tools(author.tenant), held)
+
+
+@router.get("/{flow}", responses=problems(404))
+async def show(services: Given, author: Author, flow: Named) -> DraftView:
+    """Show the caller's draft of a flow, else what holds: revision 0, which nothing is saved of."""
+    draft = await services.store.flow_drafts.find(author.tenant, author.id, flow)
+    return await _view(services, author, flow, draft)
+
+
+@router.put("/{flow}", responses=problems(400, 404, 409, 413, 415))
+async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> DraftView:
+    """Save the caller's draft, whatever is wrong with it.
+
+    409 where `revision` isn't the one that is saved: it was changed in another window.
+    """
+    before = await services.store.flow_drafts.find(author.tenant, author.id, flow)
+    base = before.base if before else (await held_flow(services, author, flow))[0]
+    draft = FlowDraft(
+        flow=flow,
+        author=author.id,
+        text=body.text,
+        stories=body.stories,
+        revision=body.revision + 1,
+        base=base,
+        updated_at=datetime.now(UTC),
+    )
+    await services.store.flow_drafts.save(author.tenant, draft)
+    return await _view(services, author, flow, draft)
+
+
+@router.delete("/{flow}", status_code=204, responses=problems(404))
+async def discard(services: Given, author: Author, flow: Named) -> None:
+    """Delete the caller's draft of a flow; what holds, and colleagues' drafts, stay."""
+    if not await services.store.flow_drafts.discard(author.tenant, author.id, flow):
+        raise NotFound(_NOT_THERE)
+
+
+async def _view(
+    services: Services, author: Principal, flow: str, draft: FlowDraft | None
+) -> DraftView:
+    base, held = await held_flow(services, author, flow)
+    if draft is None and held is None:
+        raise NotFound(_NOT_THERE)
+    shown = draft or held or FlowText("")
+    drafts = await services.store.flow_drafts.heads(author.tenant, flow)
+    return DraftView(
+        flow=flow,
+        text=shown.text,
+        stories=shown.stories,
+        revision=draft.revision if draft else 0,
+        updated_at=draft.updated_at if draft else None,
+        base=draft.base if draft else base,
+        outdated=draft is not None and draft.base.digest != base.digest,
+        others=_shown(each for each in drafts if each.author != author.id),
+        examination=await _examined(services, author, flow, shown.text),
+    )
+
+
+async def held_flow(
+    services: Services, author: Principal, flow: str
+) -> tuple[DraftBase, FlowText | None]:
+    """What holds of the flow in the author's tenant, and what it says; None where nothing does."""
+    kept, texts = services.store.configuration, services.flow_texts
+    file = texts.in_file(flow) if flow in texts.flows(author.tenant) else None
+    head = await kept.head(author.tenant, "flows", flow)
+    if head is not None and head.active is not None:
+        document = await kept.find(author.tenant, "flows", flow, head.active)
+        if document is not None:
+            base = DraftBase(source="document", version=head.active, digest=document.digest)
+            reviewed = await services.store.flow_reviews.stories_of(
+                author.tenant, flow, document.digest
+            )
+            beside = file.stories if file else ""
+            return base, FlowText(document.text, beside if reviewed is None else reviewed)
+    if file is None:
+        return DraftBase(source="draft"), None
+    return DraftBase(source="file", digest=digest_of(file.text)), file
+
+
+async def _examined(services: Services, author: Principal, flow: str, text: str) -> Examination:
+    around = surroundings_of(services, author.tenant)
+    return await asyncio.to_thread(examination_of, flow, text, around, author.locale)
+
+
+def surroundings_of(services: Services, tenant: str) -> Surroundings:
+    """What a flow of the tenant stands among now."""
+    texts = services.flow_texts
+    held = _roles(services, tenant) or None
+    return Surroundings(texts.flows(tenant), texts.vocabulary(tenant), held)
+
+
+def _roles(services: Services, tenant: str) -> frozenset[str]:
+    """The roles that somebody in the tenant holds."""
+    people = services.directory.everyone(tenant)
+    return frozenset(role for person in people for role in person.roles)

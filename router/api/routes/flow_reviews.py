@@ -1,0 +1,416 @@
+"""Reviews of drafts of flows: an author submits, somebody else looks at the difference and decides.
+
+What is submitted stays as it was, with the version that its runs will go by already written into
+it: what was approved is what is published, to the byte.
+"""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Self
+
+from fastapi import APIRouter, Depends, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from router.api.dependencies import Audited, Author, Given, Paged, PageParams, Services
+from router.api.errors import problems
+from router.api.flow_examination import MOST_DRAWN, FlowName
+from router.api.idempotency import IdempotencyKey, claim, claimed
+from router.api.params import Comment, StrictRoute, derived_id, fresh_id
+from router.api.routes.configuration import MOST_PROBLEMS, examined_document
+from router.api.routes.flow_drafts import held_flow
+from router.domain.configuration_documents import LONGEST_NOTE, behaviours, digest_of
+from router.domain.errors import (
+    Conflict,
+    DefinitionError,
+    FieldProblem,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    Problem,
+    Unavailable,
+)
+from router.domain.flow_drafts import FlowText
+from router.domain.flow_reviews import (
+    DECIDED,
+    Decision,
+    FlowReview,
+    ReviewHead,
+    ReviewStatus,
+    why_undecided,
+    why_unwithdrawn,
+)
+from router.domain.locale import Locale, Localised
+from router.domain.principals import Principal
+from router.drawing import graph_of, svg_of
+from router.drawing.difference import FlowDifference, difference
+from router.drawing.svg import Marks
+from router.flow.catalog import behaviour
+from router.flow.definition import FlowDefinition
+from router.flow.loader import Vocabulary, examine_text
+from router.formats.data_edit import EditRefused, SetValue
+from router.formats.patch import ChangedFile, PatchHead, mailed_patch, unified
+from router.formats.yaml_edit import edited
+
+router = APIRouter(prefix="/v1/flow-reviews", tags=["authors"], route_class=StrictRoute)
+
+
+class DifferenceView(BaseModel):
+    """What a version does otherwise than what held when it was submitted."""
+
+    words: list[str]
+    """Sentences in the caller's language."""
+    text: str
+    """A unified difference of the two files."""
+    before: str | None
+    """SVG, with what is gone or another marked; null: nothing held, or it can't be drawn."""
+    after: str | None
+    """SVG, with what is new or another marked."""
+
+
+class StoryCounts(BaseModel):
+    """How the stories went that were submitted with it."""
+
+    passed: int
+    failed: int
+
+
+class ListedReview(BaseModel):
+    """A review without what was submitted."""
+
+    id: str
+    flow: str
+    version: int
+    """The number that runs of it go by."""
+    author: str
+    note: str
+    submitted_at: datetime
+    status: ReviewStatus
+    reviewer: str | None
+    comment: str | None
+    decided_at: datetime | None
+    stories: StoryCounts
+    outdated: bool
+    """True where something else holds by now: it can't be approved or published any more."""
+
+    @classmethod
+    def of(cls, review: ReviewHead, held: str | None) -> Self:
+        """The review, where that is the digest of what holds."""
+        return cls(
+            **review.model_dump(include={*ListedReview.model_fields} & {*ReviewHead.model_fields}),
+            stories=StoryCounts(passed=review.passed, failed=review.failed),
+            outdated=review.is_outdated(held),
+        )
+
+
+class ReviewView(ListedReview):
+    """A review: who submitted what, and what is another by it."""
+
+    difference: DifferenceView
+
+
+class ReviewPage(BaseModel):
+    """Reviews of the tenant, the newest first."""
+
+    items: list[ListedReview]
+    next: str | None
+
+
+class SubmissionBody(BaseModel):
+    """The caller's saved draft of this flow is to be looked at."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    flow: FlowName
+    note: Annotated[Comment, Field(max_length=LONGEST_NOTE)] = ""
+
+
+class DecisionBody(BaseModel):
+    """What the reviewer says to it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    decision: Decision
+    comment: Comment = ""
+
+
+_NO_REVIEW = Localised(zh="没有这个评审。", en="There is no such review.")
+
+
+async def _found(services: Given, author: Author, review: str) -> FlowReview:
+    readable = 1 <= len(review) <= 64 and review.isascii() and review.isalnum()  # noqa: PLR2004
+    found = await services.store.flow_reviews.find(author.tenant, review) if readable else None
+    if found is None:
+        raise NotFound(_NO_REVIEW)
+    return found
+
+
+Found = Annotated[FlowReview, Depends(_found)]
+"""The review in the path, of the caller's tenant; 404 where there is none."""
+
+
+@router.post("", status_code=201, responses=problems(400, 404, 409, 413, 415))
+async def submit(
+    services: Given, author: Author, body: SubmissionBody, audit: Audited, key: IdempotencyKey
+) -> ReviewView:
+    """Have somebody else look at one's saved draft; its problems, and stories that fail, are 422.
+
+    Where it does something else under the number of another version, the next one is written into
+    it. What one had submitted of the flow before, and nobody has decided on, is withdrawn.
+    """
+    id_ = derived_id("review", author.tenant, author.id, key) if key else fresh_id()
+    if await claimed(services, author, key):
+        await claim(services, author, key, "submit", body.model_dump())
+        return await _view(services, author, await _found(services, author, id_))
+    draft = await services.store.flow_drafts.find(author.tenant, author.id, body.flow)
+    if draft is None:
+        raise NotFound(
+            Localised(zh="你没有这个流程的草稿。", en="You have no saved draft of that flow.")
+        )
+    base, held = await held_flow(services, author, body.flow)
+    written = FlowText(draft.text, draft.stories)
+    if held == written:
+        raise InvalidInput.at("flow", "the draft says what holds already: there is no difference")
+    definition = await _read_draft(services, author, body.flow, draft.text)
+    text, version = await _numbered(services, author, draft.text, definition)
+    await examined_document(services, author, "flows", body.flow, text)
+    passed = await _green(services, author, body.flow, FlowText(text, written.stories))
+    review = FlowReview(
+        id=id_,
+        tenant=author.tenant,
+        flow=body.flow,
+        version=version,
+        author=author.id,
+        note=body.note,
+        text=text,
+        stories=written.stories,
+        digest=digest_of(text),
+        held=base.digest if held else None,
+        held_text=held.text if held else "",
+        held_stories=held.stories if held else "",
+        submitted_at=datetime.now(UTC),
+        status="open",
+        passed=passed,
+        failed=0,
+    )
+    await claim(services, author, key, "submit", body.model_dump())
+    await audit.note("review.submit", _subject(review), reason=body.note, detail=f"v{version}")
+    await services.store.flow_reviews.submit(review)
+    return await _view(services, author, await _found(services, author, id_))
+
+
+@router.get("", responses=problems(404))
+async def index(
+    services: Given, author: Author, page: Paged, status: ReviewStatus | None = None
+) -> ReviewPage:
+    """List the tenant's reviews, those that stand so or all, the newest first."""
+    kept = services.store.flow_reviews
+    found, following = await kept.listed(author.tenant, status, *_part(page))
+    flows = {review.flow for review in found}
+    held = {flow: await held_digest(services, author, flow) for flow in sorted(flows)}
+    items = [ListedReview.of(review, held[review.flow]) for review in found]
+    return ReviewPage(items=items, next=following)
+
+
+@router.get("/{review}", responses=problems(404))
+async def show(services: Given, author: Author, found: Found) -> ReviewView:
+    """Show a review, with what is another by it in words and as pictures."""
+    return await _view(services, author, found)
+
+
+@router.post("/{review}/decision", responses=problems(400, 403, 404, 409, 413, 415))
+async def decide(
+    services: Given,
+    author: Author,
+    found: Found,
+    body: DecisionBody,
+    audit: Audited,
+    key: IdempotencyKey,
+) -> ReviewView:
+    """Approve or refuse what somebody else has submitted."""
+    if await claimed(services, author, key):
+        await claim(services, author, key, f"decide {found.id}", body.model_dump())
+        return await _view(services, author, found)
+    held = await held_digest(services, author, found.flow)
+    _insist(why_undecided(found, author.id, body.decision, held), found, author)
+    await claim(services, author, key, f"decide {found.id}", body.model_dump())
+    status = DECIDED[body.decision]
+    detail = f"{status} {found.digest[:12]}"
+    await audit.note(
+        "review.decide", _subject(found), whose=found.author, reason=body.comment, detail=detail
+    )
+    await services.store.flow_reviews.decide(
+        found, status, by=author.id, comment=body.comment, at=datetime.now(UTC)
+    )
+    return await _view(services, author, await _found(services, author, found.id))
+
+
+@router.post("/{review}/withdrawal", responses=problems(400, 403, 404, 409))
+async def withdraw(
+    services: Given, author: Author, found: Found, audit: Audited, key: IdempotencyKey
+) -> ReviewView:
+    """Take back what one has submitted, before it is published."""
+    if await claimed(services, author, key):
+        await claim(services, author, key, f"withdraw {found.id}")
+        return await _view(services, author, found)
+    refusal = why_unwithdrawn(found, author.id)
+    if refusal is not None:
+        raise Forbidden(refusal) if found.author != author.id else Conflict(refusal)
+    await claim(services, author, key, f"withdraw {found.id}")
+    await audit.note("review.withdraw", _subject(found))
+    now = datetime.now(UTC)
+    await services.store.flow_reviews.decide(found, "withdrawn", by=author.id, at=now)
+    return await _view(services, author, await _found(services, author, found.id))
+
+
+@router.get(
+    "/{review}/patch",
+    response_class=Response,
+    responses={200: {"content": {"text/x-patch": {"schema": {"type": "string"}}}}, **problems(404)},
+)
+async def patch(services: Given, author: Author, found: Found) -> Response:
+    """Give it as a patch of `flows/` and `flows/tests/`, which `git am` takes."""
+    writer = await services.directory.find(author.tenant, found.author)
+    name = writer.name if writer else found.author
+    was = found.held is not None
+    files = [
+        ChangedFile(f"flows/{found.flow}.yaml", found.held_text if was else None, found.text),
+        ChangedFile(f"flows/tests/{found.flow}.yaml", found.held_stories or None, found.stories),
+    ]
+    head = PatchHead(
+        author=name,
+        address=f"{found.author}@{author.tenant}.invalid",
+        at=found.submitted_at,
+        subject=f"flows/{found.flow}.yaml: version {found.version}",
+        body="\n".join([_told(found), found.note, found.comment or ""]),
+    )
+    text = await asyncio.to_thread(mailed_patch, files, head)
+    return Response(text, media_type="text/x-patch")
+
+
+async def held_digest(services: Services, author: Principal, flow: str) -> str | None:
+    """The digest of what holds of the flow in their tenant; None where nothing does."""
+    base, held = await held_flow(services, author, flow)
+    return base.digest if held is not None else None
+
+
+def _part(page: PageParams) -> tuple[str | None, int]:
+    return (page.after, page.limit)
+
+
+def _subject(review: ReviewHead) -> str:
+    return f"{review.flow}/{review.id}"
+
+
+def _told(review: ReviewHead) -> str:
+    """How it stands, as a message of a patch has it."""
+    by = f" by {review.reviewer}" if review.reviewer else ""
+    return f"Submitted by {review.author}; {review.status}{by}."
+
+
+def _insist(refusal: Localised | None, review: ReviewHead, person: Principal) -> None:
+    """Raise what a rule says: `Forbidden` to its author, else `Conflict`."""
+    if refusal is not None:
+        raise Forbidden(refusal) if person.id == review.author else Conflict(refusal)
+
+
+async def _read_draft(
+    services: Services, author: Principal, flow: str, text: str
+) -> FlowDefinition:
+    """The flow that the text is; `InvalidInput` with every problem of it by itself."""
+    known = services.flow_texts.vocabulary(author.tenant)
+    found: list[Problem]
+    try:
+        file = await asyncio.to_thread(examine_text, Path(f"flows/{flow}.yaml"), text, known)
+        found = list(file.problems)
+    except DefinitionError as error:
+        found = error.problems
+    if not found:
+        return file.definition
+    faults = [
+        FieldProblem(f"{each.file}:{each.line}", f"{each.what}; {each.remedy}")
+        for each in found[:MOST_PROBLEMS]
+    ]
+    zh = f"草稿还有 {len(found)} 处问题，不能提交。"
+    en = f"The draft can't be submitted, for {len(found)} reason{'s' * (len(found) > 1)}."
+    raise InvalidInput(Localised(zh=zh, en=en), faults)
+
+
+async def _numbered(
+    services: Services, author: Principal, text: str, flow: FlowDefinition
+) -> tuple[str, int]:
+    """The text with the number that the flow's runs will go by: its own unless others go by it."""
+    version = await _version_of(services, author, flow)
+    if version == flow.version:
+        return text, version
+    try:
+        return edited(text, SetValue(place=("version",), value=version)), version
+    except EditRefused:
+        raise InvalidInput.at("version", f"write {version}, as it does something else") from None
+
+
+async def _version_of(services: Services, author: Principal, flow: FlowDefinition) -> int:
+    store, does = services.store, behaviour(flow)
+    held = services.flow_texts.flows(author.tenant).get(flow.flow)
+    taken = behaviours(await store.configuration.versions(author.tenant, "flows", flow.flow))
+    if held is not None:
+        taken.setdefault(held.version, behaviour(held))
+    is_behind = held is not None and flow.version < held.version and behaviour(held) != does
+    version = max(taken) + 1 if is_behind else flow.version
+    while True:
+        before = taken.get(version) or await store.flow_versions.known(flow.flow, version)
+        if before in {None, does}:
+            return version
+        version = max([version, *taken]) + 1
+
+
+async def _green(services: Services, author: Principal, flow: str, written: FlowText) -> int:
+    """How many stories it has, of which all went well; `InvalidInput` otherwise."""
+    if not written.stories.strip():
+        raise InvalidInput.at("stories", "there are none: write at least one, and have it pass")
+    if services.trials is None:
+        raise Unavailable("No stories are run here: set ROUTER_TRIAL_PROCESSES.")
+    report = await services.trials.run(author, flow, written.text, written.stories)
+    failed = [each for each in report.stories if not each.ok]
+    if failed or not report.passed:
+        faults = [FieldProblem(f"stories: {each.name}", "; ".join(each.told)) for each in failed]
+        said = Localised(
+            zh=f"{len(failed)} 个故事没有通过，不能提交。",
+            en=f"It can't be submitted: {len(failed)} of its stories failed.",
+        )
+        raise InvalidInput(said, faults)
+    return report.passed
+
+
+async def _view(services: Services, reader: Principal, review: FlowReview) -> ReviewView:
+    held = await held_digest(services, reader, review.flow)
+    known = services.flow_texts.vocabulary(reader.tenant)
+    shown = await asyncio.to_thread(_difference, review, known, reader.locale)
+    return ReviewView(**dict(ListedReview.of(review, held)), difference=shown)
+
+
+def _difference(review: FlowReview, known: Vocabulary, locale: Locale) -> DifferenceView:
+    path = f"flows/{review.flow}.yaml"
+    after = _read(path, review.text, known)
+    before = _read(path, review.held_text, known) if review.held is not None else None
+    # What was fit when it was submitted may name what isn't there any more.
+    found = difference(before, after, locale) if after is not None else FlowDifference()
+    return DifferenceView(
+        words=list(found.sentences),
+        text=unified(review.held_text, review.text, f"a/{path}", f"b/{path}"),
+        before=_picture(before, locale, found.marks_before),
+        after=_picture(after, locale, found.marks_after),
+    )
+
+
+def _read(path: str, text: str, known: Vocabulary) -> FlowDefinition | None:
+    try:
+        return examine_text(Path(path), text, known).definition
+    except DefinitionError:
+        return None
+
+
+def _picture(flow: FlowDefinition | None, locale: Locale, marks: Marks) -> str | None:
+    if flow is None or flow.start not in flow.states or len(flow.states) > MOST_DRAWN:
+        return None
+    return svg_of(graph_of(flow, locale, plain=True), marks=marks)

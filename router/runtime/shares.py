@@ -1,0 +1,113 @@
+"""What a tenant's documents are for everybody, and what they are for people of shares.
+
+A share costs a reader more, and a search where its flow is told of in other words; whoever has no
+share pays nothing for it. With several at once there is one for every choice among them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import combinations
+
+from activities.capabilities import Capabilities
+from router.domain.configuration_documents import (
+    DocumentVersion,
+    HeldVersion,
+    Standing,
+    standing,
+)
+from router.domain.shares import Shared
+from router.retrieval.index import CapabilityIndex
+from router.understanding.reader import Reader
+
+Documents = tuple[DocumentVersion, ...]
+
+
+@dataclass(frozen=True)
+class SharedVersion:
+    """A version of a flow that a share of people has."""
+
+    document: DocumentVersion
+    share: int
+
+
+@dataclass(frozen=True)
+class TenantDocuments:
+    """What holds of one tenant's documents at a moment."""
+
+    whole: Documents = ()
+    """For everybody, or all who aren't of a share."""
+    shared: tuple[SharedVersion, ...] = ()
+    """For the people of shares, in the place of the document of that name or besides."""
+
+
+def documents_of(held: Iterable[HeldVersion], now: datetime) -> dict[str, TenantDocuments]:
+    """By tenant what holds now, of all that counts."""
+    of = defaultdict[tuple[str, str, str], list[HeldVersion]](list)
+    for each in held:
+        its = each.activation
+        of[its.tenant, its.kind, its.name].append(each)
+    whole = defaultdict[str, list[DocumentVersion]](list)
+    shared = defaultdict[str, list[SharedVersion]](list)
+    for (tenant, _, _), those in sorted(of.items()):
+        texts = {each.activation.sequence: each.document for each in those}
+        at = standing((each.activation for each in those), now)
+        document = texts[at.whole.sequence] if at.whole else None
+        whole[tenant] += [document] if document else []
+        shared[tenant] += _of_share(at, texts)
+    tenants = {tenant for tenant in whole if whole[tenant] or shared[tenant]}
+    return {t: TenantDocuments(tuple(whole[t]), tuple(shared[t])) for t in tenants}
+
+
+def _of_share(
+    at: Standing, texts: Mapping[int | None, DocumentVersion | None]
+) -> Iterator[SharedVersion]:
+    document = None if at.shared is None else texts[at.shared.sequence]
+    if at.shared is not None and document is not None:
+        yield SharedVersion(document, at.shared.share)
+
+
+def choices(shared: Iterable[SharedVersion]) -> Iterator[Documents]:
+    """Every choice of some of them: what somebody may have of shares, by whom they are of."""
+    documents = [each.document for each in shared]
+    for count in range(1, len(documents) + 1):
+        yield from combinations(documents, count)
+
+
+def in_place(whole: Documents, chosen: Documents) -> Documents:
+    """The documents with those that were chosen in the place of others of their names."""
+    taken = {(each.kind, each.name) for each in chosen}
+    return (*(each for each in whole if (each.kind, each.name) not in taken), *chosen)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What people have who are of some shares."""
+
+    capabilities: Capabilities
+    reader: Reader
+    index: CapabilityIndex
+
+
+@dataclass(frozen=True)
+class SharedEditions:
+    """What people of one tenant have who are of shares, by the flows that are others for them."""
+
+    shares: Mapping[str, int]
+    variants: Mapping[frozenset[str], Variant] = field(default_factory=dict)
+
+    @property
+    def capabilities(self) -> Shared[Capabilities]:
+        """What can be done by them."""
+        return Shared(self.shares, {f: one.capabilities for f, one in self.variants.items()})
+
+    @property
+    def readers(self) -> Shared[Reader]:
+        """What their messages are read by."""
+        return Shared(self.shares, {f: one.reader for f, one in self.variants.items()})
+
+    @property
+    def indexes(self) -> Shared[CapabilityIndex]:
+        """What they find things by."""
+        return Shared(self.shares, {f: one.index for f, one in self.variants.items()})

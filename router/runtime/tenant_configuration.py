@@ -1,0 +1,385 @@
+"""Keeps what tenants have of their own as their documents have it by now.
+
+Each process looks for what was activated every few seconds, and for what begins by itself. A
+tenant's documents count together or not at all. Where they don't fit, what they were last goes on;
+a process that begins with such, or whose house has changed, takes those of them that fit, and says
+which don't. People of a share have an edition besides: their tenant's with those flows in it.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from activities.capabilities import Capabilities
+from router.directory.tenants import LiveTenants, Tenants
+from router.domain.circuit import Clock
+from router.domain.configuration_documents import (
+    ConfigurationDocument,
+    DocumentKind,
+    Examined,
+    path_of,
+)
+from router.domain.errors import DefinitionError, Problem, RouterError
+from router.flow.catalog import behaviour
+from router.formats.watcher import SECONDS
+from router.retrieval.index import CapabilityIndex
+from router.runtime.editions import DraftEdition, Edition, drafted
+from router.runtime.shares import (
+    Documents,
+    SharedEditions,
+    SharedVersion,
+    TenantDocuments,
+    Variant,
+    choices,
+    documents_of,
+    in_place,
+)
+from router.settings import Settings
+from router.store.store import Store
+from router.telemetry.metrics import CONFIGURATION_UNFIT
+from router.tool.kinds.mcp_servers import ServerTools, TenantServers
+from router.tool.mcp.file import ServerEntry
+from router.understanding.reader import Reader
+
+_log = logging.getLogger("router.configuration")
+
+
+@dataclass(frozen=True)
+class HouseConfiguration:
+    """What the house has from its files, and what is to have tenants' own beside that."""
+
+    settings: Settings
+    offered: Capabilities
+    reader: Reader
+    index: CapabilityIndex
+    tenants: LiveTenants
+    has_model: bool
+
+    def draft(
+        self,
+        tenant: str,
+        documents: Iterable[ConfigurationDocument],
+        found: ServerTools = MappingProxyType({}),
+    ) -> DraftEdition:
+        """The documents laid over the files; in this thread."""
+        entitlement = self.tenants.now.entitlement(tenant)
+        return drafted(self.settings, self.offered, documents, tenant, entitlement, found)
+
+    async def edition(self, draft: DraftEdition) -> Edition:
+        """What people get of it, in a thread of its own; raises as `DraftEdition.edition`."""
+        return await asyncio.to_thread(draft.edition, has_model=self.has_model)
+
+    async def searched(self, edition: Edition) -> CapabilityIndex:
+        """What its capabilities are found by."""
+        index = self.index.beside()
+        await index.update(edition.capabilities.everything())
+        return index
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What a tenant has, and after how many changes of the house it was laid over that."""
+
+    edition: Edition
+    index: CapabilityIndex
+    house_changes: int
+    servers: Mapping[str, ServerEntry]
+    documents: Documents
+    """What it was made of."""
+    shared: SharedEditions | None = None
+    """What people have instead who are of shares."""
+
+
+FIRST_WAIT, LONGEST_WAIT = SECONDS, 120.0
+
+
+class _Pace:
+    """Which tenants are to be looked at again though nobody has written anything for them.
+
+    At once the first time, and then later each time: what fails may go on failing, and an MCP
+    server may list other tools without end.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._due: dict[str, float] = {}
+        self._last: dict[str, tuple[float, float]] = {}
+        """By tenant, when it was asked for, and how long it had to wait."""
+
+    def ask(self, tenant: str) -> None:
+        """Have it looked at again."""
+        if tenant not in self._due:
+            now = self._clock()
+            at, waited = self._last.get(tenant, (-LONGEST_WAIT, 0.0))
+            calm = now - at > waited + LONGEST_WAIT
+            wait = 0.0 if calm else min(max(2 * waited, FIRST_WAIT), LONGEST_WAIT)
+            self._due[tenant], self._last[tenant] = now + wait, (now, wait)
+
+    @property
+    def due(self) -> set[str]:
+        """Those whose time has come."""
+        now = self._clock()
+        return {tenant for tenant, at in self._due.items() if at <= now}
+
+    def done(self, tenant: str) -> None:
+        """It was looked at."""
+        self._due.pop(tenant, None)
+
+
+def _utc() -> datetime:
+    return datetime.now(UTC)
+
+
+class Configuration:
+    """Keeps what tenants have as their documents have it by now."""
+
+    def __init__(
+        self,
+        house: HouseConfiguration,
+        store: Store,
+        clock: Clock = time.monotonic,
+        now: Callable[[], datetime] = _utc,
+    ) -> None:
+        """`clock` tells when to try again, and `now` what has begun to hold."""
+        self._house = house
+        self._now = now
+        self._kept = store.configuration
+        self._versions = store.flow_versions
+        self._mark: int | None = None
+        self._tenants: Tenants | None = None
+        self._documents: Mapping[str, TenantDocuments] = {}
+        self._editions: dict[str, _Made] = {}
+        self._house_changes = 0
+        self._again = _Pace(clock)
+        self._complaints: dict[str, str] = {}
+        self._working = asyncio.Lock()
+        self._servers = TenantServers(house.settings.http_allow, self._note_tools)
+        self._news = asyncio.Event()
+
+    def _note_tools(self, tenant: str) -> None:
+        """That a server of the tenant's has listed other tools than before."""
+        self._again.ask(tenant)
+        self._news.set()
+
+    @property
+    def ever_held(self) -> bool:
+        """Whether a document has held here by now, of any tenant, even if it was retired since."""
+        return bool(self._mark)
+
+    @property
+    def unfit(self) -> Mapping[str, str]:
+        """By tenant, what keeps its documents from being taken up as they are now.
+
+        An MCP server that isn't there is said too, by the process that misses it.
+        """
+        said = dict(self._complaints)
+        for tenant in self._documents:
+            if away := self._servers.away(tenant):
+                said[tenant] = "; ".join([*filter(None, [said.get(tenant)]), *away])
+        return said
+
+    async def refresh(self) -> bool:
+        """Take up what was activated since the last time; True where something was."""
+        async with self._working:
+            again = self._again.due
+            now, tenants = self._now(), self._house.tenants.now
+            mark = await self._kept.mark(at=now)
+            others = tenants is not self._tenants
+            if mark == self._mark and not others and not again:
+                return False
+            there = documents_of(await self._kept.holding(at=now), now)
+            changed = again | {
+                t for t in there.keys() | self._documents if there.get(t) != self._documents.get(t)
+            }
+            self._house_changes += others
+            try:
+                await self._take_up(there.keys() | changed if others else changed, there)
+            except BaseException:
+                for tenant in again:
+                    self._again.ask(tenant)
+                raise
+            # Only now: where that was broken off, the next look finds the same again.
+            self._documents, self._mark, self._tenants = there, mark, tenants
+            return bool(changed)
+
+    async def renew(self) -> None:
+        """Lay all documents anew over what the house has, which has changed."""
+        async with self._working:
+            self._house_changes += 1
+            await self._take_up(self._documents.keys(), self._documents)
+
+    async def _take_up(
+        self, tenants: Iterable[str], documents: Mapping[str, TenantDocuments]
+    ) -> None:
+        editions = dict(self._editions)
+        for tenant in sorted(tenants):
+            told = self._complaints.get(tenant)
+            self._again.done(tenant)
+            try:
+                its = documents.get(tenant, TenantDocuments())
+                made = await self._made(tenant, its, editions.get(tenant))
+            except Exception as error:  # noqa: BLE001 - one tenant's trouble is no other's
+                self._again.ask(tenant)
+                self._note_failure(tenant, error, told)
+                continue
+            if made is not None:
+                editions[tenant] = made
+            else:
+                editions.pop(tenant, None)
+        # Nothing waits from here on: whoever comes next finds all of it.
+        self._editions = editions
+        house, whole = self._house, {t: made.edition for t, made in editions.items()}
+        shared = {t: made.shared for t, made in editions.items() if made.shared is not None}
+        house.offered.give(
+            {t: one.capabilities for t, one in whole.items()},
+            {t: one.capabilities for t, one in shared.items()},
+        )
+        house.offered.registry.give({t: one.capabilities.registry for t, one in whole.items()})
+        house.reader.give(
+            {t: one.reader for t, one in whole.items()},
+            {t: one.readers for t, one in shared.items()},
+        )
+        house.index.give(
+            {t: made.index for t, made in editions.items()},
+            {t: one.indexes for t, one in shared.items()},
+        )
+        house.tenants.give({t: one.persona for t, one in whole.items() if one.persona})
+        CONFIGURATION_UNFIT.set(len(self._complaints))
+        for tenant in tenants:
+            made_now = editions.get(tenant)
+            await self._servers.follow(tenant, made_now.servers if made_now else {})
+
+    async def _made(
+        self, tenant: str, documents: TenantDocuments, before: _Made | None
+    ) -> _Made | None:
+        whole, shared = documents.whole, documents.shared
+        if not whole and not shared:
+            self._complaints.pop(tenant, None)
+            return None
+        house_changes = self._house_changes
+        # What was laid over another house is no choice: it has that house's files in it as well.
+        keeps = before is not None and before.house_changes == house_changes
+        listed = self._servers.tools(tenant)
+        draft = await self._drafted(tenant, whole, listed)
+        self._complain(tenant, draft.problems, keeps=keeps)
+        if draft.problems and before is not None and keeps:
+            return replace(before, shared=await self._shared(tenant, before, shared, listed))
+        while draft.problems and whole:
+            files = {problem.file for problem in draft.problems}
+            fitting = tuple(each for each in whole if each.path not in files)
+            # What breaks only files stands in some document: without all of them nothing is broken.
+            whole = fitting if len(fitting) < len(whole) else ()
+            draft = await self._drafted(tenant, whole, listed)
+        if not whole and not shared:
+            return None
+        edition = await self._house.edition(draft)
+        index = await self._house.searched(edition)
+        _log.info("%s has %d documents of its own", tenant, len(whole))
+        made = _Made(edition, index, house_changes, draft.servers, whole)
+        return replace(made, shared=await self._shared(tenant, made, shared, listed))
+
+    async def _drafted(
+        self, tenant: str, documents: Iterable[ConfigurationDocument], listed: ServerTools
+    ) -> DraftEdition:
+        return await asyncio.to_thread(self._house.draft, tenant, documents, listed)
+
+    async def _shared(
+        self, tenant: str, made: _Made, shared: tuple[SharedVersion, ...], listed: ServerTools
+    ) -> SharedEditions | None:
+        """What people of shares have instead of what was made; without what doesn't fit that."""
+        if not shared:
+            return None
+        variants = dict[frozenset[str], Variant]()
+        offered = made.edition.capabilities
+        for chosen in choices(shared):
+            draft = await self._drafted(tenant, in_place(made.documents, chosen), listed)
+            if draft.problems:
+                self._complain(tenant, draft.problems, keeps=True)
+                continue
+            edition = await self._house.edition(draft)
+            same = edition.capabilities.everything() == offered.everything()
+            index = made.index if same else await self._house.searched(edition)
+            flows = frozenset(each.name for each in chosen)
+            variants[flows] = Variant(edition.capabilities, edition.reader, index)
+        return SharedEditions({each.document.name: each.share for each in shared}, variants)
+
+    def _note_failure(self, tenant: str, error: Exception, told: str | None) -> None:
+        """That the tenant's documents couldn't be taken up; logged where it wasn't `told` yet."""
+        why = str(error) if isinstance(error, RouterError) else f"{type(error).__name__} (see log)"
+        said = f"they can't be taken up, and are tried again: {why}"
+        self._complaints[tenant] = said
+        if said != told:
+            _log.error("the documents of %s stay as they were: %s", tenant, said, exc_info=error)
+
+    def _complain(self, tenant: str, problems: Sequence[Problem], *, keeps: bool) -> None:
+        said = str(DefinitionError(list(problems)))
+        if problems and self._complaints.get(tenant) != said:
+            state = "stay as they were" if keeps else "are used as far as they fit"
+            _log.error("the documents of %s %s: %s", tenant, state, said)
+        self._complaints.pop(tenant, None)
+        if problems:
+            self._complaints[tenant] = said
+
+    async def examine(
+        self, tenant: str, kind: DocumentKind, name: str, text: str | None
+    ) -> Examined:
+        """Whether the tenant's document may be this; None: whether it may be taken out of use.
+
+        Raises:
+            DefinitionError: with every problem that the tenant would have by it and hasn't now,
+                and all that are in the document itself.
+        """
+        mark = await self._kept.mark(tenant)
+        held = await self._kept.active(tenant)
+        others = [each for each in held if (each.kind, each.name) != (kind, name)]
+        new = [ConfigurationDocument(kind=kind, name=name, text=text)] if text is not None else []
+        listed = self._servers.tools(tenant)
+        draft = await asyncio.to_thread(self._house.draft, tenant, [*others, *new], listed)
+        path, problems = path_of(kind, name), draft.problems
+        if problems:
+            now = (await asyncio.to_thread(self._house.draft, tenant, held, listed)).problems
+            problems = [each for each in problems if each.file == path or each not in now]
+        if problems:
+            raise DefinitionError(problems)
+        remarks = [each for each in draft.remarks if each.file == path]
+        flow = draft.flows.get(name) if kind == "flows" else None
+        if flow is None:
+            return Examined(mark, remarks)
+        does = behaviour(flow)
+        known = await self._versions.known(name, flow.version)
+        if known not in {None, does}:
+            what = f"{name} does something else than version {flow.version} of its file did"
+            remedy = f"raise version to {flow.version + 1}: runs under way keep theirs"
+            raise DefinitionError([Problem(path, 1, what, remedy)])
+        return Examined(mark, remarks, flow.version, does)
+
+    async def kept_up(self) -> None:
+        """Take up what is activated, here or in another process, until cancelled.
+
+        Meanwhile there is a session with each MCP server of tenants' documents.
+        """
+        async with self._servers.running():
+            await self._followed()
+
+    async def _followed(self) -> None:
+        away = False
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SECONDS):
+                    await self._news.wait()
+            self._news.clear()
+            try:
+                await self.refresh()
+            except RouterError as error:
+                if not away:
+                    _log.warning("documents stay as they were for now: %s", error)
+                away = True
+            except Exception:  # noqa: BLE001 - to stop looking would be a silence
+                _log.exception("documents stay as they were")
+            else:
+                away = False

@@ -1,0 +1,404 @@
+"""Drafts tried for their authors, each author's in a process that has nothing of the house's.
+
+The process is `intent-router flows trial`, which `router.story_runner.trial` is. It gets neither
+settings nor secrets, only what a trial is played on: the tenant's flows with the draft in place,
+its people, and of tools what is said of them. It is kept for the author's next step, ends after a
+while without one, with the API, and with whatever went wrong; what was played is played anew then.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from weakref import WeakKeyDictionary
+
+from activities.capabilities import Capabilities
+from router.documents.reader import INHERITED
+from router.domain.configuration_documents import path_of
+from router.domain.errors import (
+    DefinitionError,
+    FieldProblem,
+    InvalidInput,
+    Problem,
+    TooManyRequests,
+    Unavailable,
+)
+from router.domain.locale import Localised
+from router.domain.principals import PeopleDirectory, Principal
+from router.flow.loader import examine_text, sub_flow_faults
+from router.retrieval.encoder_process import ONE_THREAD
+from router.runtime.definitions import vocabulary
+from router.runtime.process_group import PROGRAM
+from router.settings.trials import TrialSettings
+from router.story.manuscript import PlayedStory, appended
+from router.story.trial import (
+    PlayedTrial,
+    StoriesReport,
+    TrialAnswer,
+    TrialPlay,
+    TrialRequest,
+    TrialStage,
+    TrialStories,
+    TrialTool,
+)
+from router.tool.tool import Tool
+
+COMMAND = (*PROGRAM, "flows", "trial")
+LOADING = 60.0
+"""Seconds that a process may take until it is ready."""
+PATIENCE = 10.0
+"""Seconds that a request waits for an earlier one of the same author."""
+GRACE = 3.0
+"""Seconds in which a process that nobody asks any more may end by itself."""
+LONGEST_LINE = 64 * 1024 * 1024
+_AGAIN = 5
+
+_log = logging.getLogger(__name__)
+
+
+class _Gone(Exception):
+    """The process has ended, or has said what can't be read."""
+
+
+@dataclass
+class _TrialProcess:
+    """One process, and what it was last given."""
+
+    process: Process
+    folder: "TemporaryDirectory[str]"
+    stage: TrialStage | None = None
+
+    @classmethod
+    async def started(cls, command: Sequence[str]) -> "_TrialProcess":
+        """One that is ready; raises `Unavailable` where none can be."""
+        folder = TemporaryDirectory(prefix="trial-")
+        paths = _python_path()
+        own = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        own |= {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=PIPE,
+            stdout=PIPE,
+            limit=LONGEST_LINE,
+            cwd=folder.name,  # where no `.env` is
+            env={**own, **ONE_THREAD},
+            start_new_session=True,  # its server goes with it, whatever it dies of
+        )
+        made = cls(process, folder)
+        try:
+            async with asyncio.timeout(LOADING):
+                answer = await made._heard()
+        except (TimeoutError, _Gone):
+            await made.end()
+            raise Unavailable("the process in which drafts are tried doesn't start") from None
+        except BaseException:
+            await made.end()
+            raise
+        if answer.refused is not None:
+            await made.end()
+            raise Unavailable(answer.refused.message)
+        return made
+
+    async def asked(self, stage: TrialStage, request: TrialRequest) -> TrialAnswer:
+        """What it answers; raises `_Gone` where it doesn't."""
+        anew = stage if self.stage != stage else None
+        line = request.model_copy(update={"stage": anew}).model_dump_json()
+        self.stage = stage
+        assert self.process.stdin is not None  # noqa: S101 - a pipe
+        self.process.stdin.write(line.encode() + b"\n")
+        with suppress(ConnectionError):
+            await self.process.stdin.drain()
+        return await self._heard()
+
+    async def _heard(self) -> TrialAnswer:
+        assert self.process.stdout is not None  # noqa: S101 - a pipe
+        try:
+            return TrialAnswer.model_validate_json(await self.process.stdout.readline())
+        except ValueError:
+            raise _Gone from None
+
+    async def end(self) -> None:
+        """End it, and all that it has started."""
+        assert self.process.stdin is not None  # noqa: S101 - a pipe
+        self.process.stdin.close()
+        try:
+            async with asyncio.timeout(GRACE):
+                await self.process.wait()
+        except TimeoutError:
+            _log.warning("the trial's process %d doesn't end and is killed", self.process.pid)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            await self.process.communicate()
+            self.folder.cleanup()
+
+
+def _python_path() -> list[str]:
+    """This process's, as it is named from anywhere."""
+    named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return [str(Path(each).resolve()) for each in named if each]
+
+
+@dataclass
+class _Place:
+    """An author's: who it is, their process where it is there, and who waits for it."""
+
+    tenant: str
+    author: str
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    process: _TrialProcess | None = None
+    used: float = 0.0
+    going: asyncio.TimerHandle | None = None
+
+    async def clear(self) -> None:
+        """End the process."""
+        held, self.process = self.process, None
+        if held is not None:
+            await held.end()
+
+
+class DraftTrials:
+    """Tries drafts for authors.
+
+    Args:
+        offered: what every tenant has.
+        directory: who every tenant's people are.
+        settings: how many processes there may be, and for how long.
+        command: what is run.
+    """
+
+    def __init__(
+        self,
+        offered: Capabilities,
+        directory: PeopleDirectory,
+        settings: TrialSettings,
+        command: Sequence[str] = COMMAND,
+    ) -> None:
+        self._offered = offered
+        self._directory = directory
+        self._settings = settings
+        self._command = command
+        self._places: dict[tuple[str, str], _Place] = {}
+        self._tools: WeakKeyDictionary[Tool, TrialTool] = WeakKeyDictionary()
+        self._ending: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    @property
+    def pids(self) -> list[int]:
+        """Of the processes that there are."""
+        held = (place.process for place in self._places.values())
+        there = (each.process for each in held if each is not None)
+        return [process.pid for process in there if process.returncode is None]
+
+    async def play(self, author: Principal, flow: str, text: str, asked: TrialPlay) -> PlayedTrial:
+        """What there is to see when this is done with the draft.
+
+        Raises:
+            InvalidInput: the draft, the steps or the answers can't be used.
+            TooManyRequests: others try theirs, or the author waits for an earlier step.
+            Unavailable: there is no process for it, or it gave way.
+        """
+        stage = await self.stage(author.tenant, flow, text)
+        if asked.user not in {person.id for person in stage.people}:
+            raise InvalidInput.at("user", f"the directory has nobody called {asked.user!r}")
+        unknown = sorted(asked.answers.keys() - {tool.name for tool in stage.tools})
+        if unknown:
+            raise InvalidInput.at(f"answers.{unknown[0]}", "there is no tool of this name")
+        answer = await self._answer(author, stage, TrialRequest(play=asked))
+        if answer.played is None:
+            raise Unavailable("the trial's process answered something else than was asked")
+        return answer.played
+
+    async def run(self, author: Principal, flow: str, text: str, stories: str) -> StoriesReport:
+        """What becomes of all stories of a draft, and how much of it they take; raises as `play`.
+
+        Tools answer what the stories say, and otherwise what is made up.
+        """
+        stage = await self.stage(author.tenant, flow, text)
+        request = TrialRequest(stories=TrialStories(flow=flow, stories=stories))
+        answer = await self._answer(author, stage, request)
+        if answer.report is None:
+            raise Unavailable("the trial's process answered something else than was asked")
+        return answer.report
+
+    async def keep(
+        self, author: Principal, flow: str, text: str, stories: str, title: str, asked: TrialPlay
+    ) -> str:
+        """The story file with what this comes to as a story at its end; raises as `play`.
+
+        The story is run at once: one that doesn't go twice as it went once isn't kept.
+        """
+        stage = await self.stage(author.tenant, flow, text)
+        once = await self.play(author, flow, text, asked)
+        if once.failed is not None:
+            raise InvalidInput.at(f"steps.{once.failed.step}", once.failed.message.en)
+        again = await self.play(author, flow, text, asked.model_copy(update={"anew": True}))
+        if len(again.steps) != len(once.steps):
+            raise InvalidInput(_NOT_TWICE)
+        played = PlayedStory(title, asked, once, again, stage.answers())
+        kept = appended(stories, played.entry())
+        report = await self.run(author, flow, text, appended("", played.entry()))
+        if report.failed:
+            told = [FieldProblem("steps", line) for line in report.stories[0].told]
+            raise InvalidInput(_NOT_TWICE, told)
+        return kept
+
+    async def stage(self, tenant: str, flow: str, text: str) -> TrialStage:
+        """What the draft is played on; raises `InvalidInput` with all that is wrong with it."""
+        offered = self._offered.of(tenant)
+        try:
+            return await asyncio.to_thread(self._stage, offered, tenant, flow, text)
+        except DefinitionError as error:
+            found = [
+                FieldProblem("text", f"{each.line}: {each.what}; {each.remedy}")
+                for each in error.problems[:MOST_PROBLEMS]
+            ]
+            zh = f"草稿有 {len(error.problems)} 处问题，改好才能试。"
+            en = f"The draft has {len(error.problems)} problems: mend them, and then try it."
+            raise InvalidInput(Localised(zh=zh, en=en), found) from None
+
+    def _stage(self, offered: Capabilities, tenant: str, flow: str, text: str) -> TrialStage:
+        path = Path(path_of("flows", flow))
+        file = examine_text(path, text, vocabulary(offered.registry))
+        if file.problems:
+            raise DefinitionError(list(file.problems))
+        flows = {**offered.catalog.flows, flow: file.definition}
+        problems: list[Problem] = [
+            file.problem(place, *fault) for place, fault in sub_flow_faults(file.definition, flows)
+        ]
+        if problems:
+            raise DefinitionError(problems)
+        tools = [*offered.registry]
+        for tool in tools:
+            if tool not in self._tools:
+                self._tools[tool] = TrialTool.of(tool)
+        return TrialStage(
+            flows=tuple(flows.values()),
+            people=tuple(self._directory.everyone(tenant)),
+            tools=tuple(self._tools[tool] for tool in tools),
+        )
+
+    async def _answer(
+        self, author: Principal, stage: TrialStage, request: TrialRequest
+    ) -> TrialAnswer:
+        place = await self._place(author)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await place.turn.acquire()
+        except TimeoutError:
+            raise TooManyRequests(_STILL_AT_WORK, retry_after=_AGAIN) from None
+        try:
+            self._stay(place)
+            answer = await self._asked(place, stage, request)
+        except BaseException:
+            # What it was doing nobody waits for any more, and what it says next is no answer.
+            await place.clear()
+            raise
+        finally:
+            place.used = time.monotonic()
+            place.turn.release()
+            self._may_go(place)
+        if answer.refused is not None:
+            if answer.refused.kind == "unavailable":
+                raise Unavailable(answer.refused.message)
+            fields = [FieldProblem(*each) for each in answer.refused.fields]
+            raise InvalidInput(answer.refused.message, fields)
+        return answer
+
+    async def _asked(self, place: _Place, stage: TrialStage, request: TrialRequest) -> TrialAnswer:
+        try:
+            async with asyncio.timeout(self._settings.seconds):
+                if place.process is not None:
+                    with suppress(_Gone):
+                        return await place.process.asked(stage, request)
+                    # It may have ended before it was asked, and all of it can be played again.
+                    await place.clear()
+                if self._closed:
+                    raise Unavailable(_NONE_HERE)
+                place.process = await _TrialProcess.started(self._command)
+                return await place.process.asked(stage, request)
+        except TimeoutError:
+            seconds = self._settings.seconds
+            zh = f"{seconds:g} 秒内没有试完：请少走几步，或者先去掉等待很久的状态"
+            en = f"it wasn't done in {seconds:g} s: take fewer steps at a time"
+            raise Unavailable(Localised(zh=zh, en=en)) from None
+        except _Gone:
+            raise Unavailable(_GAVE_WAY) from None
+
+    async def _place(self, author: Principal) -> _Place:
+        """The author's place; another's where they have none and all are taken, if it is idle."""
+        if self._closed or not self._settings.processes:
+            raise Unavailable(_NONE_HERE)
+        key = (author.tenant, author.id)
+        if key in self._places:
+            return self._places[key]
+        place = _Place(*key)
+        if len(self._places) >= self._settings.processes:
+            idle = [each for each in self._places.values() if not each.turn.locked()]
+            if not idle:
+                raise TooManyRequests(_ALL_TAKEN, retry_after=_AGAIN)
+            last = min(idle, key=lambda each: (each.tenant != author.tenant, each.used))
+            del self._places[last.tenant, last.author]
+            self._stay(last)
+            if last.tenant == author.tenant:
+                place.process, last.process = last.process, None
+            self._places[key] = place
+            await last.clear()
+        self._places[key] = place
+        return place
+
+    def _stay(self, place: _Place) -> None:
+        if place.going is not None:
+            place.going.cancel()
+            place.going = None
+
+    def _may_go(self, place: _Place) -> None:
+        self._stay(place)
+        if not self._closed and place.process is not None:
+            loop, seconds = asyncio.get_running_loop(), self._settings.idle_seconds
+            place.going = loop.call_later(seconds, self._let_go, place)
+
+    def _let_go(self, place: _Place) -> None:
+        if not place.turn.locked():
+            self._places.pop((place.tenant, place.author), None)
+            task = asyncio.get_running_loop().create_task(place.clear())
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
+    async def close(self) -> None:
+        """End all processes; no other is started."""
+        self._closed = True
+        places, self._places = list(self._places.values()), {}
+        for place in places:
+            self._stay(place)
+        await asyncio.gather(*(place.clear() for place in places), *self._ending)
+
+
+MOST_PROBLEMS = 50
+_NOT_TWICE = Localised(
+    zh="这段故事再走一遍时不一样，没有记下来。",
+    en="Played again, it went another way: nothing was kept.",
+)
+_NONE_HERE = Localised(
+    zh="这里不能试草稿：ROUTER_TRIAL_PROCESSES 是 0，或服务正在停止。",
+    en="No drafts are tried here: ROUTER_TRIAL_PROCESSES is 0, or the server is stopping.",
+)
+_ALL_TAKEN = Localised(
+    zh="试草稿的位置都有人在用，请过几秒再试。",
+    en="Every place for trying drafts is in use: try again in a few seconds.",
+)
+_STILL_AT_WORK = Localised(
+    zh="上一步还没有走完，请过几秒再试。",
+    en="An earlier step is still under way: try again in a few seconds.",
+)
+_GAVE_WAY = Localised(
+    zh="试草稿的进程中断了，请再试一次。",
+    en="The process in which the draft was tried gave way: try again.",
+)

@@ -1,0 +1,93 @@
+"""Reviews of drafts of flows: what was submitted is never changed, only how it stands."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from router.domain.errors import Conflict
+from router.domain.flow_reviews import FlowReview, ReviewHead, ReviewStatus
+from router.domain.locale import Localised
+from router.store import tables
+from router.store.database import Aggregate
+from router.store.rows import page, record, to_row
+
+_reviews = tables.flow_reviews
+_HEAD = [_reviews.c[name] for name in ReviewHead.model_fields]
+
+
+class FlowReviews(Aggregate):
+    """What authors have submitted, of every tenant."""
+
+    async def submit(self, review: FlowReview) -> None:
+        """Keep it; what its author had submitted of the flow and nobody has decided is withdrawn.
+
+        A repeat does nothing.
+        """
+        before = update(_reviews).filter_by(
+            tenant=review.tenant, flow=review.flow, author=review.author, status="open"
+        )
+        there = select(_reviews.c.id).filter_by(tenant=review.tenant, id=review.id)
+
+        def work(connection: Connection) -> None:
+            self._database.serialise(connection, f"flow_reviews/{review.tenant}/{review.flow}")
+            if connection.execute(there).first() is None:
+                connection.execute(before.values(status="withdrawn"))
+                connection.execute(insert(_reviews), to_row(review))
+
+        await self._database.write(work)
+
+    async def find(self, tenant: str, review: str) -> FlowReview | None:
+        """The one of this id; None where there is none."""
+        named = select(_reviews).filter_by(tenant=tenant, id=review)
+        return await record(self._database, FlowReview, named)
+
+    async def listed(
+        self, tenant: str, status: ReviewStatus | None, before: str | None, limit: int
+    ) -> tuple[list[ReviewHead], str | None]:
+        """Those that stand so, or all, newest first and without texts; and the next cursor."""
+        of = {"tenant": tenant} | ({"status": status} if status is not None else {})
+        query = select(*_HEAD).select_from(_reviews).filter_by(**of)
+        moment = _reviews.c.submitted_at
+        return await page(self._database, ReviewHead, query, moment, before, limit)
+
+    async def stories_of(self, tenant: str, flow: str, digest: str) -> str | None:
+        """The stories that were published with a text; None where it wasn't, by a review."""
+        published = select(_reviews.c.stories).filter_by(
+            tenant=tenant, flow=flow, digest=digest, status="published"
+        )
+        newest = published.order_by(_reviews.c.submitted_at.desc()).limit(1)
+        found: str | None = await self._database.read(lambda c: c.scalar(newest))
+        return found
+
+    async def has_any(self, tenant: str, flow: str) -> bool:
+        """True where somebody has submitted a draft of the flow."""
+        its = select(_reviews.c.id).filter_by(tenant=tenant, flow=flow).limit(1)
+        return await self._database.read(lambda c: c.execute(its).first()) is not None
+
+    async def decide(
+        self,
+        review: ReviewHead,
+        status: ReviewStatus,
+        *,
+        by: str,
+        comment: str = "",
+        at: datetime,
+    ) -> None:
+        """Have it stand so; raises `Conflict` where it stands otherwise than it did by now."""
+        values: dict[str, Any] = {"status": status}
+        if status != "withdrawn":
+            values |= {"reviewer": by, "comment": comment, "decided_at": at}
+        still = update(_reviews).filter_by(tenant=review.tenant, id=review.id, status=review.status)
+
+        def work(connection: Connection) -> None:
+            if not connection.execute(still.values(**values)).rowcount:
+                raise Conflict(_MEANWHILE)
+
+        await self._database.write(work)
+
+
+_MEANWHILE = Localised(
+    zh="这个评审刚刚被别人处理了：重新打开看看。",
+    en="Somebody has dealt with this review just now: open it again.",
+)

@@ -1,0 +1,368 @@
+"""A draft being tried: what it is played on, what is done, and what there is to see of it.
+
+This is what a trial's process is sent and what it answers (`router.story_runner.trial`), so all of
+it is JSON. Tools are no more than what is said of them: what they answer is given, or made up here.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from router.domain.locale import Localised
+from router.domain.principals import Principal
+from router.flow.definition import FlowDefinition
+from router.formats.regex import compiled
+from router.story.entries import BEGINS
+from router.tool.context import Dependencies, ToolContext
+from router.tool.implementation import (
+    Arguments,
+    ArgumentSchema,
+    FunctionImplementation,
+    SchemaImplementation,
+)
+from router.tool.signature import SourceLine
+from router.tool.tool import Permission, Tool, ToolOptions
+
+MOST_STEPS = 200
+"""Of one trial."""
+_DEEPEST = 8
+"""Levels of a value that is made up."""
+
+
+class TrialRecord(BaseModel):
+    """What goes to or from a trial's process."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TrialTool(TrialRecord):
+    """What is known of a tool, but for how it is called."""
+
+    name: str
+    title: Localised
+    description: str
+    description_zh: str = ""
+    examples: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    permission: Permission
+    roles: frozenset[str] = frozenset()
+    confirm: bool = False
+    parameters: dict[str, JsonValue]
+    result: dict[str, JsonValue] | None = None
+    """The schema of what it answers; None where nobody has said."""
+    listed: bool = True
+    request: bool = True
+    undoes: str = ""
+
+    @classmethod
+    def of(cls, tool: Tool) -> Self:
+        """What is known of this one."""
+        own, options = cls.model_fields, vars(tool) | vars(tool.options)
+        said = {name: options[name] for name in own if name in options}
+        return cls(**said, parameters=tool.parameters, result=result_schema(tool))
+
+
+def result_schema(tool: Tool) -> dict[str, JsonValue] | None:
+    """What a tool's results look like, as JSON Schema; None where nobody has said."""
+    made = tool.implementation
+    if not isinstance(made, FunctionImplementation):
+        return None
+    schema: dict[str, JsonValue] = made.signature.result.json_schema(mode="serialization")
+    return schema
+
+
+@dataclass(frozen=True)
+class TrialImplementation(SchemaImplementation):
+    """What answers in a tool's place: always the same, and nothing is called for it."""
+
+    answer: JsonValue
+    kind = "trial"
+
+    async def call(self, _: Arguments, __: ToolContext, ___: Dependencies) -> JsonValue:
+        """The answer."""
+        return self.answer
+
+
+def stand_in(said: TrialTool, answer: JsonValue) -> Tool:
+    """A tool of which nothing but what is said of it is like the other; it gives this answer."""
+    own = {name: getattr(said, name) for name in TrialTool.model_fields if name in _OF_TOOLS}
+    return Tool(
+        **own,
+        idempotent=True,
+        timeout=timedelta(seconds=10),
+        retries=3,
+        implementation=TrialImplementation(ArgumentSchema(said.parameters, is_read=True), answer),
+        source=_NOWHERE,
+        options=ToolOptions(
+            listed=said.listed, request=said.request, undoes=said.undoes, per_minute=None
+        ),
+    )
+
+
+_OF_TOOLS = frozenset(Tool.__dataclass_fields__)
+_NOWHERE = SourceLine("trial", 1)
+
+
+def made_up(schema: Mapping[str, Any] | None, read: Iterable[str] = ()) -> JsonValue:
+    """A value such as a tool may answer; the same for the same schema.
+
+    Where nobody has said what the tool answers it has what flows `read` of it, as dotted paths.
+
+    >>> made_up({"type": "object", "properties": {"room": {"type": "string"}}})
+    {'room': 'example'}
+    >>> made_up(None, ["total.amount", "id"])
+    {'total': {'amount': 'example'}, 'id': 'example'}
+    """
+    if schema is not None:
+        return _value(schema, schema, 0)
+    whole: dict[str, Any] = {}
+    for path in read:
+        *above, last = path.split(".")
+        within = whole
+        for name in above:
+            inner = within.setdefault(name, {})
+            if not isinstance(inner, dict):
+                inner = within[name] = {}
+            within = inner
+        within.setdefault(last, _TEXT)
+    return whole
+
+
+_TEXT = "example"
+_TEXTS: Mapping[str, str] = {
+    "date": BEGINS.date().isoformat(),
+    "date-time": BEGINS.isoformat(),
+    "time": "10:00:00",
+    "email": "someone@example.com",
+    "uri": "https://example.com/",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+    "duration": "P1D",
+}
+_PLAIN: Mapping[str, JsonValue] = {"boolean": True, "null": None}
+
+
+def _value(schema: Any, root: Mapping[str, Any], depth: int) -> JsonValue:
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return None
+    given: list[Any] = [schema[key] for key in ("const", "default") if key in schema]
+    given += [schema[key][0] for key in ("examples", "enum") if schema.get(key)]
+    if given and given[0] is not None:
+        return given[0]  # type: ignore[no-any-return]
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        return _value(_target(root, reference), root, depth + 1)
+    if alternatives := schema.get("anyOf") or schema.get("oneOf"):
+        told = [each for each in alternatives if each != {"type": "null"}]
+        return _value(told[0] if told else None, root, depth + 1)
+    if "allOf" in schema:
+        parts = [_value(each, root, depth + 1) for each in schema["allOf"]]
+        mappings = (part for part in parts if isinstance(part, dict))
+        whole = {name: value for each in mappings for name, value in each.items()}
+        return whole or next((part for part in parts if part is not None), None)
+    return _of_type(schema, root, depth)
+
+
+def _target(root: Mapping[str, Any], reference: str) -> Any:
+    found: Any = root
+    for part in reference.removeprefix("#/").split("/"):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
+
+
+def _of_type(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> JsonValue:
+    kind = schema.get("type", "object" if "properties" in schema else None)
+    if isinstance(kind, list):
+        kind = next((each for each in kind if each != "null"), "null")
+    if kind == "object":
+        declared = schema.get("properties") or {}
+        return {name: _value(each, root, depth + 1) for name, each in declared.items()}
+    if kind == "array":
+        items = schema.get("items")
+        return [_value(items, root, depth + 1)] if items else []
+    if kind in {"integer", "number"}:
+        return _number(schema)
+    if kind == "string":
+        known = _TEXTS.get(str(schema.get("format")), _TEXT)
+        return next((each for each in (known, *_OTHERS) if _fits(each, schema)), known)
+    return _PLAIN.get(str(kind))
+
+
+_NUMBER = 10
+_OTHERS = ("1", "CNY", "A1", "2026-11-18")
+"""Texts that one of the usual patterns admits: of amounts, currencies, numbers and days."""
+
+
+def _number(schema: Mapping[str, Any]) -> JsonValue:
+    least = schema.get("minimum", schema.get("exclusiveMinimum", _NUMBER - 1) + 1)
+    number = max(_NUMBER, least)
+    most: JsonValue = min(
+        number, schema.get("maximum", schema.get("exclusiveMaximum", number + 1) - 1)
+    )
+    return most
+
+
+def _fits(text: str, schema: Mapping[str, Any]) -> bool:
+    pattern = schema.get("pattern")
+    return not isinstance(pattern, str) or bool(compiled(pattern).search(text))
+
+
+_READ = r"\bresults\.{name}((?:\.[A-Za-z_]\w*)+)"
+
+
+def answers_read(flow: FlowDefinition) -> dict[str, list[str]]:
+    """By tool, what the flow reads of its answers, as dotted paths."""
+    written, found = flow.model_dump_json(), dict[str, list[str]]()
+    for state in flow.states.values():
+        saved = getattr(state, "save", None)
+        for tool in state.tools.values() if saved else ():
+            paths = re.findall(_READ.format(name=re.escape(str(saved))), written)
+            found.setdefault(tool, []).extend(dict.fromkeys(path[1:] for path in paths))
+    return found
+
+
+class TrialStage(TrialRecord):
+    """What a trial is played on: all that its tenant has, the draft in its place."""
+
+    flows: tuple[FlowDefinition, ...]
+    people: tuple[Principal, ...]
+    tools: tuple[TrialTool, ...]
+
+    def answers(self) -> dict[str, JsonValue]:
+        """What each tool answers where nobody says."""
+        read: dict[str, list[str]] = {}
+        for flow in self.flows:
+            for tool, paths in answers_read(flow).items():
+                read.setdefault(tool, []).extend(paths)
+        return {each.name: made_up(each.result, read.get(each.name, ())) for each in self.tools}
+
+
+class TrialPlay(TrialRecord):
+    """What is done in a trial, from its beginning."""
+
+    user: str
+    steps: tuple[dict[str, JsonValue], ...]
+    answers: dict[str, JsonValue] = {}
+    """What tools answer, by name; the others' answers are made up."""
+    anew: bool = False
+    """Whether all of it is played again, though some of it was just played."""
+
+
+class PlayedCall(TrialRecord):
+    """A call of a tool, as far as its flow is concerned."""
+
+    tool: str
+    arguments: dict[str, JsonValue]
+    result: JsonValue = None
+    error: str | None = None
+    """Why it came to nothing; null where it came to a result."""
+
+
+class PlayedTelling(TrialRecord):
+    """Who was told of a decision, and of what: asked, reminded, escalated and so on."""
+
+    person: str
+    how: str
+
+
+class TrialStanding(TrialRecord):
+    """Where the newest run stands."""
+
+    flow: str
+    status: str
+    state: str
+    slots: dict[str, JsonValue]
+    awaiting: tuple[str, ...]
+    approvers: tuple[str, ...]
+    """Whose decision it waits for."""
+    waits_until: datetime | None = None
+    """When something happens by itself, in the trial's time; null: nothing does."""
+
+
+class PlayedStep(TrialRecord):
+    """What there was to see of one step."""
+
+    said: tuple[dict[str, JsonValue], ...] = ()
+    """What the desk said, as in a conversation."""
+    calls: tuple[PlayedCall, ...] = ()
+    told: tuple[PlayedTelling, ...] = ()
+    standing: TrialStanding | None = None
+
+
+class FailedStep(TrialRecord):
+    """The step that went no further, counted from 0, and why."""
+
+    step: int
+    message: Localised
+
+
+class PlayedTrial(TrialRecord):
+    """All that there was to see: a step each, up to one that failed."""
+
+    steps: tuple[PlayedStep, ...]
+    standing: TrialStanding | None
+    failed: FailedStep | None
+
+
+class TrialStories(TrialRecord):
+    """Stories to be run, as a story file has them."""
+
+    flow: str
+    stories: str
+
+
+class StoryVerdict(TrialRecord):
+    """What became of one story."""
+
+    name: str
+    ok: bool
+    told: tuple[str, ...]
+    """Its line and, where it failed, the difference."""
+
+
+class TrialCoverage(TrialRecord):
+    """How much of the draft its stories took, in percent, and what none took."""
+
+    share: float
+    missing: tuple[str, ...]
+
+
+class StoriesReport(TrialRecord):
+    """What became of all stories of a draft."""
+
+    passed: int
+    failed: int
+    stories: tuple[StoryVerdict, ...]
+    coverage: TrialCoverage
+
+
+class TrialRequest(TrialRecord):
+    """One line to a trial's process: another stage first, where it is one, and what to do."""
+
+    stage: TrialStage | None = None
+    play: TrialPlay | None = None
+    stories: TrialStories | None = None
+
+
+Refusal = Literal["invalid", "unavailable"]
+
+
+class TrialRefusal(TrialRecord):
+    """Why it wasn't done."""
+
+    kind: Refusal
+    message: Localised
+    fields: tuple[tuple[str, str], ...] = ()
+    """What is at fault, each with what is wrong with it."""
+
+
+class TrialAnswer(TrialRecord):
+    """One line from a trial's process: `ready` once, then an answer to each request."""
+
+    ready: bool = False
+    played: PlayedTrial | None = None
+    report: StoriesReport | None = None
+    refused: TrialRefusal | None = None

@@ -1,0 +1,204 @@
+// One author's draft of a flow: its text and stories, what is said of it, its undo, and its saving.
+// The server makes every edit in the text itself, so that the forms and the YAML are one truth.
+
+import { get, post, put } from "../api.js";
+import { Problem } from "../wire.js";
+
+const SAVES_AFTER = 800; // milliseconds without a change
+const READS_AFTER = 350; // milliseconds without a key in the YAML
+const STEPS = 200; // that can be undone
+const ONE_STEP = 1500; // milliseconds within which changes of one place are one step back
+
+const NOTHING = { problems: [], remarks: [], data: null, graph: { nodes: [], edges: [] }, picture: null };
+
+export const isBehind = (problem) => problem instanceof Problem && problem.status === 409;
+
+// What stands at a place of plain data; undefined where nothing does.
+export const valueAt = (data, place) => place.reduce((within, key) => within?.[key], data);
+
+export const within = (place, outer) => outer.every((key, at) => place[at] === key);
+
+// An edit below what isn't there yet sets that whole.
+export function lifted(edit, data) {
+  if (edit.op !== "set") return edit;
+  let { place, value } = edit;
+  while (place.length > 1 && [undefined, null].includes(valueAt(data, place.slice(0, -1)))) {
+    value = { [place.at(-1)]: value };
+    place = place.slice(0, -1);
+  }
+  return { ...edit, place, value };
+}
+
+export function draftOf(shown, { changed, told, minding }) {
+  const { flow } = shown;
+  let { text, stories, revision, base, others, outdated } = shown;
+  let examination = shown.examination ?? NOTHING;
+  let kept = { text, stories };
+  let standing = revision ? "saved" : "unchanged";
+  let steps = [];
+  let undone = [];
+  let merged = { key: null, at: 0 };
+  let queue = Promise.resolve();
+  let saving = null;
+  let reading = null;
+  let asked = 0;
+
+  const stand = (how) => {
+    standing = how;
+    told();
+  };
+
+  function took(next, found, key = null) {
+    if (next !== text) {
+      const goesOn = key !== null && key === merged.key && Date.now() - merged.at < ONE_STEP;
+      if (!goesOn) steps = [...steps, text].slice(-STEPS);
+      merged = { key, at: Date.now() };
+      undone = [];
+      text = next;
+    }
+    if (found) examination = found;
+    changed();
+    plan();
+  }
+
+  // One after the other; an edit of a text that somebody typed in meanwhile is made anew in that.
+  function edit(edits, key = null) {
+    const work = async () => {
+      for (;;) {
+        const before = text;
+        const whole = edits.map((one) => lifted(one, examination.data));
+        const made = await post("/v1/flow-drafts/edits", { flow, text: before, edits: whole });
+        if (before !== text) continue;
+        asked += 1; // what is still being read of an older text is no news
+        return took(made.text, made.examination, key);
+      }
+    };
+    const done = queue.then(work);
+    queue = done.catch(() => {});
+    return done;
+  }
+
+  // The text as somebody types it: read once they pause.
+  function write(next) {
+    took(next, null, "text");
+    clearTimeout(reading);
+    reading = setTimeout(() => minding(examine), READS_AFTER);
+  }
+
+  async function examine() {
+    const mine = ++asked;
+    const found = await post("/v1/flow-drafts/examination", { flow, text });
+    if (mine !== asked) return;
+    examination = found;
+    changed();
+  }
+
+  function moved(from, to) {
+    const back = [...to, text];
+    text = from.at(-1);
+    merged = { key: null, at: 0 };
+    plan();
+    minding(examine);
+    return back;
+  }
+
+  function undo() {
+    if (!steps.length) return;
+    const from = steps;
+    undone = moved(from, undone);
+    steps = from.slice(0, -1);
+    changed();
+  }
+
+  function redo() {
+    if (!undone.length) return;
+    const from = undone;
+    steps = moved(from, steps);
+    undone = from.slice(0, -1);
+    changed();
+  }
+
+  function keepStories(next) {
+    stories = next;
+    changed();
+    plan();
+  }
+
+  // Somebody types what isn't an edit yet; and then it is none.
+  const touched = () => ["saved", "unchanged"].includes(standing) && stand("unsaved");
+  const untouched = () => isKept() && standing === "unsaved" && stand(revision ? "saved" : "unchanged");
+
+  const isKept = () => kept.text === text && kept.stories === stories;
+
+  function plan() {
+    if (isKept() || standing === "behind") return void untouched();
+    stand("unsaved");
+    clearTimeout(saving);
+    saving = setTimeout(() => minding(save), SAVES_AFTER);
+  }
+
+  async function save() {
+    clearTimeout(saving);
+    await queue;
+    if (isKept()) return;
+    const sent = { text, stories };
+    stand("saving");
+    try {
+      const saved = await put(`/v1/flow-drafts/${encodeURIComponent(flow)}`, { ...sent, revision });
+      ({ revision, base, others, outdated } = saved);
+      kept = sent;
+    } catch (problem) {
+      stand(isBehind(problem) ? "behind" : "failed");
+      if (!isBehind(problem)) throw problem;
+      return;
+    }
+    stand("saved");
+    if (!isKept()) plan();
+  }
+
+  // Who else is at it, and whether what holds has changed.
+  async function look() {
+    const now = await get(`/v1/flow-drafts/${encodeURIComponent(flow)}`);
+    ({ others, outdated } = now);
+    if (now.revision !== revision && standing !== "saving") return stand("behind");
+    return told();
+  }
+
+  // After another window has saved: its words hold, or those here.
+  async function settle(mine) {
+    const now = await get(`/v1/flow-drafts/${encodeURIComponent(flow)}`);
+    ({ revision, base, others, outdated } = now);
+    kept = { text: now.text, stories: now.stories };
+    standing = "unsaved";
+    if (mine) return save();
+    stories = now.stories;
+    took(now.text, now.examination);
+    return stand("saved");
+  }
+
+  return {
+    flow,
+    edit,
+    write,
+    touched,
+    untouched,
+    undo,
+    redo,
+    save,
+    look,
+    settle,
+    keepStories,
+    get text() { return text; },
+    get stories() { return stories; },
+    get data() { return examination.data; },
+    get examination() { return examination; },
+    get standing() { return standing; },
+    get others() { return others; },
+    get outdated() { return outdated; },
+    get base() { return base; },
+    get isSaved() { return isKept() && revision > 0; },
+    get undoes() { return steps.length > 0; },
+    get redoes() { return undone.length > 0; },
+    close: () => (clearTimeout(saving), clearTimeout(reading), isKept() ? undefined : minding(save)),
+  };
+}

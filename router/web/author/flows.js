@@ -1,0 +1,136 @@
+// The flows there are, with what became of them; a draft of one is opened beside its picture.
+
+import { get, put } from "../api.js";
+import { number, share, table } from "../charts.js";
+import { button, element, freshId, labelled, unfolding } from "../dom.js";
+import { empty } from "../runs.js";
+import { language } from "../texts.js";
+import { ago } from "../times.js";
+import { editor } from "./editor.js";
+import { either, t } from "./texts.js";
+
+const NAME = "[a-z][a-z0-9_]{0,63}";
+
+export function flows(page) {
+  const view = element("div", { class: "authoring" });
+  const list = element("ul", { class: "cards" });
+  const waiting = element("div", { class: "part" });
+  const title = element("h1", { tabindex: "-1" }, t("flows"));
+  const none = empty("flow", t("noFlows"), t("noFlowsHint"));
+  const index = element("section", { class: "sheet flows" }, title, waiting, beginning(page, (name) => (location.hash = `#/flows/${name}`)), none, list);
+  let open = null;
+  let vocabulary = null;
+  let known = [];
+
+  async function show(name = null, part = null) {
+    if (name === null) return listed();
+    const flow = decodeURIComponent(name);
+    if (open?.flow === flow) return open.open(part ?? "edit");
+    open?.close();
+    open = null;
+    [vocabulary, known] = await Promise.all([vocabulary ?? get("/v1/flow-drafts/vocabulary"), items()]);
+    const shown = await get(`/v1/flow-drafts/${encodeURIComponent(flow)}`);
+    const others = known.map((one) => [one.flow, titled(one)]);
+    open = editor(shown, { page, vocabulary, flows: others, part, left: () => ((open = null), (location.hash = "#/flows")) });
+    view.replaceChildren(open.view);
+    return view.querySelector("h1").focus();
+  }
+
+  async function listed() {
+    open?.close();
+    open = null;
+    view.replaceChildren(index);
+    const [found, { items: reviews }] = await Promise.all([items(), get("/v1/flow-reviews?status=open")]);
+    known = found;
+    none.hidden = known.length > 0;
+    list.replaceChildren(...known.map(card));
+    const others = reviews.filter((one) => one.author !== page.me.id);
+    const row = (one) => element("li", {}, element("a", { href: `#/flows/${encodeURIComponent(one.flow)}/publication` }, t("toReview", one.flow, page.nameOf(one.author))));
+    waiting.replaceChildren(...(others.length ? [element("h2", {}, t("reviewsWait")), element("ul", { class: "reviews" }, ...others.map(row))] : []));
+  }
+
+  const items = async () => (await get("/v1/flow-drafts")).items;
+
+  const titled = (one) => either(one.title) || one.flow;
+
+  function card(one) {
+    const heading = element("h2", { id: freshId("flow") }, element("a", { href: `#/flows/${encodeURIComponent(one.flow)}` }, titled(one)));
+    const about = either(one.description);
+    const where = one.version === null ? t("onlyDraft") : t(`source_${one.source}`, one.version);
+    const counts = [["started", one.started], ["completed", one.completed], ["cancelled", one.cancelled]].map(([name, count]) => t(`count_${name}`, number(count)));
+    const drafts = one.drafts.map((each) => t("draftOf", page.nameOf(each.author), ago(each.updated_at)));
+    return element(
+      "li",
+      { class: "card", "aria-labelledby": heading.id },
+      element("header", {}, element("div", {}, heading, element("p", { class: "hint" }, `${one.flow} · ${where}${one.published_by ? ` · ${page.nameOf(one.published_by)}` : ""}`))),
+      about && element("p", {}, about),
+      element("p", { class: "hint" }, counts.join(" · ")),
+      ...drafts.map((words) => element("p", { class: "hint" }, words)),
+      one.started ? unfolding(t("givenUp"), () => page.trying(() => figures(one.flow)), {}) : null,
+    );
+  }
+
+  // Where people give up, as far as this is counted.
+  async function figures(flow) {
+    const found = await get(`/v1/flow-statistics/${encodeURIComponent(flow)}`);
+    const columns = [[t("state"), (row) => row.state], [t("entered"), (row) => number(row.entered)], [t("leftHere"), (row) => `${number(row.left_here)} (${share(row.left_here, row.entered)})`], [t("askedAgain"), (row) => number(row.asked_again ?? 0)]];
+    return found.states.length ? table(t("givenUp"), columns, found.states) : element("p", { class: "hint" }, t("nothingCounted"));
+  }
+
+  return { view, show, refresh: async () => (open ? open.refresh() : undefined) };
+}
+
+// From nothing: a name, what it is called, and one state that asks.
+function beginning(page, made) {
+  const name = element("input", { class: "code", required: true, pattern: NAME, autocomplete: "off", spellcheck: "false" });
+  const titles = { zh: element("input", { required: true, lang: "zh" }), en: element("input", { required: true, lang: "en" }) };
+  const hint = element("small", { class: "hint", id: freshId("hint") }, t("nameHint"));
+  name.setAttribute("aria-describedby", hint.id);
+  const field = labelled(t("flowName"), name);
+  field.append(hint);
+  const onsubmit = (event) => {
+    event.preventDefault();
+    page.trying(async () => {
+      const text = fresh(name.value, titles.zh.value, titles.en.value);
+      await put(`/v1/flow-drafts/${encodeURIComponent(name.value)}`, { text, stories: "", revision: 0 });
+      made(name.value);
+    });
+  };
+  const order = language() === "zh" ? ["zh", "en"] : ["en", "zh"];
+  const fields = order.map((locale) => labelled(t(`title_${locale}`), titles[locale]));
+  const form = element("form", { class: "begin-flow", onsubmit }, field, ...fields, button(t("beginFlow"), null, { type: "submit", class: "primary" }));
+  return unfolding(t("newFlow"), () => form, { class: "new-flow" });
+}
+
+// The file that a flow begins with: it asks one thing, confirms it, and ends.
+function fresh(name, zh, en) {
+  const both = (one, other) => `{zh: ${JSON.stringify(one)}, en: ${JSON.stringify(other)}}`;
+  const said = (key) => both(t.in("zh", key), t.in("en", key));
+  return [
+    `flow: ${name}`,
+    "version: 1",
+    `title: ${both(zh, en)}`,
+    `description: ${both(zh, en)}`,
+    "triggers:",
+    `  examples: [${JSON.stringify(zh)}, ${JSON.stringify(en)}]`,
+    "  roles: [employee]",
+    "slots:",
+    "  reason:",
+    "    type: text",
+    `    label: ${said("firstLabel")}`,
+    `    ask: ${said("firstAsk")}`,
+    "start: details",
+    "states:",
+    "  details:",
+    "    collect: [reason]",
+    "    next: review",
+    "  review:",
+    `    confirm: ${said("confirmText")}`,
+    "    confirmed: done",
+    "    declined: details",
+    "  done:",
+    `    say: ${said("sayText")}`,
+    "    end: completed",
+    "",
+  ].join("\n");
+}

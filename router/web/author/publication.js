@@ -1,0 +1,177 @@
+// From a draft to what holds: its stories, a second person's review, a share of people, and the way back.
+
+import { get, patch, post, remove } from "../api.js";
+import { button, element, labelled, twice, unfolding } from "../dom.js";
+import { save } from "../files.js";
+import { moment } from "../times.js";
+import { t } from "./texts.js";
+
+const SHOWN = 5; // reviews of one flow
+const NOTHING = { holds: null, upcoming: [], before: [], running: [] };
+const SHARES = [5, 10, 25, 50, 100];
+
+export function publication(draft, { page }) {
+  const tested = element("div", { "aria-live": "polite" });
+  const run = button(t("runStories"), () => page.trying(test));
+  const stories = element("textarea", { class: "code", rows: "8", spellcheck: "false" });
+  const note = element("textarea", { rows: "2", maxlength: "2000" });
+  const submit = element("form", { class: "part", onsubmit: (event) => (event.preventDefault(), page.trying(send)) }, labelled(t("reviewNote"), note), button(t("submitReview"), null, { type: "submit", class: "primary" }));
+  const reviews = element("div", { class: "part", "aria-live": "polite" });
+  const held = element("div", { class: "part", "aria-live": "polite" });
+  stories.addEventListener("change", () => draft.keepStories(stories.value));
+  const view = element(
+    "section",
+    { class: "publication" },
+    element("h3", {}, t("stories")),
+    element("p", { class: "hint" }, t("storiesHint")),
+    element("div", { class: "actions" }, run),
+    tested,
+    unfolding(t("storyFile"), () => labelled(t("storyFile"), stories)),
+    element("h3", {}, t("review")),
+    submit,
+    reviews,
+    element("h3", {}, t("published")),
+    held,
+  );
+  const flow = encodeURIComponent(draft.flow);
+
+  async function test() {
+    tested.replaceChildren(element("p", {}, t("storiesRun")));
+    const found = await page.trying(() => post("/v1/flow-trials/stories", { flow: draft.flow, text: draft.text, stories: draft.stories }));
+    tested.replaceChildren(...(found ? outcome(found) : []));
+  }
+
+  function outcome({ passed, failed, stories: each, coverage }) {
+    const row = ({ name, ok, told }) => element("li", { class: ok ? "passed" : "failed" }, `${ok ? "✓" : "✗"} ${name}`, ...told.map((line) => element("p", { class: "hint" }, line)));
+    const missing = coverage?.missing ?? [];
+    const covered = coverage ? [element("p", { class: "hint" }, t("coverage", Math.round(coverage.share)), ...(missing.length ? [` ${t("notCovered", missing.join(", "))}`] : []))] : [];
+    return [element("p", {}, t("storiesTold", passed, failed)), element("ul", { class: "stories" }, ...each.map(row)), ...covered];
+  }
+
+  async function send() {
+    await draft.save();
+    const words = note.value.trim();
+    await post("/v1/flow-reviews", { flow: draft.flow, note: words });
+    note.value = "";
+    page.say(t("submitted"));
+    await load();
+  }
+
+  async function load() {
+    const { items } = await get("/v1/flow-reviews");
+    const mine = items.filter((one) => one.flow === draft.flow).slice(0, SHOWN);
+    // Of what nobody has seen yet there is nothing to ask.
+    const isKnown = draft.base.source !== "draft" || mine.length > 0;
+    const [first, standing] = await Promise.all([mine.length ? whole(mine[0]) : null, isKnown ? get(`/v1/flow-publications/${flow}`) : NOTHING]);
+    reviews.replaceChildren(...mine.map((one, n) => card(n ? one : first, n === 0)));
+    held.replaceChildren(...published(standing));
+    if (document.activeElement !== stories) stories.value = draft.stories;
+  }
+
+  const whole = ({ id }) => get(`/v1/flow-reviews/${encodeURIComponent(id)}`);
+
+  function card(review, first) {
+    const mine = review.author === page.me.id;
+    const said = element("p", {}, element("strong", {}, t(`review_${review.status}`)), ` · ${t("versionBy", review.version, page.nameOf(review.author))} · ${moment(review.submitted_at)}`);
+    const why = [review.note && element("q", {}, review.note), review.comment && element("p", {}, `${page.nameOf(review.reviewer)}: `, element("q", {}, review.comment)), review.outdated && element("p", { class: "notice" }, t("reviewOutdated"))];
+    const acts = { open: mine ? withdrawing(review) : deciding(review), approved: publishing(review) }[review.status] ?? null;
+    return element("article", { class: "card review" }, said, ...why, first ? differing(review) : unfolding(t("difference"), async () => (await page.trying(async () => differing(await whole(review)))) ?? []), acts);
+  }
+
+  // What would be other: in words, as pictures, and as text.
+  function differing({ id, difference, stories: told }) {
+    const words = difference.words.length ? element("ul", { class: "words-of" }, ...difference.words.map((one) => element("li", {}, one))) : element("p", { class: "hint" }, t("noDifference"));
+    const pictures = [["before", difference.before], ["after", difference.after]].filter(([, svg]) => svg);
+    const figure = ([when, svg]) => element("figure", {}, element("figcaption", {}, t(when)), drawing(svg, t(`picture_${when}`)));
+    const patched = button(t("asPatch"), () => page.trying(() => save(`/v1/flow-reviews/${encodeURIComponent(id)}/patch`)), { class: "link" });
+    return element(
+      "div",
+      { class: "difference" },
+      told && element("p", {}, t("storiesTold", told.passed, told.failed)),
+      element("h4", {}, t("difference")),
+      words,
+      pictures.length ? unfolding(t("asPictures"), () => element("div", { class: "sidebyside" }, ...pictures.map(figure))) : null,
+      unfolding(t("asText"), () => element("pre", { class: "diff", tabindex: "0" }, ...difference.text.split("\n").map(diffLine))),
+      patched,
+    );
+  }
+
+  const diffLine = (line) => element("span", { class: { "+": "added", "-": "gone" }[line[0]] ?? null }, `${line}\n`);
+
+  function drawing(svg, description) {
+    const url = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+    return element("img", { src: url, alt: description, onload: () => URL.revokeObjectURL(url) });
+  }
+
+  const path = (review, what) => `/v1/flow-reviews/${encodeURIComponent(review.id)}/${what}`;
+
+  function deciding(review) {
+    const comment = element("textarea", { rows: "2", maxlength: "2000" });
+    const decide = (decision) => page.trying(async () => {
+      await post(path(review, "decision"), { decision, comment: comment.value.trim() });
+      page.say(t(decision === "approve" ? "reviewApproved" : "reviewRefused"));
+      await load();
+    });
+    return element("div", { class: "part" }, labelled(t("comment"), comment), element("div", { class: "actions" }, button(t("approveReview"), () => decide("approve"), { class: "primary" }), button(t("refuseReview"), () => decide("refuse"), { class: "danger" })));
+  }
+
+  function withdrawing(review) {
+    const withdraw = () => page.trying(async () => {
+      await post(path(review, "withdrawal"));
+      await load();
+    });
+    return element("div", { class: "part" }, element("p", { class: "hint" }, t("waitsForReview")), element("div", { class: "actions" }, button(t("withdrawReview"), withdraw)));
+  }
+
+  const shareOptions = () => SHARES.map((share) => element("option", { value: String(share) }, share === 100 ? t("everybody") : t("shareOf", share)));
+
+  function publishing(review) {
+    const share = element("select", {}, ...shareOptions());
+    const at = element("input", { type: "datetime-local" });
+    share.value = "100";
+    const onsubmit = (event) => {
+      event.preventDefault();
+      page.trying(async () => {
+        const when = at.value ? new Date(at.value).toISOString() : null;
+        await post(`/v1/flow-publications/${flow}`, { review: review.id, at: when, share: Number(share.value) });
+        page.say(t("wasPublished"));
+        await load();
+      });
+    };
+    return element("form", { class: "part publishing", onsubmit }, labelled(t("toWhomPublished"), share), labelled(t("fromWhen"), at), button(t("publishIt"), null, { type: "submit", class: "primary" }));
+  }
+
+  function published({ holds, others, upcoming, before, running }) {
+    const by = (one) => (one.published_by ? page.nameOf(one.published_by) : t("fromFile"));
+    const line = (one) => [t("versionBy", one.version ?? "–", by(one)), one.at && moment(one.at), one.share < 100 && t("shareOf", one.share), one.taken_back_by && t("takenBackBy", page.nameOf(one.taken_back_by))].filter(Boolean).join(" · ");
+    const now = holds ? [element("p", {}, element("strong", {}, t("holdsNow")), ` ${line(holds)}`), others && element("p", {}, t("othersHave", line(others))), sharing(holds), holds.published_by && rolling(before)] : [element("p", { class: "hint" }, t("nothingPublished"))];
+    const next = upcoming.map((one) => element("p", {}, `${t("upcoming")} ${line(one)} `));
+    const callOff = next.length ? [button(t("callOff"), () => act(() => remove(`/v1/flow-publications/${flow}/upcoming`), "calledOff"))] : [];
+    const runs = running.map((one) => element("li", {}, t("runsOn", one.version, one.runs)));
+    const past = before.map((one) => element("li", {}, line(one)));
+    return [...now.filter(Boolean), ...next, ...callOff, ...(runs.length ? [element("h4", {}, t("running")), element("ul", {}, ...runs)] : []), ...(past.length ? [unfolding(t("beforeIt"), () => element("ul", {}, ...past))] : [])];
+  }
+
+  const act = (work, told) => page.trying(async () => {
+    await work();
+    page.say(t(told));
+    await load();
+  });
+
+  function sharing(holds) {
+    if (!holds.share || holds.share === 100) return null;
+    const share = element("select", {}, ...shareOptions());
+    share.value = String(holds.share);
+    return element("div", { class: "actions" }, labelled(t("toWhomPublished"), share), button(t("changeShare"), () => act(() => patch(`/v1/flow-publications/${flow}`, { share: Number(share.value) }), "shareChanged")));
+  }
+
+  const rolling = (before) => twice(t("rollBack"), before[0]?.version ? t("reallyRollBack", before[0].version) : t("reallyRollBackFirst"), { yes: t("rollBack"), no: t("neverMind") }, () => act(() => post(`/v1/flow-publications/${flow}/rollback`), "rolledBack"), { class: "danger" });
+
+  function update() {
+    submit.querySelector("button").disabled = draft.examination.problems.length > 0;
+    run.disabled = !draft.stories || draft.examination.problems.length > 0;
+    if (document.activeElement !== stories) stories.value = draft.stories;
+  }
+
+  return { view, update, load };
+}

@@ -1,0 +1,358 @@
+"""Authors' drafts of flows: saved for each of them, examined as they type, edited at places."""
+
+from collections.abc import AsyncIterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from httpx import AsyncClient
+
+from router.api.dependencies import Services
+from router.store.store import Store
+from tests.integration.api.conftest import problem
+from tests.integration.api.test_configuration import Company, ok, put
+from tests.unit.runtime.documents import overtime
+
+PATH = "/v1/flow-drafts"
+FLOWS = Path("flows")
+_NUMBERS = count()
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def company(services: Services) -> Company:
+    return Company(services, f"d{next(_NUMBERS)}")
+
+
+@pytest.fixture
+async def anna(company: Company) -> AsyncIterator[AsyncClient]:
+    async with company("anna") as client:
+        yield client
+
+
+@pytest.fixture
+async def olga(company: Company) -> AsyncIterator[AsyncClient]:
+    async with company("olga") as client:
+        yield client
+
+
+async def save(
+    client: AsyncClient, flow: str, text: str, revision: int = 0, stories: str = ""
+) -> Any:
+    body = {"text": text, "stories": stories, "revision": revision}
+    return await client.put(f"{PATH}/{flow}", json=body)
+
+
+async def examined(client: AsyncClient, text: str, flow: str = "overtime") -> Any:
+    answer = await client.post(f"{PATH}/examination", json={"flow": flow, "text": text})
+    return ok(answer)
+
+
+async def test_what_holds_is_shown_to_the_byte_until_there_is_a_draft(anna: AsyncClient) -> None:
+    shown = ok(await anna.get(f"{PATH}/leave_request"))
+
+    assert shown["text"] == (FLOWS / "leave_request.yaml").read_text()
+    assert shown["stories"] == (FLOWS / "tests/leave_request.yaml").read_text()
+    assert (shown["revision"], shown["base"]["source"], shown["outdated"]) == (0, "file", False)
+    assert shown["examination"]["problems"] == []
+    assert shown["examination"]["data"]["flow"] == "leave_request"
+
+
+async def test_a_draft_is_kept_whatever_is_wrong_with_it(anna: AsyncClient) -> None:
+    saved = ok(await save(anna, "overtime", "flow: overtime\nstart: nowhere\n", stories="- a: b\n"))
+
+    assert saved["revision"] == 1
+    assert saved["examination"]["problems"]
+    again = ok(await anna.get(f"{PATH}/overtime"))
+    assert (again["text"], again["stories"]) == ("flow: overtime\nstart: nowhere\n", "- a: b\n")
+    assert again["base"] == {"source": "draft", "version": None, "digest": ""}
+
+
+async def test_a_draft_that_another_window_has_changed_is_not_written_over(
+    anna: AsyncClient,
+) -> None:
+    ok(await save(anna, "overtime", overtime()))
+    ok(await save(anna, "overtime", overtime(said="again"), 1))
+
+    late = problem(await save(anna, "overtime", overtime(said="late"), 1), 409)
+
+    assert "revision 2" in late["detail"]
+    assert ok(await anna.get(f"{PATH}/overtime"))["text"] == overtime(said="again")
+    problem(await save(anna, "other_flow", overtime(), 3), 409)
+
+
+async def test_two_people_on_one_flow_are_told_of_each_other_and_keep_their_own(
+    anna: AsyncClient, olga: AsyncClient
+) -> None:
+    ok(await save(anna, "overtime", overtime(said="hers")))
+
+    mine = ok(await save(olga, "overtime", overtime(said="mine")))
+
+    assert [other["author"] for other in mine["others"]] == ["anna"]
+    hers = ok(await anna.get(f"{PATH}/overtime"))
+    assert hers["text"] == overtime(said="hers")
+    assert [other["author"] for other in hers["others"]] == ["olga"]
+
+
+async def test_who_publishes_meanwhile_makes_a_draft_outdated(
+    anna: AsyncClient, olga: AsyncClient
+) -> None:
+    ok(await put(olga, "flows/overtime", overtime()))
+    begun = ok(await save(anna, "overtime", overtime(said="mine")))
+    assert (begun["base"]["source"], begun["base"]["version"]) == ("document", 1)
+    assert begun["outdated"] is False
+
+    ok(await put(olga, "flows/overtime", overtime(2, hours=10), 1))
+
+    assert ok(await anna.get(f"{PATH}/overtime"))["outdated"] is True
+
+
+async def test_a_draft_that_is_discarded_shows_what_holds_again(anna: AsyncClient) -> None:
+    ok(await save(anna, "leave_request", "flow: leave_request\n"))
+
+    gone = await anna.delete(f"{PATH}/leave_request")
+
+    assert gone.status_code == 204
+    assert ok(await anna.get(f"{PATH}/leave_request"))["revision"] == 0
+    problem(await anna.delete(f"{PATH}/leave_request"), 404)
+
+
+async def test_the_list_has_files_documents_and_what_is_only_a_draft(
+    anna: AsyncClient, olga: AsyncClient
+) -> None:
+    ok(await put(olga, "flows/overtime", overtime()))
+    ok(await save(anna, "brand_new", "flow: brand_new\n"))
+
+    items = {item["flow"]: item for item in ok(await anna.get(PATH))["items"]}
+
+    assert items["leave_request"]["source"] == "file"
+    assert items["leave_request"]["title"] == "Leave request"
+    assert (items["overtime"]["source"], items["overtime"]["published_by"]) == ("document", "olga")
+    assert items["brand_new"]["source"] == "draft"
+    assert items["brand_new"]["version"] is None
+    assert [draft["author"] for draft in items["brand_new"]["drafts"]] == ["anna"]
+
+
+async def test_a_problem_is_told_at_its_place(anna: AsyncClient) -> None:
+    text = overtime().replace("start: ", "start: no")
+
+    (wrong, *_) = (await examined(anna, text))["problems"]
+
+    assert wrong["place"] == ["start"]
+    assert text.splitlines()[wrong["line"] - 1].startswith("start:")
+    assert wrong["remedy"]
+
+
+async def test_the_picture_has_each_state_and_way_by_the_names_that_the_graph_gives(
+    anna: AsyncClient,
+) -> None:
+    text = (FLOWS / "equipment_request.yaml").read_text()
+
+    found = await examined(anna, text, "equipment_request")
+
+    drawn = list(ET.fromstring(found["picture"]).iter(f"{SVG}g"))
+    graph = found["graph"]
+    assert {g.get("data-state") for g in drawn} - {None} == {node["id"] for node in graph["nodes"]}
+    ways = {f"{edge['source']} {edge['way']} {edge['target']}" for edge in graph["edges"]}
+    assert {g.get("data-edge") for g in drawn} - {None} == ways
+    for edge in graph["edges"]:
+        stands = found["data"]
+        for part in edge["place"]:
+            stands = stands[part]
+        assert stands == edge["target"]
+
+
+async def test_checks_are_told_in_words_where_words_are_known(anna: AsyncClient) -> None:
+    text = (FLOWS / "business_trip.yaml").read_text()
+
+    found = await examined(anna, text, "business_trip")
+
+    said = {tuple(check["place"]): check["words"] for check in found["checks"]}
+    assert said["slots", "start", "check", 0, "that"] == "not before today"
+    assert said["slots", "end", "check", 1, "that"] == "at most 90 days after “From”"
+    for check in found["checks"]:
+        assert check["check"] in {
+            each["name"] for each in ok(await anna.get(f"{PATH}/vocabulary"))["checks"]
+        }
+
+
+async def test_the_vocabulary_is_what_the_house_has(anna: AsyncClient) -> None:
+    found = ok(await anna.get(f"{PATH}/vocabulary"))
+
+    kinds = {kind["kind"]: kind for kind in found["kinds"]}
+    assert kinds["approve"]["needs"] == ["approved", "rejected"]
+    assert kinds["approve"]["label"]["zh"] == "审批"
+    assert "choices" in {t["type"]: t["keys"] for t in found["slot_types"]}["choice"]
+    assert "choices" not in {t["type"]: t["keys"] for t in found["slot_types"]}["date"]
+    trip = next(tool for tool in found["tools"] if tool["name"] == "book_trip")
+    assert trip["writes"] is True
+    assert trip["parameters"]["properties"]
+    assert found["roles"] == ["author", "operator"]
+    assert "role('author')" in [each["expression"] for each in found["approvers"]]
+    assert "manager" in [each["name"] for each in found["lookups"]]
+
+
+async def test_edits_change_what_they_are_about_and_nothing_else(anna: AsyncClient) -> None:
+    text = (FLOWS / "business_trip.yaml").read_text()
+    edits = [
+        {"op": "set", "place": ["title", "en"], "value": "A journey"},
+        {"op": "set", "place": ["title", "en"], "value": "Business trip"},
+    ]
+
+    one = ok(await anna.post(f"{PATH}/edits", json=_edits(text, edits[:1])))
+    both = ok(await anna.post(f"{PATH}/edits", json=_edits(text, edits)))
+
+    assert one["text"] == text.replace('en: "Business trip"', 'en: "A journey"', 1)
+    assert one["examination"]["data"]["title"]["en"] == "A journey"
+    assert both["text"] == text
+
+
+def _edits(text: str, edits: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"flow": "business_trip", "text": text, "edits": edits}
+
+
+SET = {"op": "set", "place": ["start"], "value": "done"}
+
+
+@pytest.mark.parametrize(
+    ("edits", "field"),
+    [
+        ([{"op": "set", "place": ["no", "such"], "value": 1}], "edits.0"),
+        ([SET, {"op": "remove", "place": ["states", "none"]}], "edits.1"),
+        ([SET, {"op": "move", "place": ["states", "x"], "at": 9}], "edits.1"),
+        ([{"op": "insert", "place": ["states"], "at": 10**9, "value": 1}], "edits.0"),
+        ([{"op": "set", "place": ["start"], "value": "x" * 140_000}], "edits.0"),
+        ([{"op": "set", "place": [], "value": 1}], "edits.0"),
+        ([{"op": "burn", "place": ["start"]}], "edits.0"),
+        ([SET] * 1_000, "edits"),
+        ([], "edits"),
+    ],
+)
+async def test_an_edit_that_can_t_be_made_is_named_and_none_is(
+    anna: AsyncClient, edits: list[dict[str, Any]], field: str
+) -> None:
+    refused = problem(await anna.post(f"{PATH}/edits", json=_edits(overtime(), edits)), 422)
+
+    assert any(each["field"].startswith(field) for each in refused["errors"])
+
+
+BOMB = "a: &a [x, x]\n" + "\n".join(
+    f"{name}: &{name} [*{before}, *{before}, *{before}, *{before}, *{before}]"
+    for before, name in zip("abcdefghij", "bcdefghijk", strict=True)
+)
+HOSTILE = {
+    "empty": "",
+    "tabs": "flow: x\n\tstart: y\n",
+    "no mapping": "- a\n- b\n",
+    "a scalar": "overtime",
+    "a bomb of aliases": BOMB,
+    "an alias of itself": "a: &a [*a]",
+    "brackets": "[" * 5_000,
+    "half a character": 'flow: overtime\ntitle: {zh: "\\ud800", en: "\\udfff"}\n',
+    "no number": "flow: overtime\nversion: .nan\nidle: .inf\n",
+    "a huge number": f"flow: overtime\nversion: {'9' * 4_000}\n",
+    "names that are markup": (
+        "flow: overtime\nstart: '\"><script>'\nstates:\n  '\"><script>': {end: completed}\n"
+    ),
+    "a tag": "flow: !!python/object:os.system overtime\n",
+    "several documents": "flow: overtime\n---\nflow: overtime\n",
+    "a control character": "flow: over\x07time\n",
+    "a thousand states": "flow: overtime\nstart: s0\nstates:\n"
+    + "".join(f"  s{n}: {{say: {{zh: a, en: a}}, next: s{n + 1}}}\n" for n in range(1_000)),
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+async def test_whatever_is_typed_is_examined(anna: AsyncClient, text: str) -> None:
+    found = await examined(anna, text)
+
+    assert found["problems"]
+    if found["picture"] is not None:
+        ET.fromstring(found["picture"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"text": "x" * (128 * 1024 + 1)},
+        {"text": "é" * (64 * 1024 + 1)},
+        {"text": "a: \0"},
+        {"text": "", "flow": "Not A Name"},
+        {"text": "", "flow": "../etc"},
+        {"text": 3},
+        {},
+    ],
+)
+async def test_a_text_that_no_file_may_have_is_refused(
+    anna: AsyncClient, body: dict[str, Any]
+) -> None:
+    sent = {"flow": "overtime", **body}
+    problem(await anna.post(f"{PATH}/examination", json=sent), 422)
+
+
+async def test_half_a_character_is_refused_wherever_it_stands(anna: AsyncClient) -> None:
+    sent = rb'{"flow": "overtime", "text": "start: a", "edits": [%s]}'
+    half = rb'{"op": "set", "place": ["start"], "value": "\ud800"}'
+    headers = {"Content-Type": "application/json"}
+
+    answer = await anna.post(f"{PATH}/edits", content=sent % half, headers=headers)
+
+    assert answer.status_code in {400, 422}
+
+
+async def test_stories_are_bounded(anna: AsyncClient) -> None:
+    problem(await save(anna, "overtime", "", stories="x" * (64 * 1024 + 1)), 422)
+
+
+async def test_an_author_has_fifty_drafts_at_most(anna: AsyncClient, olga: AsyncClient) -> None:
+    for number in range(50):
+        ok(await save(anna, f"flow_{number}", ""))
+
+    full = problem(await save(anna, "one_more", ""), 409)
+
+    assert "50 drafts" in full["detail"]
+    ok(await save(anna, "flow_7", "flow: flow_7", 1))
+    ok(await save(olga, "one_more", ""))
+
+
+CALLS = [
+    ("GET", "", None),
+    ("GET", "/vocabulary", None),
+    ("GET", "/overtime", None),
+    ("PUT", "/overtime", {"text": "", "revision": 0}),
+    ("DELETE", "/overtime", None),
+    ("POST", "/examination", {"flow": "overtime", "text": ""}),
+    ("POST", "/edits", {"flow": "overtime", "text": "a: 1", "edits": [SET]}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), CALLS)
+async def test_an_employee_finds_nothing_there(
+    company: Company, anna: AsyncClient, method: str, path: str, body: Any
+) -> None:
+    ok(await save(anna, "overtime", overtime()))
+    async with company("alice") as alice:
+        problem(await alice.request(method, f"{PATH}{path}", json=body), 404)
+
+
+async def test_another_tenant_s_authors_see_nothing_of_a_draft(
+    company: Company, services: Services, anna: AsyncClient, store: Store
+) -> None:
+    ok(await save(anna, "overtime", overtime()))
+    async with Company(services, f"other-{company.tenant}")("anna") as stranger:
+        problem(await stranger.get(f"{PATH}/overtime"), 404)
+        problem(await stranger.delete(f"{PATH}/overtime"), 404)
+        theirs = ok(await save(stranger, "overtime", "flow: overtime\n"))
+        assert theirs["others"] == []
+        names = [item["flow"] for item in ok(await stranger.get(PATH))["items"]]
+    assert names.count("overtime") == 1
+    kept = await store.flow_drafts.find(company.tenant, "anna", "overtime")
+    assert kept is not None
+    assert kept.text == overtime()
+
+
+@pytest.mark.parametrize("flow", ["no_such_flow", "Bad", "a" * 65, "a%00b"])
+async def test_a_flow_that_isn_t_there_is_not_found(anna: AsyncClient, flow: str) -> None:
+    problem(await anna.get(f"{PATH}/{flow}"), 404)

@@ -1,0 +1,275 @@
+"""Drafts tried over REST: a real process each, in which nothing real is touched."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from httpx import AsyncClient
+
+from router.api.dependencies import Services
+from router.directory.file import FileDirectory
+from router.runtime.server import create_app
+from router.runtime.trials import DraftTrials
+from router.settings.trials import TrialSettings
+from tests.integration.api.conftest import As, client_of, problem
+from tests.trials import APPROVED, ASKED, DRAFT, STORIES, offering
+
+PATH = "/v1/flow-trials"
+
+pytestmark = pytest.mark.xdist_group("trials")
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the tool writes, were it ever called."""
+    return tmp_path_factory.mktemp("trials") / "called"
+
+
+@pytest.fixture(scope="module")
+async def trials(trace: Path) -> AsyncIterator[DraftTrials]:
+    sample = FileDirectory.load().everyone()
+    away = [one.model_copy(update={"tenant": "algae"}) for one in sample if one.id != "bob"]
+    directory = FileDirectory([*sample, *away])
+    made = DraftTrials(offering(trace), directory, TrialSettings(processes=2))
+    yield made
+    await made.close()
+
+
+@pytest.fixture(scope="module")
+def app(services: Services, trials: DraftTrials) -> FastAPI:
+    directory = trials._directory
+    return create_app(replace(services, trials=trials, directory=directory))
+
+
+@pytest.fixture
+def olga(caller: As) -> AsyncClient:
+    return caller("olga")
+
+
+def untouched(trace: Path) -> bool:
+    return not trace.exists()
+
+
+def body(*steps: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"flow": "parking_permit", "text": DRAFT, "user": "alice", "steps": steps} | more
+
+
+async def played(client: AsyncClient, *steps: dict[str, Any], **more: Any) -> Any:
+    answer = await client.post(PATH, json=body(*steps, **more))
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def test_a_draft_is_played_with_every_role_and_nothing_is_really_called(
+    olga: AsyncClient, trace: Path
+) -> None:
+    found = await played(olga, *APPROVED)
+    asked, filled, sent, approved = found["steps"]
+    assert asked["said"][0]["text"] == "车牌号是多少？"
+    assert filled["said"][0]["type"] == "confirm"
+    assert sent["told"] == [{"person": "bob", "how": "asked"}]
+    assert sent["standing"]["approvers"] == ["bob"]
+    assert sent["standing"]["waits_until"].startswith("2026-11-25T")
+    made_up = {"number": "example", "spaces": 10}
+    (call,) = approved["calls"]
+    assert call == {
+        "tool": "issue_permit",
+        "arguments": {"plate": "京A12345"},
+        "result": made_up,
+        "error": None,
+    }
+    assert approved["said"][-1]["text"] == "办好了，编号 example。"
+    assert (found["standing"]["status"], found["failed"]) == ("completed", None)
+    assert untouched(trace)
+
+
+async def test_the_form_says_what_a_tool_answers(olga: AsyncClient) -> None:
+    answers = {"issue_permit": {"number": "P-7"}}
+    found = await played(olga, *APPROVED, answers=answers)
+    assert found["steps"][-1]["said"][-1]["text"] == "办好了，编号 P-7。"
+    later = {"tool_answers": {"issue_permit": {"number": "P-8"}}}
+    found = await played(olga, *ASKED, later, APPROVED[-1], answers=answers)
+    assert found["steps"][-1]["said"][-1]["text"] == "办好了，编号 P-8。"
+
+
+async def test_a_tool_fails_where_it_is_told_to(olga: AsyncClient) -> None:
+    failing = {"tool_fails": {"issue_permit": "permanent"}}
+    found = await played(olga, *ASKED, failing, APPROVED[-1])
+    (call,) = found["steps"][-1]["calls"]
+    assert call["error"] == "issue_permit fails in this story"
+    assert found["standing"]["state"] == "tell_failed"
+
+
+async def test_days_pass_at_once(olga: AsyncClient) -> None:
+    found = await played(olga, *ASKED, {"after": "P8D"})
+    assert found["standing"]["status"] == "rejected"
+    assert found["steps"][-1]["said"][0]["text"] == "没有批准。"
+
+
+async def test_a_step_taken_back_was_never_taken(olga: AsyncClient) -> None:
+    await played(olga, *ASKED, {"approver": "bob", "decides": "reject"})
+    found = await played(olga, *APPROVED)
+    assert found["standing"]["status"] == "completed"
+
+
+async def test_what_was_played_is_gone_on_from(olga: AsyncClient) -> None:
+    """A question's name has a random part: the same one means the same run."""
+    first = await played(olga, *ASKED[:2])
+    more = await played(olga, *ASKED)
+    assert more["steps"][1]["said"][0]["question"] == first["steps"][1]["said"][0]["question"]
+    again = await played(olga, *ASKED[:2])
+    assert again["steps"][1]["said"][0]["question"] != first["steps"][1]["said"][0]["question"]
+
+
+async def test_a_step_that_nobody_can_take_says_so_in_the_callers_language(
+    olga: AsyncClient,
+) -> None:
+    steps = [ASKED[0], {"approver": "bob", "decides": "approve"}, {"user": "京A12345"}]
+    found = await played(olga, *steps)
+    assert found["failed"]["step"] == 1
+    assert "bob" in found["failed"]["message"]
+    assert len(found["steps"]) == 2
+    answer = await olga.post(PATH, json=body(*steps), headers={"x-locale": "en"})
+    assert answer.json()["failed"]["message"] == "nothing waits for bob; waited for is nobody"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"steps": [{"usr": "hi"}]}, "steps.0"),
+        ({"steps": [{"approver": "nobody", "decides": "approve"}]}, "steps.0.approver"),
+        ({"steps": [{"user": "hi", "after": "P1D"}]}, "steps.0"),
+        ({"steps": [{"after": "P9999D"}]}, "steps.0.after"),
+        ({"steps": [{"user": ""}]}, "steps.0.user"),
+        ({"steps": [{"bot": "/(/"}]}, "steps.0.bot"),
+        ({"steps": [{"tool_answers": {"rm": 1}}]}, "steps.0.tool_answers.rm"),
+        ({"steps": [{"user": "x"}] * 201}, "steps"),
+        ({"steps": [{"user": "a\u0000b"}]}, "steps.0.user"),
+        ({"steps": ["user"]}, "steps.0"),
+        ({"user": "nobody"}, "user"),
+        ({"answers": {"rm": 1}}, "answers.rm"),
+        ({"flow": "../etc"}, "flow"),
+        ({"text": DRAFT.replace("start: details", "start: nowhere")}, "text"),
+        ({"text": "flow: [" * 500}, "text"),
+        ({"text": ""}, "text"),
+        ({"text": "#" * (128 * 1024 + 1)}, "text"),
+    ],
+)
+async def test_what_cant_be_played_is_refused_where_it_is_wrong(
+    olga: AsyncClient, change: dict[str, Any], field: str
+) -> None:
+    answer = await olga.post(PATH, json=body() | change)
+    found = problem(answer, 422)
+    assert any(each["field"].startswith(field) for each in found["errors"]), found
+
+
+async def test_nobody_tries_anything_who_writes_nothing(caller: As) -> None:
+    stories = {"flow": "parking_permit", "text": DRAFT, "stories": ""}
+    for path, sent in {
+        "": body(),
+        "/story": body(stories="", title="x"),
+        "/stories": stories,
+    }.items():
+        problem(await caller("alice").post(f"{PATH}{path}", json=sent), 404)
+
+
+async def test_an_author_of_another_tenant_tries_it_with_their_own_people(caller: As) -> None:
+    """There nobody is called bob: alice's manager isn't anybody."""
+    away = caller("algae/olga")
+    answer = await away.post(PATH, json=body({"approver": "bob", "decides": "approve"}))
+    assert problem(answer, 422)["errors"][0]["field"] == "steps.0.approver"
+
+
+async def test_a_process_killed_in_the_middle_costs_a_moment(
+    olga: AsyncClient, trials: DraftTrials
+) -> None:
+    await played(olga, *ASKED)
+    before = trials.pids
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    found = await played(olga, *APPROVED)
+    assert found["standing"]["status"] == "completed"
+    assert not set(before) & set(trials.pids)
+
+
+async def test_two_at_once_see_nothing_of_each_other(caller: As) -> None:
+    here, there = caller("olga"), caller("algae/olga")
+    one, other = await asyncio.gather(
+        played(here, *APPROVED),
+        played(there, {"user": "I need a parking permit"}, user="frank"),
+    )
+    assert one["standing"]["status"] == "completed"
+    assert other["steps"][0]["said"][0]["text"] == "What is the number plate?"
+
+
+async def test_where_none_may_be_tried_the_answer_says_what_to_set(
+    services: Services, trials: DraftTrials, trace: Path
+) -> None:
+    none = DraftTrials(offering(trace), trials._directory, TrialSettings(processes=0))
+    app = create_app(replace(services, trials=none, directory=trials._directory))
+    async with client_of(app, "olga") as olga:
+        found = problem(await olga.post(PATH, json=body()), 503)
+    assert "ROUTER_TRIAL_PROCESSES" in found["detail"]
+
+
+async def test_what_was_played_is_kept_as_a_story_that_is_green(
+    olga: AsyncClient, trace: Path
+) -> None:
+    more = {"stories": STORIES, "title": "it is approved at once"}
+    answer = await olga.post(f"{PATH}/story", json=body(*APPROVED, **more))
+    assert answer.status_code == 200, answer.text
+    kept = answer.json()["stories"]
+    assert kept.startswith(STORIES)
+    assert kept.removeprefix(STORIES) == EXPECTED
+    run = await olga.post(
+        f"{PATH}/stories", json={"flow": "parking_permit", "text": DRAFT, "stories": kept}
+    )
+    found = run.json()
+    assert (found["passed"], found["failed"]) == (2, 0)
+    assert "review.declined ▸ details" in found["coverage"]["missing"]
+    assert 0 < found["coverage"]["share"] < 100
+    assert untouched(trace)
+
+
+EXPECTED = """
+- story: it is approved at once
+  user: alice
+  tool_answers: {issue_permit: {number: example, spaces: 10}}
+  steps:
+    - user: 我要办停车证
+    - bot: 车牌号是多少？
+    - expect: {flow: parking_permit, status: collecting, state: details}
+    - user: 京A12345
+    - bot: 给 京A12345 办停车证，提交吗？
+    - expect: {status: confirming, state: review, slots: {plate: 京A12345}}
+    - user: {confirm: true}
+    - bot: 已提交给 陈博 Bob 审批，有结果会在这里告诉你。
+    - expect: {status: waiting_approval, state: manager, approvers: [bob]}
+    - approver: bob
+      decides: approve
+    - bot: 办好了，编号 example。
+    - expect: {status: completed, state: tell_yes}
+    - tool: issue_permit
+      with: {plate: 京A12345}
+"""
+
+
+async def test_a_story_that_fails_says_how(olga: AsyncClient) -> None:
+    wrong = STORIES.replace("bot: 办好了", "bot: 没有办成")
+    sent = {"flow": "parking_permit", "text": DRAFT, "stories": wrong}
+    found = (await olga.post(f"{PATH}/stories", json=sent)).json()
+    assert (found["passed"], found["failed"]) == (0, 1)
+    assert any("没有办成" in line for line in found["stories"][0]["told"])
+
+
+@pytest.mark.parametrize("stories", ["- story: [", "a: b", "- story: x\n  steps: [{usr: 1}]\n"])
+async def test_what_is_no_story_file_is_refused(olga: AsyncClient, stories: str) -> None:
+    sent = {"flow": "parking_permit", "text": DRAFT, "stories": stories}
+    found = problem(await olga.post(f"{PATH}/stories", json=sent), 422)
+    assert found["errors"][0]["field"] == "stories"

@@ -1,0 +1,367 @@
+"""Writing flows without code: by pointing, by keys, in YAML; and who else is told."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from playwright.async_api import expect
+from temporalio.client import Client
+
+from tests.page.author_house import Author, authors_house, writing
+from tests.page.house import NARROW, Door, Served
+from tests.page.test_looks import SMALL_TARGETS, violations
+
+FLOW = "equipment_request"
+"""One that ships: whoever opens it has a draft of their own."""
+PARTS = {
+    "zh-CN": ("编辑", "YAML", "试一试", "发布"),
+    "en-US": ("Edit", "YAML", "Try it", "Publish"),
+}
+CONDITIONS = """
+async ([expression, slots]) => {
+  const { worded, expressed } = await import('/web/author/conditions.js');
+  const parts = worded(expression, slots);
+  return [parts, parts && expressed(parts, slots[parts.slot])];
+}
+"""
+LIST_EDITS = """
+async ([before, after]) => {
+  const { listEdits } = await import('/web/author/controls.js');
+  const list = [...before];
+  for (const { op, place, value, at } of listEdits(['l'], before, after)) {
+    if (op === 'set') list[place[1]] = value;
+    if (op === 'insert') list.splice(at, 0, value);
+    if (op === 'remove') list.splice(place[1], 1);
+  }
+  return list;
+}
+"""
+SPANS = """
+async (iso) => {
+  const { spanOf, isoOf } = await import('/web/author/controls.js');
+  const parts = spanOf(iso);
+  return parts && [...parts, isoOf(...parts)];
+}
+"""
+COPIED = """
+async (picture) => {
+  const { picture: shown } = await import('/web/author/picture.js');
+  const made = shown(() => {});
+  made.show({ picture, graph: { nodes: [], edges: [] }, problems: [] }, null);
+  return made.view.innerHTML;
+}
+"""
+SLOTS = {
+    "cost": {"type": "money"},
+    "hours": {"type": "number"},
+    "urgent": {"type": "boolean"},
+    "kind": {"type": "choice", "choices": {"big": {}}},
+    "note": {"type": "text"},
+    "extra": {"type": "number", "required": False},
+}
+
+
+@pytest.fixture(scope="module")
+async def house(
+    real_client: Client, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Served]:
+    async with authors_house(tmp_path_factory.mktemp("authors"), real_client) as served:
+        yield served
+
+
+async def test_a_change_by_pointing_is_in_the_yaml_and_back(door: Door, house: Served) -> None:
+    dave = await writing(door, house, "dave", FLOW)
+    await dave.point("manager")
+    await dave.part("YAML")
+    before = await dave.yaml()
+    await dave.part("Edit")
+    await dave.form.get_by_label("Remind every", exact=True).fill("48")
+    await dave.saved()
+    await dave.part("YAML")
+    changed = await dave.yaml()
+    assert changed == before.replace("remind_every: PT24H", "remind_every: PT48H", 1)
+    await dave.source.fill(changed.replace("expire_after: P14D", "expire_after: P3W", 1))
+    await dave.part("Edit")
+    await expect(dave.form.get_by_label("Expires after", exact=True)).to_have_value("3")
+    await expect(dave.form.get_by_label("Expires after: unit")).to_have_value("weeks")
+    undo = dave.page.get_by_role("button", name="Undo", exact=True)
+    await undo.click()
+    await undo.click()
+    await expect(undo).to_be_disabled()
+    assert await dave.yaml() == before
+    await dave.page.get_by_role("button", name="Redo").click()
+    assert await dave.yaml() == changed
+
+
+async def test_what_is_wrong_is_said_at_its_field_at_its_line_and_in_the_picture(
+    door: Door, house: Served
+) -> None:
+    dave = await writing(door, house, "dave", FLOW)
+    await dave.point("finance")
+    title = dave.form.get_by_role("group", name="What the approver reads first").get_by_label(
+        "English"
+    )
+    await title.fill("{{ slots.nobody }}")
+    error = dave.page.locator(f"#{await described(dave, title)}")
+    await expect(error).to_contain_text("nobody")
+    await expect(title).to_have_attribute("aria-invalid", "true")
+    await expect(dave.state("finance")).to_have_attribute("aria-label", re.compile("has problems$"))
+    await expect(dave.problems).to_have_text("Problems: 1")
+    await dave.part("YAML")
+    await dave.page.locator(".source .problems button").click()
+    selected = await dave.source.evaluate(
+        "one => one.value.slice(one.selectionStart, one.selectionEnd)"
+    )
+    assert "slots.nobody" in selected
+
+
+async def described(author: Author, field: Any) -> str:
+    """The id of what says what is wrong with a field."""
+    await expect(field).to_have_attribute("aria-invalid", "true")
+    return str(await field.get_attribute("aria-describedby")).split()[-1]
+
+
+async def test_what_cant_be_read_keeps_the_last_picture_until_it_is_mended(
+    door: Door, house: Served
+) -> None:
+    dave = await writing(door, house, "dave", FLOW)
+    await dave.part("YAML")
+    sound = await dave.yaml()
+    await dave.source.fill(f"{sound}\n  broken: [")
+    await expect(dave.page.locator(".picture.stale [data-state=manager]")).to_be_visible()
+    await expect(dave.page.locator(".source .problems button")).to_have_count(1)
+    await dave.part("Edit")
+    await expect(dave.form).to_have_attribute("inert", "")
+    await dave.part("YAML")
+    await dave.source.fill(sound)
+    await expect(dave.page.locator(".picture.stale")).to_have_count(0)
+    await expect(dave.problems).to_have_text("No problems")
+
+
+async def test_drafts_are_each_persons_and_both_are_told(door: Door, house: Served) -> None:
+    dave = await writing(door, house, "dave", "business_trip")
+    await dave.point("manager")
+    await dave.words("What it is called", "领导审批", "The boss decides")
+    await dave.saved()
+    erin = await writing(door, house, "erin", "business_trip")
+    await expect(erin.page.locator(".notice").first).to_have_text(
+        "Dave Hughes 也有这个流程的草稿。"
+    )
+    await erin.part("YAML")
+    assert "领导审批" not in await erin.yaml()
+
+
+async def test_two_windows_of_one_person_dont_write_over_each_other(
+    door: Door, house: Served
+) -> None:
+    lost = ("409 (Conflict)",)
+    first = await writing(door, house, "dave", "leave_request", forgives=lost)
+    second = await writing(door, house, "dave", "leave_request", forgives=lost)
+    await first.point("manager")
+    await first.words("What it is called", "甲", "first")
+    await first.saved()
+    await second.point("manager")
+    await second.words("What it is called", "乙", "second")
+    await expect(second.standing).to_have_attribute("data-standing", "behind")
+    await second.page.get_by_role("button", name="Take what is there").click()
+    await expect(
+        second.form.get_by_role("group", name="What it is called").get_by_label("English")
+    ).to_have_value("first")
+    await second.words("What it is called", "乙", "second")
+    await second.saved()
+
+
+async def test_in_a_trial_days_pass_and_tools_fail(door: Door, house: Served) -> None:
+    erin = await writing(door, house, "erin", FLOW, part="trial")
+    await erin.page.get_by_text("工具怎么回答").click()
+    worth = erin.page.get_by_role("textbox", name="value_equipment")
+    await worth.fill('{"total": {"amount": "3198.00", "currency": "CNY"}}')
+    words = ("给我配显示器", "2", "没有了", "看图纸", "下周五")
+    await erin.says("申请人说", *words)
+    await erin.presses("确认")
+    await erin.presses("一天以后")
+    log = erin.page.locator(".trial-log")
+    await expect(log).to_contain_text("告知 陈博 Bob：提醒审批")
+    await erin.page.get_by_label("让工具失败").select_option("reserve_equipment")
+    await erin.presses("这个工具失败")
+    await erin.presses("同意", "作为 陈博 Bob")
+    await expect(log.locator(".bot").last).to_contain_text("没能备齐")
+    await erin.page.get_by_role("button", name="退一步").click()
+    await expect(log.locator(".bot").last).not_to_contain_text("没能备齐")
+
+
+async def test_by_keys_alone_a_flow_is_begun_walked_and_edited(door: Door, house: Served) -> None:
+    dave = await writing(door, house, "dave")
+    keys = dave.page.keyboard
+    await dave.page.locator(".new-flow summary").focus()
+    await keys.press("Enter")
+    await expect(dave.page.get_by_label("Its name in files")).to_be_visible()
+    for text in ("visit", "A visit", "来访"):
+        await keys.press("Tab")
+        await keys.type(text)
+    await keys.press("Enter")
+    await expect(dave.page.locator("h1")).to_be_focused()
+    await tab_to(dave, "[data-state]")
+    await keys.press("ArrowDown")
+    await expect(dave.state("review")).to_be_focused()
+    await keys.press("ArrowDown")
+    await keys.press("ArrowUp")
+    await keys.press("Enter")
+    await expect(dave.page.locator(".edit h2")).to_be_focused()
+    await expect(dave.page.locator(".edit h2")).to_contain_text("review")
+    await tab_to(dave, "textarea[lang=en]")
+    await keys.press("Control+A")
+    await keys.type("Is that right?")
+    await dave.saved()
+    await tab_to(dave, "[role=tab]", back=True)
+    await keys.press("ArrowRight")
+    await expect(dave.source).to_be_visible()
+    assert 'en: "Is that right?"' in await dave.yaml()
+    await tab_to(dave, ".source textarea")
+    await keys.press("Escape")
+    await keys.press("Tab")
+    await expect(dave.source).not_to_be_focused()
+
+
+async def tab_to(author: Author, wanted: str, *, back: bool = False) -> None:
+    """Press Tab until something of this kind has the focus."""
+    for _ in range(80):
+        await author.page.keyboard.press("Shift+Tab" if back else "Tab")
+        if await author.page.evaluate("what => document.activeElement.matches(what)", wanted):
+            return
+    pytest.fail(f"Tab doesn't come to {wanted}")
+
+
+@pytest.mark.parametrize("locale", ["zh-CN", pytest.param("en-US", marks=pytest.mark.slow)])
+async def test_no_part_of_it_keeps_anybody_out(door: Door, house: Served, locale: str) -> None:
+    author = await writing(door, house, "erin" if locale == "zh-CN" else "dave")
+    found = {"list": await violations(author.visitor)}
+    await author.open(FLOW)
+    for state in ("details", "reserve", "delivery", "manager"):
+        await author.point(state)
+        found[state] = await violations(author.visitor)
+    await author.pick("items")
+    found["slot"] = await violations(author.visitor)
+    for part in PARTS[locale]:
+        await author.part(part)
+        found[part] = await violations(author.visitor)
+    assert {view: wrong for view, wrong in found.items() if wrong} == {}
+
+
+@pytest.mark.parametrize("locale", [pytest.param("zh-CN", marks=pytest.mark.slow), "en-US"])
+async def test_a_small_screen_shows_all_of_it(door: Door, house: Served, locale: str) -> None:
+    phone = {"viewport": NARROW, "has_touch": True, "is_mobile": True}
+    author = await writing(door, house, "erin" if locale == "zh-CN" else "dave", **phone)
+    widths = {"list": await author.visitor.overflow()}
+    small = await author.page.evaluate(SMALL_TARGETS)
+    await author.open(FLOW)
+    for state in ("details", "finance", "reserve"):
+        await author.point(state)
+        widths[state] = await author.visitor.overflow()
+        small += await author.page.evaluate(SMALL_TARGETS)
+    for part in PARTS[locale]:
+        await author.part(part)
+        widths[part] = await author.visitor.overflow()
+        small += await author.page.evaluate(SMALL_TARGETS)
+    assert {view: wide for view, wide in widths.items() if wide > 0} == {}
+    assert small == []
+
+
+async def test_who_writes_no_flows_loads_none_of_it(door: Door, house: Served) -> None:
+    alice = await door.visitor(house)
+    asked: list[str] = []
+    alice.page.on("request", lambda request: asked.append(request.url))
+    await alice.come("王丽 Alice")
+    await alice.page.goto(f"{house.origin}/#/flows")
+    await expect(alice.box).to_be_visible()
+    await expect(alice.page.get_by_role("link", name="流程设计")).to_have_count(0)
+    assert [url for url in asked if "/author/" in url or "flow-drafts" in url] == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "read"),
+    [
+        ("amount(slots.cost) > 500000", {"slot": "cost", "by": "more", "value": "5000"}),
+        ("amount(slots.cost) <= 1050", {"slot": "cost", "by": "most", "value": "10.5"}),
+        ("slots.hours > 3.0", {"slot": "hours", "by": "more", "value": "3"}),
+        ("slots.hours >= 0.5", {"slot": "hours", "by": "least", "value": "0.5"}),
+        ("slots.kind == 'big'", {"slot": "kind", "by": "is", "value": "big"}),
+        ("!slots.urgent", {"slot": "urgent", "by": "isnt", "value": ""}),
+        ("has(slots.extra) && slots.extra < 2.0", {"slot": "extra", "by": "less", "value": "2"}),
+        ("has(slots.hours) && slots.extra < 2.0", None),
+        ("slots.cost > 3.0", None),
+        ("amount(slots.hours) > 3", None),
+        ("slots.note == 'x'", None),
+        ("slots.gone > 3.0", None),
+        ("slots.kind == 'a' || true", None),
+        ("slots.kind == 'a\\'b'", None),
+        ("", None),
+    ],
+)
+async def test_conditions_are_read_as_words_where_they_are_and_written_back(
+    reader: Any, expression: str, read: dict[str, str] | None
+) -> None:
+    found, written = await reader.evaluate(CONDITIONS, [expression, SLOTS])
+    assert found == read
+    assert written == (expression if read else None)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([], ["a"]),
+        (["a", "b"], ["a", "b"]),
+        (["a", "b", "c"], ["a", "c"]),
+        (["a", "c"], ["a", "b", "c"]),
+        (["a", "a", "b"], ["a", "b"]),
+        (["a", "b", "c", "d"], ["x", "d"]),
+        (["a", "b"], ["c", "d", "e", "b"]),
+        (["a", "b"], []),
+    ],
+)
+async def test_a_list_becomes_another_by_its_edits(
+    reader: Any, before: list[str], after: list[str]
+) -> None:
+    assert await reader.evaluate(LIST_EDITS, [before, after]) == after
+
+
+@pytest.mark.parametrize(
+    ("iso", "read"),
+    [
+        ("PT30M", ["30", "minutes", "PT30M"]),
+        ("PT24H", ["24", "hours", "PT24H"]),
+        ("P14D", ["14", "days", "P14D"]),
+        ("P2W", ["2", "weeks", "P2W"]),
+        ("P1DT2H", None),
+        ("3 days", None),
+        ("P5M", None),
+    ],
+)
+async def test_a_length_of_time_is_a_number_and_what_it_counts(
+    reader: Any, iso: str, read: list[str] | None
+) -> None:
+    assert await reader.evaluate(SPANS, iso) == read
+
+
+async def test_of_a_picture_only_drawing_comes_into_the_page(reader: Any) -> None:
+    hostile = (
+        '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><style>*{color:red}</style>'
+        '<script>alert(1)</script><foreignObject><iframe src="x"/></foreignObject>'
+        '<a href="javascript:alert(1)"><text>x</text></a>'
+        '<g data-state="&quot;&gt;&lt;img src=x onerror=alert(1)&gt;" style="fill:red">'
+        '<text onclick="alert(1)">&lt;b&gt;</text></g></svg>'
+    )
+    shown = await reader.evaluate(COPIED, hostile)
+    for each in ("<script", "onload", "onclick", "style=", "<iframe", "javascript:", "<img", "<a "):
+        assert each not in shown.replace("&lt;", "")
+    assert "&lt;b&gt;" in shown
+
+
+@pytest.fixture(scope="module")
+async def reader(browser: Any, house: Served) -> AsyncIterator[Any]:
+    """A page on which the modules can be asked."""
+    door = Door(browser)
+    dave = await writing(door, house, "dave", forgives=("inline event handler",))
+    yield dave.page
+    assert await door.close() == []

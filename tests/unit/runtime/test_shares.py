@@ -1,0 +1,174 @@
+"""Versions that people of a share have, and that begin by themselves, in several processes."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from router.directory.tenants import LiveTenants, Tenants
+from router.domain.configuration_documents import (
+    Activation,
+    DocumentVersion,
+    digest_of,
+    standing,
+)
+from router.domain.shares import is_of_share
+from router.retrieval.index import CapabilityIndex
+from router.runtime.definitions import load_capabilities
+from router.runtime.tenant_configuration import Configuration, HouseConfiguration
+from router.settings import Settings
+from router.store.database import Database
+from router.store.store import Store
+from router.store.tables import ROUTER
+from router.understanding.reader import Reader
+from tests.unit.runtime.documents import overtime
+
+NOW = datetime(2026, 11, 23, 9, tzinfo=UTC)
+FIRST, LAST = (
+    next(p for p in map(str, range(1000)) if is_of_share(50, "acme", "overtime", p) is of_it)
+    for of_it in (True, False)
+)
+"""Somebody who is of a half of acme's people, and somebody who isn't."""
+
+
+@dataclass
+class Process:
+    """One process over a database that others have too, with a clock that is set by hand."""
+
+    settings: Settings
+    store: Store
+    now: datetime = NOW
+    configuration: Configuration = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.offered = load_capabilities(self.settings)
+        listed = self.offered.listed(skills=False)
+        reader = Reader(self.offered.flows(), self.offered.phrases(), listed)
+        self.index = CapabilityIndex(None)
+        self.reader = reader
+        parts = (self.settings, self.offered, reader, self.index, LiveTenants(Tenants))
+        house = HouseConfiguration(*parts, False)
+        self.configuration = Configuration(house, self.store, now=lambda: self.now)
+
+    def version_of(self, person: str | None = None, tenant: str = "acme") -> int | None:
+        flow = self.offered.of(tenant, person).catalog.get("overtime")
+        return flow.version if flow else None
+
+    async def after(self, minutes: int) -> None:
+        self.now = NOW + timedelta(minutes=minutes)
+        await self.configuration.refresh()
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> Any:
+    database = Database(f"sqlite:///{tmp_path}/router.db")
+    await database.migrate(ROUTER)
+    store = Store(database)
+    yield store
+    await store.aclose()
+    await database.dispose()
+
+
+@pytest.fixture
+def processes(store: Store) -> list[Process]:
+    return [Process(Settings(_env_file=None), store) for _ in range(2)]
+
+
+async def write(
+    store: Store, version: int, text: str, *, share: int = 100, after: int | None = None
+) -> None:
+    named: Any = {"tenant": "acme", "kind": "flows", "name": "overtime", "version": version}
+    made = DocumentVersion(
+        **named, text=text, digest=digest_of(text), author="anna", written_at=NOW
+    )
+    moment = None if after is None else NOW + timedelta(minutes=after)
+    held = Activation(
+        **named, share=share, holds_from=moment, activated_by="olga", activated_at=NOW
+    )
+    await store.configuration.write(made, await store.configuration.mark("acme", NOW), held)
+
+
+async def test_people_of_a_share_have_a_version_in_every_process_and_the_others_what_was(
+    store: Store, processes: list[Process]
+) -> None:
+    await write(store, 1, overtime())
+    await write(store, 2, overtime(2, patterns="['^zusatzstunden']"), share=50)
+    for process in processes:
+        await process.configuration.refresh()
+        assert [process.version_of(who) for who in (FIRST, LAST, None)] == [2, 1, 1]
+        assert process.version_of(FIRST, "globex") is None
+        ours, others = (process.reader.of("acme", who) for who in (FIRST, LAST))
+        assert ours is not others
+        assert others is process.reader.of("acme")
+
+
+async def test_a_new_flow_is_there_for_the_share_alone(
+    store: Store, processes: list[Process]
+) -> None:
+    await write(store, 1, overtime(), share=50)
+    await processes[0].configuration.refresh()
+    assert [processes[0].version_of(who) for who in (FIRST, LAST)] == [1, None]
+    assert processes[0].offered.of("acme", LAST).catalog.get("leave_request") is not None
+
+
+async def test_a_share_with_the_same_words_is_searched_by_what_is_there(
+    store: Store, processes: list[Process]
+) -> None:
+    await write(store, 1, overtime())
+    await write(store, 2, overtime(2, hours=3), share=50)
+    await processes[0].configuration.refresh()
+    index = processes[0].index
+    assert index.of("acme", FIRST) is index.of("acme", LAST)
+    await write(store, 3, overtime(3).replace('en: "Overtime"', 'en: "Extra hours"'), share=50)
+    await processes[0].configuration.refresh()
+    assert index.of("acme", FIRST) is not index.of("acme", LAST)
+
+
+async def test_a_version_begins_at_its_moment_by_itself_and_in_a_process_that_starts_later(
+    store: Store, processes: list[Process]
+) -> None:
+    await write(store, 1, overtime())
+    await write(store, 2, overtime(2), after=5)
+    running, started_later = processes
+    await running.after(4)
+    assert running.version_of() == 1
+    await running.after(5)
+    assert running.version_of() == 2
+    await started_later.after(6)
+    assert started_later.version_of() == 2
+
+
+async def test_what_is_called_off_never_begins(store: Store, processes: list[Process]) -> None:
+    await write(store, 1, overtime())
+    await write(store, 2, overtime(2), after=5)
+    coming = standing(await store.configuration.activations("acme", "flows", "overtime"), NOW)
+    seen = await store.configuration.mark("acme", NOW)
+    await store.configuration.take_back(coming.upcoming, seen, "olga", NOW)
+    await processes[0].after(6)
+    assert processes[0].version_of() == 1
+
+
+async def test_a_share_that_is_rolled_back_is_nobody_s_any_more(
+    store: Store, processes: list[Process]
+) -> None:
+    await write(store, 1, overtime())
+    await write(store, 2, overtime(2), share=50)
+    await processes[0].configuration.refresh()
+    those = standing(await store.configuration.activations("acme", "flows", "overtime"), NOW)
+    seen = await store.configuration.mark("acme", NOW)
+    await store.configuration.take_back(those.rolled_back, seen, "olga", NOW)
+    for process in processes:
+        await process.configuration.refresh()
+        assert [process.version_of(who) for who in (FIRST, LAST)] == [1, 1]
+
+
+async def test_a_share_that_does_not_fit_is_said_and_leaves_everybody_what_was(
+    store: Store, processes: list[Process]
+) -> None:
+    await write(store, 1, overtime())
+    await write(store, 2, overtime(2).replace("next: agree", "next: nowhere"), share=50)
+    await processes[0].configuration.refresh()
+    assert [processes[0].version_of(who) for who in (FIRST, LAST)] == [1, 1]
+    assert "nowhere" in processes[0].configuration.unfit["acme"]

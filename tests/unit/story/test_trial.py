@@ -1,0 +1,232 @@
+"""What tools answer in a trial, and a story that is written down from one."""
+
+from datetime import timedelta
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel, Field, JsonValue
+
+from router.domain.errors import ArgumentsToolError, InvalidInput
+from router.formats.yaml_document import read_yaml
+from router.story.loader import read_stories
+from router.story.manuscript import PlayedStory, appended, piece
+from router.story.trial import (
+    PlayedCall,
+    PlayedStep,
+    PlayedTelling,
+    PlayedTrial,
+    TrialPlay,
+    TrialStage,
+    TrialStanding,
+    TrialTool,
+    made_up,
+    stand_in,
+)
+from router.tool.tool import Tool, tool
+from tests.unit.story.test_story import BADGE, KNOWN
+
+
+class Badge(BaseModel):
+    """A badge."""
+
+    number: str
+    colour: str | None
+    doors: list[int]
+
+
+def badge_tool() -> Tool:
+    async def make_badge(name: Annotated[str, Field(description="Whose.")]) -> Badge:
+        """Make a badge."""
+        raise ArgumentsToolError(f"{name} is really given one")
+
+    return tool(permission="write", roles=["flow"], timeout="2m")(make_badge)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "string"}, "example"),
+        ({"type": "string", "format": "date"}, "2026-11-18"),
+        ({"type": "string", "pattern": r"^\d+$"}, "1"),
+        ({"type": "string", "pattern": "^[A-Z]{3}$"}, "CNY"),
+        ({"type": "string", "enum": ["red", "blue"]}, "red"),
+        ({"type": "string", "examples": ["R-7"]}, "R-7"),
+        ({"const": 7}, 7),
+        ({"type": "integer", "maximum": 3}, 3),
+        ({"type": "number", "minimum": 20}, 20),
+        ({"type": "boolean"}, True),
+        ({"type": "null"}, None),
+        ({"type": ["null", "integer"]}, 10),
+        ({"anyOf": [{"type": "null"}, {"type": "string"}]}, "example"),
+        ({"type": "array", "items": {"type": "integer"}}, [10]),
+        ({"type": "array"}, []),
+        ({"properties": {"a": {"type": "integer"}}}, {"a": 10}),
+        ({"allOf": [{"properties": {"a": {"const": 1}}}, {"type": "object"}]}, {"a": 1}),
+        ({"$ref": "#/$defs/it", "$defs": {"it": {"const": "x"}}}, "x"),
+        ({"$ref": "#/$defs/gone"}, None),
+        ({}, None),
+    ],
+)
+def test_an_answer_is_made_up_that_the_schema_admits(
+    schema: dict[str, Any], value: JsonValue
+) -> None:
+    assert made_up(schema) == value
+
+
+def test_a_schema_without_an_end_has_an_answer_with_one() -> None:
+    endless = {"properties": {"next": {"$ref": "#"}}}
+    assert made_up(endless) is not None
+
+
+def test_of_a_tool_that_says_nothing_of_its_results_flows_are_asked() -> None:
+    states = BADGE.model_dump(mode="json", by_alias=True)["states"]
+    states["make"] |= {"save": "made"}
+    states["tell_yes"]["say"] = {"zh": "{{ results.made.badge.number }}", "en": "Done"}
+    flow = BADGE.model_validate(BADGE.model_dump(mode="json", by_alias=True) | {"states": states})
+    said = TrialTool.of(badge_tool()).model_copy(update={"result": None})
+    stage = TrialStage(flows=(flow,), people=(), tools=(said,))
+    assert stage.answers() == {"make_badge": {"badge": {"number": "example"}}}
+
+
+async def test_a_stand_in_is_what_is_said_of_the_tool_and_never_the_tool() -> None:
+    said = TrialTool.of(badge_tool())
+    other = stand_in(said, {"number": "B7"})
+    assert (other.name, other.writes, other.roles) == ("make_badge", True, frozenset({"flow"}))
+    assert other.implementation.problems({}) == ["arguments: 'name' is a required property"]
+    nobody: Any = None
+    assert await other.call({"name": "bob"}, nobody, nobody) == {"number": "B7"}
+    assert other.timeout == timedelta(seconds=10)
+
+
+def standing(status: str, state: str, **more: Any) -> TrialStanding:
+    about = {"slots": {}, "awaiting": (), "approvers": ()} | more
+    return TrialStanding(flow="badge", status=status, state=state, **about)
+
+
+def said(text: str) -> tuple[dict[str, JsonValue], ...]:
+    return ({"type": "text", "text": text},)
+
+
+STEPS: tuple[dict[str, JsonValue], ...] = (
+    {"user": "I need a badge: #1"},
+    {"tool_fails": {"find_badge": "permanent"}},
+    {"approver": {"bob": "approve"}},
+    {"after": "P1D"},
+)
+FIRST = standing("confirming", "review", slots={"name": "bob", "id": "a7"})
+MADE = standing("completed", "tell_yes")
+
+
+def trial(id_: str) -> PlayedTrial:
+    first = FIRST.model_copy(update={"slots": {"name": "bob", "id": id_}})
+    called = {"name": "bob", "id": id_}
+    steps = (
+        PlayedStep(said=said(f"Badge {id_} is for bob.\nShall I?"), standing=first),
+        PlayedStep(standing=first),
+        PlayedStep(
+            said=said(f"Done: {id_}"),
+            calls=(PlayedCall(tool="make_badge", arguments=called, result={"number": 7}),) * 2,
+            standing=MADE,
+        ),
+        PlayedStep(told=(PlayedTelling(person="bob", how="reminded"),), standing=MADE),
+    )
+    return PlayedTrial(steps=steps, standing=MADE, failed=None)
+
+
+PLAYED = PlayedStory(
+    "a badge: made",
+    TrialPlay(user="alice", steps=STEPS),
+    trial("a7"),
+    trial("b8"),
+    {"make_badge": {"number": 7}, "find_badge": None},
+)
+WRITTEN = """\
+- story: "a badge: made"
+  user: alice
+  tool_answers: {make_badge: {number: 7}}
+  steps:
+    - user: "I need a badge: #1"
+    - bot: "Shall I?"
+    - expect: {flow: badge, status: confirming, state: review, slots: {name: bob}}
+    - tool_fails: {find_badge: permanent}
+    - approver: {bob: approve}
+    - expect: {status: completed, state: tell_yes}
+    - tool: make_badge
+      with: {name: bob}
+    - after: P1D
+    - told: bob
+      how: reminded
+"""
+
+
+def test_what_came_out_twice_is_expected_and_nothing_else() -> None:
+    assert appended("", PLAYED.entry()) == WRITTEN
+
+
+def test_a_written_story_is_one() -> None:
+    stories, faults = read_stories(read_yaml(WRITTEN), "badge.yaml", KNOWN)
+    assert ([each.name for each in stories], faults) == (["a badge: made"], [])
+
+
+OLD = "- story: a\n  steps: [{user: x}]"
+
+
+@pytest.mark.parametrize(
+    "stories",
+    [
+        OLD,
+        f"{OLD}\n",
+        f"# of old\n{OLD}\n\n# the last word\n",
+        "  - story: a\n    steps: [{user: x}]\n",
+        "- a: [{user: x}]\n",
+        "\ufeff- story: a\n  steps: [{user: x}]\n",
+        "- story: a\r\n  steps: [{user: x}]\r\n",
+    ],
+)
+def test_what_was_there_stays_to_the_byte(stories: str) -> None:
+    whole = appended(stories, PLAYED.entry())
+    assert whole.startswith(stories)
+    assert read_yaml(whole).data[-1] == PLAYED.entry()
+
+
+@pytest.mark.parametrize(
+    ("stories", "why"),
+    [
+        ("a: [{user: x}]\n", "at the end of a list"),
+        ("[{story: a, steps: [{user: x}]}]\n", "at the end of a list"),
+        (f"{OLD}\n...\n", "at the end of a list"),
+        (f"{OLD}\n---\n", "stories:"),
+        ("- story: [", "stories: 1:"),
+        ('- story: "a badge: made"\n  steps: [{user: x}]\n', "title: there is a story"),
+        ('- "a badge: made": [{user: x}]\n', "title: there is a story"),
+    ],
+)
+def test_where_no_story_can_be_put_it_says_why(stories: str, why: str) -> None:
+    with pytest.raises(InvalidInput, match=why):
+        appended(stories, PLAYED.entry())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["yes", "no", "~", "1", "1e3", "- a", "a: b", "a #b", "'", '"', "\n", "\u2028", "{a", "=", ""],
+)
+def test_any_text_is_written_so_that_it_is_read_again(text: str) -> None:
+    entry: dict[str, JsonValue] = {"story": "a", "steps": [{"user": text, "with": {text: [text]}}]}
+    assert read_yaml(appended("", entry)).data == [entry]
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "found"),
+    [
+        ("Please confirm:\n3 days", "Please confirm:\n3 days", "3 days"),
+        ("Please confirm:", "Please confirm:", "Please confirm:"),
+        ("/a.b/", "/a.b/", None),
+        ("no. a7", "no. b8", None),
+        ("长" * 60, "长" * 60, "长" * 48),
+        ("a long sentence that goes on and on until nobody reads it",) * 2
+        + ("a long sentence that goes on and on until",),
+        ("", "", None),
+    ],
+)
+def test_a_piece_is_short_and_telling(text: str, other: str, found: str | None) -> None:
+    assert piece(text, other) == found
