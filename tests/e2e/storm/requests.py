@@ -32,15 +32,17 @@ FRESH = 0.4
 Out = TypeVar("Out")
 
 
-async def until(what: str, ask: Callable[[], Awaitable[Out | None]]) -> Out:
-    """Ask until there is an answer; fails, saying `what` never came, after `PATIENCE`."""
-    deadline = time.monotonic() + PATIENCE
+async def until(
+    what: str, ask: Callable[[], Awaitable[Out | None]], patience: float = PATIENCE
+) -> Out:
+    """Ask until there is an answer; fails, saying `what` never came, after so many seconds."""
+    deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         answer = await ask()
         if answer is not None:
             return answer
         await asyncio.sleep(PAUSE)
-    raise AssertionError(f"after {PATIENCE:.0f} s still waiting for {what}")
+    raise AssertionError(f"after {patience:.0f} s still waiting for {what}")
 
 
 @dataclass
