@@ -3,6 +3,7 @@
 `bench/chaos.py` is the same with five hundred conversations; its checker is tried here.
 """
 
+import json
 import random
 import tempfile
 from dataclasses import replace
@@ -18,7 +19,7 @@ from tests.e2e.chaos.checker import Records, Row
 from tests.e2e.chaos.consumer import of_webhooks
 from tests.e2e.chaos.people import Event, Follower, Said, Witness, Write
 from tests.e2e.chaos.storm import Plan, chaos
-from tests.e2e.storm.requests import Request
+from tests.e2e.storm.requests import Desk, Request
 from tests.e2e.storm.rules import Expected
 from tests.postgres import MISSING, binaries
 
@@ -187,3 +188,24 @@ def test_a_request_that_stands_otherwise_than_was_decided_is_found() -> None:
     assert kinds(checker.of_requests([request], unrecorded)) == ["lost", "lost", "wrong"]
     twice = replace(records, leave=records.leave * 2, effects=records.effects * 2)
     assert kinds(checker.of_requests([request], twice)) == ["doubled", "doubled", "wrong"]
+
+
+async def test_whoever_decides_on_a_withdrawal_says_what_they_were_shown() -> None:
+    told: list[dict[str, Any]] = []
+
+    def answered(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            told.append(json.loads(request.content))
+            return httpx.Response(200, json={})
+        if "flow-runs" in request.url.path:
+            return httpx.Response(200, json={"status": "completed"})
+        waiting = {"id": "a2", "flow_run": "w1", "digest": "as it was shown"}
+        return httpx.Response(200, json={"items": [waiting], "next": None})
+
+    transport = httpx.MockTransport(answered)
+    async with httpx.AsyncClient(base_url="http://api.test", transport=transport) as http:
+        request = Request(1, Desk(http), random.Random(1), date(2026, 12, 7))
+        request.withdrawal, request.expected = "w1", Expected("reimbursement", "frank", 12000)
+        request.expected.withdrawal_asked()
+        await request._decide_withdrawal()
+    assert [body["digest"] for body in told] == ["as it was shown"]

@@ -7,14 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import asyncpg  # type: ignore[import-untyped]
 from temporalio.api.enums.v1 import PendingActivityState
 from temporalio.client import Client
 
 from tests.e2e.chaos.people import Event, Follower, Said, Write
-from tests.e2e.storm.requests import Request
 from tests.e2e.storm.rules import ENTITLED, WORDS, Expected
 
 Row = dict[str, Any]
@@ -175,7 +174,18 @@ def of_events(
                 yield Finding("lost", f"row {row['sequence']} {about} is no event")
 
 
-def of_requests(requests: Sequence[Request], records: Records) -> Iterator[Finding]:
+class Asked(Protocol):
+    """A request, however it was made."""
+
+    expected: Expected
+    run: str
+
+    @property
+    def me(self) -> str:
+        """Whose it is."""
+
+
+def of_requests(requests: Sequence[Asked], records: Records) -> Iterator[Finding]:
     """Every request stands where its approvals say, and did to the world what was accepted."""
     runs = {row["id"]: row for row in records.runs}
     for one in requests:
@@ -193,11 +203,11 @@ def of_requests(requests: Sequence[Request], records: Records) -> Iterator[Findi
     yield from _of_balances(requests, records)
 
 
-def _about(request: Request) -> str:
+def _about(request: Asked) -> str:
     return f"{request.expected.flow} {request.run} of {request.me}"
 
 
-def of_effects(requests: Sequence[Request], records: Records) -> Iterator[Finding]:
+def of_effects(requests: Sequence[Asked], records: Records) -> Iterator[Finding]:
     """What every request did to the world is what was accepted, each once."""
     effects, leave, claims = map(by_run, (records.effects, records.leave, records.claims))
     for one in requests:
@@ -221,7 +231,7 @@ def _of_calls(about: str, expected: Expected, rows: list[Row]) -> Iterator[Findi
         yield Finding("doubled", f"{count} × {tool} of {about} too many")
 
 
-def _of_balances(requests: Sequence[Request], records: Records) -> Iterator[Finding]:
+def _of_balances(requests: Sequence[Asked], records: Records) -> Iterator[Finding]:
     taken, wanted = Counter[str](), Counter[str]()
     for row in records.leave:
         taken[row["person"]] += row["half_days"] * (row["status"] == "standing")

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,6 +17,7 @@ import httpx
 import psutil
 
 from tests.e2e.chaos.consumer import entries, variables
+from tests.e2e.chaos.entrances import Town
 from tests.e2e.house import free_ports
 from tests.e2e.storm.requests import until
 from tests.e2e.storm.rules import ENTITLED, MANAGERS
@@ -216,6 +217,7 @@ class Wire:
 NEEDED = ("temporal", "worker", "database")
 """Of what the API checks: it does without a model."""
 APIS, WORKERS = 2, 2
+HASTY = "tests.e2e.chaos.hasty_worker"
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,8 @@ class House:
     processes: dict[str, list[Kept]]
     """By what they are: `api`, `worker`, `temporal`, `database`."""
     wires: dict[str, list[Wire]]
-    """By where they lead: `api` (one each), `temporal`, `database`, `model`, `consumer`."""
+    """By where they lead: `api` (one each), `temporal`, `database`, `model`, `consumer`, `platform`
+    (one each, the last to the mail server)."""
     database: str
     """Its real address, for the checker."""
     temporal: str
@@ -241,8 +244,8 @@ class House:
 
 
 @asynccontextmanager
-async def house(folder: Path, model: str, consumer: str) -> AsyncIterator[House]:
-    """All of it at work, what it keeps and says in `folder`; the other two are URLs of servers."""
+async def house(folder: Path, model: str, consumer: str, around: Town) -> AsyncIterator[House]:
+    """All of it at work, what it keeps and says in `folder`; the next two are URLs of servers."""
     temporal, database, *apis = free_ports(2 + APIS)
     leads = {
         "api": apis,
@@ -250,30 +253,34 @@ async def house(folder: Path, model: str, consumer: str) -> AsyncIterator[House]
         "database": [database],
         "model": [urlsplit(model).port or 80],
         "consumer": [urlsplit(consumer).port or 80],
+        "platform": around.ports,
     }
     async with AsyncExitStack() as stack:
         wires = {
             name: [await stack.enter_async_context(Wire(port)) for port in ports]
             for name, ports in leads.items()
         }
+        around.reached_by([wire.port for wire in wires["platform"]])
         built = House(
-            processes=_processes(folder, wires),
+            processes=_processes(folder, wires, around),
             wires=wires,
             database=f"postgresql://router@127.0.0.1:{database}/chaos",
             temporal=f"127.0.0.1:{temporal}",
         )
         for one in built.kept:
             stack.push_async_callback(one.stop)
-        await _started(built)
+        await _started(built, [*MANAGERS, *around.people])
         yield built
 
 
-def _processes(folder: Path, wires: dict[str, list[Wire]]) -> dict[str, list[Kept]]:
+def _processes(folder: Path, wires: dict[str, list[Wire]], around: Town) -> dict[str, list[Kept]]:
     (temporal,), (database,), (model,) = wires["temporal"], wires["database"], wires["model"]
     (consumer,), file = wires["consumer"], folder / "webhooks.json"
     url = f"http://127.0.0.1:{consumer.port}/hooks"
     folder.mkdir(parents=True, exist_ok=True)
     file.write_text(entries(url), encoding="utf-8")
+    people = folder / "people.yaml"
+    people.write_text(around.directory(), encoding="utf-8")
     told = {
         "ROUTER_DATA": str(folder / "data"),
         "ROUTER_DATABASE_URL": f"postgresql+asyncpg://router@127.0.0.1:{database.port}/chaos",
@@ -284,21 +291,22 @@ def _processes(folder: Path, wires: dict[str, list[Wire]]) -> dict[str, list[Kep
         "ROUTER_LLM_TURN_SECONDS": "8",
         "OMP_NUM_THREADS": "1",
         **variables(url, str(file)),
+        **around.variables(people),
     }
     server = [str(Path(sys.executable).with_name("temporal")), "server", "start-dev"]
     server += ["--headless", "--port", str(temporal.to), "--log-level", "error"]
     server += ["--db-filename", str(folder / "temporal.db")]
 
-    def ours(name: str, sign: str, *words: str) -> Kept:
+    def ours(name: str, sign: str, *words: str, by: str = "router") -> Kept:
         log = folder / f"{name.replace(' ', '')}.log"
-        return Kept(name, [sys.executable, "-m", "router", *words], log, sign, told)
+        return Kept(name, [sys.executable, "-m", by, *words], log, sign, told)
 
     apis = enumerate(wires["api"])
     return {
         "database": [_postgres(folder, database.to)],
         "temporal": [Kept("temporal", server, folder / "temporal.log")],
         "api": [ours(f"api {n}", "the API listens", "serve", "--port", f"{w.to}") for n, w in apis],
-        "worker": [ours(f"worker {n}", "polls", "worker") for n in range(WORKERS)],
+        "worker": [ours(f"worker {n}", "polls", "worker", by=HASTY) for n in range(WORKERS)],
     }
 
 
@@ -316,7 +324,7 @@ def _postgres(folder: Path, port: int) -> Kept:
     return Kept("database", serve, folder / "postgres.log", sign, user=user)
 
 
-async def _started(built: House) -> None:
+async def _started(built: House, entitled: Sequence[str]) -> None:
     (database,), (temporal,) = built.processes["database"], built.processes["temporal"]
     database.start()
     temporal.start()
@@ -329,7 +337,7 @@ async def _started(built: House) -> None:
         await one.serves()
     await ready(built)
     years = (datetime.now(UTC).year, datetime.now(UTC).year + 1)
-    everybody = ((person, year) for person in MANAGERS for year in years)
+    everybody = ((person, year) for person in entitled for year in years)
     rows = ", ".join(f"('default', '{p}', 'annual', {y}, {ENTITLED * 2})" for p, y in everybody)
     columns = "(tenant, person, leave_type, year, half_days)"
     await order(built.database, f"INSERT INTO people_entitlements {columns} VALUES {rows}")

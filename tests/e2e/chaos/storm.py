@@ -17,9 +17,11 @@ from typing import Literal
 
 import httpx
 
-from tests.e2e.chaos import checker
+from tests.e2e.chaos import checker, posts
+from tests.e2e.chaos.callers import Caller, Street, looked_through
 from tests.e2e.chaos.checker import Finding, Records, of_temporal
 from tests.e2e.chaos.consumer import WaywardConsumer, of_webhooks
+from tests.e2e.chaos.entrances import Town, town
 from tests.e2e.chaos.house import House, answers, house, ready
 from tests.e2e.chaos.model import Wayward
 from tests.e2e.chaos.people import ANY, Either, Follower, Visit, Witness, Write
@@ -28,7 +30,7 @@ from tests.fakes.model_server import ModelServer
 
 Kind = Literal["kill", "freeze", "cut", "stall"]
 PROCESSES = ("api", "worker", "temporal", "database")
-WIRES = ("api", "temporal", "database", "model", "consumer")
+WIRES = ("api", "temporal", "database", "model", "consumer", "platform")
 FIRST, LAST = 0.02, 0.95
 """The shares of all conversations that are over at the first blow, and at the last."""
 SHORTEST, LONGEST = 0.5, 6.0
@@ -102,8 +104,12 @@ async def strike(house: House, blow: Blow, draws: random.Random) -> None:
         end()
 
 
-REQUESTS = 0.4
-"""The share of conversations that are about leave or a claim."""
+CALLERS, REQUESTS = 0.3, 0.4
+"""The share of conversations on chat platforms, and of the others those about leave or a claim."""
+DISTURBED_EVERY = 8.0
+"""Seconds at most between two calls that a platform refuses for now."""
+PLATFORM_PATIENCE = 5.0
+"""Seconds for which a platform waits for an answer."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,11 @@ class Plan:
     open_at_once: int = 24
     words_at_once: int = 8
 
+    @property
+    def callers(self) -> int:
+        """How many come by a chat platform."""
+        return round(CALLERS * self.conversations)
+
 
 @dataclass
 class Crowd:
@@ -123,9 +134,11 @@ class Crowd:
 
     plan: Plan
     desk: Witness
+    street: Street
     over: int = 0
-    requests: list[Request] = field(default_factory=list)
+    requests: list[Request | Caller] = field(default_factory=list)
     """Those that were carried through."""
+    callers: list[Caller] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     broken: list[Finding] = field(default_factory=list)
     """Those that came to something that people can't make sense of."""
@@ -137,20 +150,26 @@ class Crowd:
             for someone in self._everybody():
                 group.create_task(self._through(someone, room))
 
-    def _everybody(self) -> list[Request | Visit]:
+    def _everybody(self) -> list[Request | Visit | Caller]:
         draws = random.Random(self.plan.seed)
         monday = full_week(datetime.now(UTC).date())
-        people: list[Request | Visit] = []
-        for number in range(self.plan.conversations):
+        people: list[Request | Visit | Caller] = []
+        names = [*self.street.town.people, *[""] * self.plan.conversations]
+        names = names[: self.plan.conversations]
+        random.Random(f"{self.plan.seed}/callers").shuffle(names)
+        for number, name in enumerate(names):
             own = random.Random(f"{self.plan.seed}/{number}")
-            if draws.random() < REQUESTS:
+            if name:
+                people.append(Caller(number, name, self.desk, self.street, own, monday))
+            elif draws.random() < REQUESTS:
                 locale = draws.choice(("zh", "en"))
                 people.append(Request(number, self.desk, own, monday, locale))
             else:
                 people.append(Visit(number, self.desk, own, self.writes))
+        self.callers = [each for each in people if isinstance(each, Caller)]
         return people
 
-    async def _through(self, someone: Request | Visit, room: asyncio.Semaphore) -> None:
+    async def _through(self, someone: Request | Visit | Caller, room: asyncio.Semaphore) -> None:
         async with room:
             try:
                 await someone.carry_through()
@@ -158,7 +177,7 @@ class Crowd:
                 about = f"{type(someone).__name__} {someone.number} in {someone.conversation}"
                 self.broken.append(Finding("wrong", f"{about} broke off: {error!r}"))
             else:
-                if isinstance(someone, Request):
+                if not isinstance(someone, Visit):
                     self.requests.append(someone)
             self.over += 1
 
@@ -253,14 +272,21 @@ async def chaos(
     async with (
         ModelServer(model) as server,
         WaywardConsumer(random.Random(f"{plan.seed}/consumer")) as consumer,
-        house(folder, server.url, consumer.url) as at,
+        town(plan.callers) as around,
+        house(folder, server.url, consumer.url, around) as at,
         # Whoever was answered by one API may be by the other the next time.
         httpx.AsyncClient(
             base_url=ANY, timeout=20, transport=Either(at.urls, random.Random(f"{plan.seed}/api"))
         ) as http,
+        httpx.AsyncClient(
+            base_url=ANY,
+            timeout=PLATFORM_PATIENCE,
+            transport=Either(at.urls, random.Random(f"{plan.seed}/platforms")),
+        ) as way,
         _witness(plan, http) as desk,
+        _disturbed(around, random.Random(f"{plan.seed}/busy")),
     ):
-        crowd, stormed = Crowd(plan, desk), time.monotonic()
+        crowd, stormed = Crowd(plan, desk, Street(around, way)), time.monotonic()
         blows = drawn(plan.kills, plan.conversations, random.Random(plan.seed))
         async with asyncio.TaskGroup() as group:
             group.create_task(crowd.come())
@@ -270,6 +296,7 @@ async def chaos(
         unheard = len(await desk.give_up_unheard())
         await _check(outcome, at, crowd, http)
         outcome.findings += await _told(consumer, outcome.records or Records())
+        await _posted(outcome, crowd)
     outcome.count(crowd, unheard, model, [one.false_starts for one in at.kept])
     outcome.rows |= {
         "events for another system": len({event["id"] for event in consumer.told}),
@@ -278,6 +305,23 @@ async def chaos(
     }
     outcome.seconds = time.monotonic() - began
     return outcome
+
+
+@asynccontextmanager
+async def _disturbed(around: Town, draws: random.Random) -> AsyncIterator[None]:
+    """Every now and then one platform is busy, for one call."""
+
+    async def disturb() -> None:
+        while True:
+            await asyncio.sleep(draws.uniform(0, DISTURBED_EVERY))
+            draws.choice(around.entrances).disturb()
+
+    disturbing = asyncio.create_task(disturb())
+    try:
+        yield
+    finally:
+        disturbing.cancel()
+        await asyncio.gather(disturbing, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -298,10 +342,11 @@ async def _check(outcome: Outcome, at: House, crowd: Crowd, http: httpx.AsyncCli
     anew = [Follower(one.user, one.conversation) for one in desk.followers]
     await _read_again(anew, http, records)
     outcome.records = records
+    called = {one.conversation: one.me for one in crowd.callers if one.conversation}
     outcome.findings += [
         *crowd.broken,
-        *checker.of_messages([*desk.said.values()], records),
-        *checker.of_conversations(desk.opened, records),
+        *checker.of_messages([*desk.said.values()], posts.besides(records, {*called})),
+        *checker.of_conversations({**desk.opened, **called}, records),
         *checker.of_events(desk.followers, [one.heard for one in anew], records),
         *checker.of_requests(crowd.requests, records),
         *checker.of_writes(crowd.writes, records),
@@ -309,6 +354,56 @@ async def _check(outcome: Outcome, at: House, crowd: Crowd, http: httpx.AsyncCli
         *(checker.Finding("wrong", what) for what in desk.strange),
         *(checker.Finding("wrong", end) for one in at.kept for end in one.ends_of_its_own),
     ]
+
+
+async def _posted(outcome: Outcome, crowd: Crowd) -> None:
+    """Whether everybody on a chat platform, and who reads mail, was told all of it."""
+    street, log = crowd.street, (outcome.records or Records()).log
+
+    def read() -> dict[str, posts.Posted]:
+        return {
+            one.me: posts.of_posts(one.me, posts.lines_of(log, one.conversation), one.mine())
+            for one in crowd.callers
+        }
+
+    async def ask() -> bool | None:
+        return not any(one.findings for one in read().values()) or None
+
+    with suppress(AssertionError):  # what isn't there by then is said to be lost
+        await until("everybody to have been posted all", ask)
+    cards = await looked_through(street)
+    outcome.findings += posts.of_cards(cards, outcome.records or Records())
+    for one in crowd.callers:
+        own = [row for row in log if row["conversation"] == one.conversation]
+        outcome.findings += posts.of_words(one.me, one.words, own)
+    found = read()
+    outcome.findings += [finding for one in found.values() for finding in one.findings]
+    outcome.rows |= _figures(crowd, found, len(cards))
+
+
+def _figures(crowd: Crowd, found: dict[str, posts.Posted], cards: int) -> dict[str, object]:
+    street, letters = (
+        crowd.street,
+        Counter(letter.message["Message-ID"] for letter in crowd.street.town.mail.letters),
+    )
+    again = Counter[str]()
+    for one in crowd.callers:
+        again[one.entrance.name] += found[one.me].again
+    return {
+        "people on chat platforms": len(crowd.callers),
+        "  words and presses": sum(len(one.words) for one in crowd.callers),
+        "  deliveries": street.delivered,
+        "    not answered 200": street.refused,
+        "    again though answered": street.again,
+        "  posts to them": sum(len(one.mine()) for one in crowd.callers),
+        "    seen twice": +again,
+        "    that something failed": sum(one.asides for one in found.values()),
+        "approvers' cards and mails": cards,
+        "  presses on them": street.pressed,
+        "  decided by mail": street.by_mail,
+        "mails": len(letters),
+        "  that came more than once": sum(count > 1 for count in letters.values()),
+    }
 
 
 async def _told(consumer: WaywardConsumer, records: Records) -> list[Finding]:

@@ -32,15 +32,17 @@ FRESH = 0.4
 Out = TypeVar("Out")
 
 
-async def until(what: str, ask: Callable[[], Awaitable[Out | None]]) -> Out:
-    """Ask until there is an answer; fails, saying `what` never came, after `PATIENCE`."""
-    deadline = time.monotonic() + PATIENCE
+async def until(
+    what: str, ask: Callable[[], Awaitable[Out | None]], patience: float = PATIENCE
+) -> Out:
+    """Ask until there is an answer; fails, saying `what` never came, after so many seconds."""
+    deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         answer = await ask()
         if answer is not None:
             return answer
         await asyncio.sleep(PAUSE)
-    raise AssertionError(f"after {PATIENCE:.0f} s still waiting for {what}")
+    raise AssertionError(f"after {patience:.0f} s still waiting for {what}")
 
 
 @dataclass
@@ -410,9 +412,9 @@ class Request:
     async def _decide_withdrawal(self) -> None:
         by = self.expected.taken_back_by
         assert by is not None
-        approval = await self.desk.approval(by, self.withdrawal, set())
+        approval = self._read(await self.desk.approval(by, self.withdrawal, set()))
         verdict = self.draws.choice(("approve", "reject"))
-        answer = await self._decision(by, approval["id"], verdict, self._comment())
+        answer = await self._decision(by, approval, verdict, self._comment())
         assert answer.status_code == 200, answer.text
         await self.stands("completed", "rejected", run=self.withdrawal)
         self.expected.withdrawal_decided(verdict)
@@ -427,8 +429,12 @@ class Request:
         return approval
 
     async def _awaited(self, by: str) -> str:
-        found = await self.desk.approval(by, self.run, self._decided)
-        self._decided.add(found["id"])
+        approval = self._read(await self.desk.approval(by, self.run, self._decided))
+        self._decided.add(approval)
+        return approval
+
+    def _read(self, found: dict[str, Any]) -> str:
+        """The approval's id; from now on it is decided on as it was shown here."""
         self._digests[found["id"]] = found["digest"]
         return str(found["id"])
 

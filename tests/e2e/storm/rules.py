@@ -7,6 +7,7 @@ about the same thing; a claim stands on record while it is asked for, leave only
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal
@@ -34,6 +35,8 @@ class Expected:
     requester: str
     size: int
     """Working days, or CNY."""
+    managers: Mapping[str, str] = field(default_factory=lambda: MANAGERS)
+    """Who decides on what somebody asks for."""
     status: str = "confirming"
     asked: list[str] = field(default_factory=list)
     """Who has to agree before the present stage is over; the first of them is awaited."""
@@ -132,7 +135,7 @@ class Expected:
     def withdrawal_asked(self) -> None:
         """What was completed is to be taken back, where its approver agrees."""
         self.words.append(("withdrawal asked", self.requester))
-        self.taken_back_by = MANAGERS[self.requester]
+        self.taken_back_by = self.managers[self.requester]
 
     def withdrawal_decided(self, verdict: str) -> None:
         agreed = verdict == "approve"
@@ -146,10 +149,10 @@ class Expected:
         return person not in (*self.asked, self.requester)
 
     def _stages(self) -> list[str]:
-        manager = MANAGERS[self.requester]
+        manager = self.managers[self.requester]
         if not self.is_leave:
             return [manager, *[FINANCE] * (self.size > 1000), *[DIRECTOR] * (self.size > 10000)]
-        above = MANAGERS.get(manager)
+        above = self.managers.get(manager)
         return [manager, above] if above and self.size > 3 else [manager]
 
     def _next_stage(self) -> None:
