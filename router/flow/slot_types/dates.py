@@ -12,7 +12,7 @@ from router.domain.locale import Locale, Localised
 from router.entities.dates import Days
 from router.entities.days import Calendar, FixedDay, YearDay
 from router.entities.durations import Duration
-from router.entities.grammar import compiled, only
+from router.entities.grammar import Found, compiled, only
 from router.entities.ranges import one_day
 from router.entities.utterance import Utterance
 from router.flow.slot_types.numbers import only_amount
@@ -117,6 +117,16 @@ class DatetimeType(DateType):
     )
     stored = {"type": "string", "format": "date-time"}
     said = {"type": "string", "description": "the moment, in the words that it was said in"}
+
+    def mentions(self, utterance: Utterance) -> list[Found[JsonValue]]:
+        """The day and the time of day, where there is one of each: `明天下午3点`."""
+        days, clocks = only(Days, utterance.meant), only(time, utterance.things)
+        day = one_day(days, utterance.text) if days else None
+        if day is None or len(clocks) != 1:
+            return []
+        moment = datetime.combine(day, clocks[0].value, utterance.now.tzinfo).isoformat()
+        said = [*days, *clocks]
+        return [Found(min(f.start for f in said), max(f.end for f in said), moment)]
 
     def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
         """In the speaker's time zone; or ISO as it is."""
