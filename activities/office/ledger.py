@@ -119,7 +119,7 @@ class Ledger:
         return [entry for entry in map(_read, rows) if not statuses or entry.status in statuses]
 
     def everyones(self, tenant: str, family: str, statuses: Collection[str]) -> list[LedgerEntry]:
-        """The tenant's entries of a family with one of these statuses, the latest first."""
+        """The tenant's entries of a family that have one of these statuses, the latest first."""
         rows = self._connection.execute(
             f"SELECT {_COLUMNS} FROM entries WHERE tenant = ? AND family = ? "  # noqa: S608 - no value in it
             "ORDER BY number DESC",
@@ -144,6 +144,15 @@ class Ledger:
         self._connection.execute(
             "UPDATE entries SET status = ?, fields = ? WHERE number = ?",
             (to, json.dumps({**found.fields, **fields}), id_.rpartition("-")[2]),
+        )
+        return self.find(holder, id_)
+
+    def amend(self, holder: Holder, id_: str, **fields: JsonValue) -> LedgerEntry:
+        """Give an entry further fields, or other ones; raises `NotFound`."""
+        found = self.find(holder, id_)
+        self._connection.execute(
+            "UPDATE entries SET fields = ? WHERE number = ?",
+            (json.dumps({**found.fields, **fields}), id_.rpartition("-")[2]),
         )
         return self.find(holder, id_)
 

@@ -7,6 +7,7 @@ Callers are told by headers, as the gallery's tool files send them: `X-Tenant`, 
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated
 from urllib.parse import unquote
 
@@ -64,6 +65,13 @@ Asker = Annotated[Holder, Depends(_holder)]
 """Whom the call is made for."""
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=300)]
 """What makes a second try of a call the same as one."""
+
+
+class OfficeMoney(BaseModel):
+    """Money, as flows have it."""
+
+    amount: Annotated[Decimal, Field(gt=0)]
+    currency: str
 
 
 class Undone(BaseModel):
