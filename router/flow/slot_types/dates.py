@@ -12,7 +12,7 @@ from router.domain.locale import Locale, Localised
 from router.entities.dates import Days
 from router.entities.days import Calendar, FixedDay, YearDay
 from router.entities.durations import Duration
-from router.entities.grammar import compiled, only
+from router.entities.grammar import Found, compiled, only
 from router.entities.ranges import one_day
 from router.entities.utterance import Utterance
 from router.flow.slot_types.numbers import only_amount
@@ -124,19 +124,31 @@ class DatetimeType(DateType):
     stored = {"type": "string", "format": "date-time"}
     said = {"type": "string", "description": "the moment, in the words that it was said in"}
 
+    def mentions(self, utterance: Utterance) -> list[Found[JsonValue]]:
+        """The day and the time of day, where there is one of each: `明天下午3点`."""
+        days, clocks = only(Days, utterance.meant), only(time, utterance.things)
+        day = one_day(days, utterance.text) if days else None
+        if day is None or len(clocks) != 1:
+            return []
+        said = [*days, *clocks]
+        start, end = min(f.start for f in said), max(f.end for f in said)
+        return [Found(start, end, _at(day, clocks[0].value, utterance.now))]
+
     def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
         """In the speaker's time zone; or ISO as it is."""
-        day = super().read(slot, utterance)
-        clocks = only(time, utterance.things)
-        if isinstance(day, str) and len(clocks) == 1:
-            zone = utterance.now.tzinfo
-            return datetime.combine(date.fromisoformat(day), clocks[0].value, zone).isoformat()
         try:
             moment = datetime.fromisoformat(utterance.normalised.typed.strip())
         except ValueError:
-            return None
+            return self._in_words(slot, utterance)
         aware = moment if moment.tzinfo else moment.replace(tzinfo=utterance.now.tzinfo)
         return aware.isoformat()
+
+    def _in_words(self, slot: Slot, utterance: Utterance) -> JsonValue:
+        day = super().read(slot, utterance)
+        clocks = only(time, utterance.things)
+        if not isinstance(day, str) or len(clocks) != 1:
+            return None
+        return _at(date.fromisoformat(day), clocks[0].value, utterance.now)
 
     def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
         """A moment whose offset is known."""
@@ -154,6 +166,11 @@ class DatetimeType(DateType):
 
     in_brackets = SlotType.in_brackets
     examples = SlotType.examples
+
+
+def _at(day: date, clock: time, now: datetime) -> str:
+    """That time of that day, where whoever says it is."""
+    return datetime.combine(day, clock, now.tzinfo).isoformat()
 
 
 @registered

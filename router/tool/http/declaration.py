@@ -439,9 +439,9 @@ class EndpointReader:
         if kind == FORM and not isinstance(body, dict):
             fault = Fault("the body is no form", "write an object of names and values")
             self.complain(("body",), fault)
-        self.complain_unused("url, query_params, headers or body")
         if address is None:
-            return None
+            return None  # what its path would have used isn't known
+        self.complain_unused("url, query_params, headers or body")
         sent = tuple(each for each in headers if each.name.lower() != "content-type")
         fields = (*address.query, *query)
         return Endpoint(entry.method, address.origin, address.path, fields, sent, body, kind)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
+from decimal import Decimal
 
 from pydantic import JsonValue
 
@@ -11,6 +12,7 @@ from router.entities.choices import find_choices
 from router.entities.dates import Days
 from router.entities.durations import Duration
 from router.entities.grammar import Found, Span, compiled, only
+from router.entities.money import Money
 from router.entities.normalisation import normalise
 from router.entities.ranges import from_weekday, interval, one_day
 from router.entities.utterance import Utterance, is_far, is_unplanned
@@ -282,6 +284,8 @@ def _with_siblings(
     asked = first.get(name)
     if asked is None:
         asked = _read_field(slot, utterance)
+        if asked is not None and slot.kind.takes is Decimal and not only(Money, utterance.things):
+            first = _unpriced(row, first)
     if asked is None:
         # What is said of the item though not what was asked: kept, and that is asked again.
         known = at(view.slots, prefix) or {}
@@ -294,6 +298,12 @@ def _with_siblings(
         return None
     own = {f"{prefix}.{key}": value for key, value in {**first, name: asked}.items()}
     return {**beside(view, _root(path), utterance, used.used), **own, **following}
+
+
+def _unpriced(row: Slot, item: Values) -> Values:
+    """The item without amounts: `5`, asked how many, is how many and no price as well."""
+    parts = row.of.fields if row.of else {}
+    return {name: v for name, v in item.items() if parts[name].kind.takes is not Money}
 
 
 def _root(path: str) -> str:

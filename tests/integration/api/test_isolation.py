@@ -85,6 +85,7 @@ TABLE = {
 }
 NOBODYS = {
     ("get", "/v1/models/{model}"),
+    ("get", "/v1/flow-gallery/{flow}"),
     ("put", "/v1/prompts/{job}/shares"),
     ("post", "/v1/prompts/{job}/rollback"),
     ("put", DOCUMENT),

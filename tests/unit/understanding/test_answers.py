@@ -156,6 +156,25 @@ def test_what_is_said_answers_it(asked: str, typed: str, slots: dict[str, Any] |
 
 
 @pytest.mark.parametrize(
+    ("asked", "typed", "said"),
+    [
+        ("quantity", "5", {"quantity": 5}),
+        ("quantity", "五", {"quantity": 5}),
+        ("quantity", "5个，一个600元", {"quantity": 5, "price": yuan("600.00")}),
+        ("price", "600", {"price": yuan("600.00")}),
+    ],
+)
+def test_a_bare_figure_answers_what_was_asked_and_nothing_beside_it(
+    asked: str, typed: str, said: dict[str, Any]
+) -> None:
+    fields = {"article": {"type": "text"}, "quantity": {"type": "integer"}}
+    of = {"type": "object", "fields": {**fields, "price": {"type": "money"}}}
+    goods = {"items": Slot.model_validate({"type": "list", "of": of})}
+    view = asking(EXPENSE, f"items.0.{asked}", {"items": [{"article": "椅子"}]}, fillable=goods)
+    assert answered(view, typed) == {f"items.0.{name}": value for name, value in said.items()}
+
+
+@pytest.mark.parametrize(
     ("path", "typed", "slots"),
     [
         ("items.0.amount", "36", {"items.0.amount": yuan("36.00")}),
@@ -191,6 +210,7 @@ def test_what_was_spent_was_in_the_past(
         (Slot(type="integer"), "大概3k", 3000),
         (Slot(type="datetime"), "明天下午3点", "2026-11-19T15:00:00+08:00"),
         (Slot(type="datetime"), "2026-12-01T14:30", "2026-12-01T14:30:00+08:00"),
+        (Slot(type="datetime"), "2026-12-01T14:30:00+02:00", "2026-12-01T14:30:00+02:00"),
         (Slot(type="datetime"), "明天", None),
         (Slot(type="file"), " a2b3c4d5e6f7g2h3i4j5k6m7 ", "a2b3c4d5e6f7g2h3i4j5k6m7"),
         (Slot(type="file"), "我等会儿发", None),

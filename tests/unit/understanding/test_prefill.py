@@ -7,6 +7,7 @@ import pytest
 
 from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
+from router.flow.slot_types.slot import Slot
 from router.understanding.items.items import find_items
 from router.understanding.slots.prefill import prefill
 from router.understanding.triggers.patterns import PatternIndex
@@ -207,6 +208,31 @@ def test_a_plain_date_slot_takes_the_one_date() -> None:
     slots = {"day": LEAVE.slots["start"].model_copy(update={"part_of_range": None})}
     assert prefill(slots, Utterance.of("下周三", NOW)) == {"day": "2026-11-25"}
     assert prefill(slots, Utterance.of("下周三到周五", NOW)) == {}
+
+
+@pytest.mark.parametrize(
+    ("typed", "moment"),
+    [
+        ("明天下午3点有客户来访", "2026-11-19T15:00:00+08:00"),
+        ("下周三9:30", "2026-11-25T09:30:00+08:00"),
+        ("a room on Friday at 2pm for 6 people", "2026-11-20T14:00:00+08:00"),
+        ("明天", None),
+        ("下午3点", None),
+        ("明天下午2点到5点", None),
+        ("周三到周五，每天9点", None),
+    ],
+)
+def test_a_slot_for_a_moment_takes_the_one_day_with_the_one_time(
+    typed: str, moment: str | None
+) -> None:
+    slots = {"at": Slot(type="datetime")}
+    said = Utterance.of(typed, NOW)
+    assert prefill(slots, said) == ({"at": moment} if moment else {})
+
+
+def test_two_slots_for_moments_leave_it_to_be_asked_which() -> None:
+    slots = {"leaves": Slot(type="datetime"), "lands": Slot(type="datetime")}
+    assert prefill(slots, Utterance.of("明天下午3点", NOW)) == {}
 
 
 def test_a_slot_that_is_only_looked_up_is_not_filled() -> None:

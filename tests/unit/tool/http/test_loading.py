@@ -64,6 +64,13 @@ def test_what_needs_a_variable_that_is_not_set_is_absent(folder: Folder) -> None
     assert "d.example" in str(folder.load().tools[1].implementation)
 
 
+def test_a_parameter_of_a_path_is_not_missed_where_the_address_is_not_known(folder: Folder) -> None:
+    takes_id = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+    where = {"url": "{env.ROUTER_TOOL_X}/things/{id}"}
+    file = folder.write(declaration(parameters=takes_id, endpoint=where))
+    assert folder.load().absent == {str(file): "ROUTER_TOOL_X"}
+
+
 def test_every_problem_of_every_file_is_told_with_its_line(folder: Folder) -> None:
     data = declaration(nam="x", endpoint={"method": "FETCH", "headers": {"a b": "x"}})
     folder.write(json.dumps(data, indent=2))
