@@ -13,7 +13,12 @@ from functools import partial
 
 from temporalio import workflow
 from temporalio.common import VersioningBehavior
-from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
+from temporalio.exceptions import (
+    ActivityError,
+    ChildWorkflowError,
+    FailureError,
+    is_cancelled_exception,
+)
 
 from router.contracts import activities, start_options
 from router.contracts import conversation as contract
@@ -103,7 +108,9 @@ class ConversationWorkflow(Hooked):
         self._recalled = start.state is not None
         self._gone = False
         self._asked_of_old = ""
-        self._open: dict[str, str] = {}
+        self._accepted = {one.message_id: one for one in start.accepted}
+        self._open = {id_: one.digest for id_, one in self._accepted.items()}
+        self._resuming = bool(start.accepted)
         self._queue = TurnQueue()
         self._running: asyncio.Task[Turn] | None = None
         self._unheard = list(self._state.unheard)
@@ -124,6 +131,7 @@ class ConversationWorkflow(Hooked):
         if last is not None:
             self._show(last.route)
         await self._hear()
+        await self._resume()
         while True:
             await self._quiet_or_full()
             if self._gone:
@@ -134,7 +142,8 @@ class ConversationWorkflow(Hooked):
                 await self.hooks.done()
                 await self._queue.close()
                 await self.hooks.done()
-                workflow.continue_as_new(start.changed(state=self._carried()))
+                accepted = list(self._accepted.values())
+                workflow.continue_as_new(start.changed(state=self._carried(), accepted=accepted))
             await self.hooks.done()
             await drained()
             if self._full:
@@ -151,20 +160,45 @@ class ConversationWorkflow(Hooked):
     async def submit(self, submission: contract.Submission) -> Turn:
         """Take a message and answer its turn; a message known already gets its first answer."""
         self._open[submission.message_id] = submission.digest
+        self._accepted.setdefault(submission.message_id, submission)
         seen = self._asked if self._recalled else None
         try:
+            if self._resuming:
+                await workflow.wait_condition(lambda: not self._resuming)
             if submission.on_busy == "steer":
                 await self._steer(submission)
             await self._read_out()
             async with self._queue.turn(lambda: submission.message_id in self._skills.heard):
+                self._accepted.pop(submission.message_id, None)
                 first = await self._first_answer(submission)
                 seen = self._asked_of_old if seen is None else seen
                 return first or await self._answer(submission, seen)
         except RouterError as error:
             raise to_failure(error) from error
         finally:
+            self._accepted.pop(submission.message_id, None)
             self._open.pop(submission.message_id, None)
             self._last_word = workflow.now()
+
+    async def _resume(self) -> None:
+        """Take what the run before has taken in and not begun, in its order, before what is new.
+
+        Whoever sent it was told that it is kept: it mustn't hang on their coming again.
+        """
+        seen = self._asked
+        for id_, submission in [*self._accepted.items()]:
+            try:
+                async with self._queue.turn():
+                    if await self._first_answer(submission) is None:
+                        await self._answer(submission, seen)
+            except (RouterError, FailureError):
+                # Who comes again for the answer is told what is wrong.
+                workflow.logger.exception("message %s isn't answered", id_)
+            finally:
+                self._accepted.pop(id_, None)
+                self._open.pop(id_, None)
+                self._last_word = workflow.now()
+        self._resuming = False
 
     async def _read_out(self) -> None:
         """Wait a little while files are being read: what is said now is about what is in them."""
@@ -209,7 +243,7 @@ class ConversationWorkflow(Hooked):
         known = taken or self._open.get(id_)
         if known is not None and known != digest:
             raise to_failure(_other_body(id_))
-        if taken is not None:
+        if known is not None:
             return
         if len(self._open) >= contract.MAX_OPEN_TURNS:
             waiting = f"{contract.MAX_OPEN_TURNS} messages of this conversation wait already."
