@@ -6,8 +6,6 @@ event log (a local activity); then the update's result is the turn.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -45,6 +43,7 @@ from workflows.hand_offs import HandOffs, Step
 from workflows.hook_runs import Hooked, HookRuns, at
 from workflows.skill import SkillRuns
 from workflows.tool_calls import came_to
+from workflows.turn_queue import TurnQueue
 from workflows.turns import TurnContext, TurnOutcome
 
 UNTIL_READ = timedelta(seconds=5)
@@ -53,48 +52,6 @@ IDLE = timedelta(days=1)
 RUNG_AGAIN = timedelta(hours=1)
 """After what was due about a hand-off couldn't be done."""
 """After this long without a word the conversation is put away until the next message."""
-QUIET_WITHIN = timedelta(milliseconds=300)
-"""How long a run that is to continue as new waits for a moment at which nobody is served."""
-
-
-class TurnQueue:
-    """Lets one in after the other, in order of arrival, until it is closed."""
-
-    def __init__(self) -> None:
-        self._lock = asyncio.Lock()
-        self._at_work = False
-        self._closed = False
-
-    @asynccontextmanager
-    async def turn(self, begun: Callable[[], bool] = lambda: False) -> AsyncIterator[None]:
-        """Wait for one's turn, and have it.
-
-        Who waits when it is closed comes again to the next run, having changed nothing: whoever
-        has `begun` by then is let in.
-        """
-        async with self._lock:
-            if not self._closed or begun():
-                self._at_work = True
-                try:
-                    yield
-                finally:
-                    self._at_work = False
-                return
-        # Not within the lock: one who has begun may stand behind.
-        await workflow.wait_condition(lambda: False)
-
-    async def close(self) -> None:
-        """Return when nothing is half done: at a quiet moment, or one made where none comes."""
-        try:
-            quiet, within = workflow.all_handlers_finished, QUIET_WITHIN
-            await workflow.wait_condition(quiet, timeout=within, timeout_summary="quiet by then")
-        except TimeoutError:
-            self._closed = True
-            await workflow.wait_condition(lambda: not self._at_work)
-        # The result of the last turn becomes durable in a task of its own.
-        await workflow.sleep(timedelta(milliseconds=1), summary="let results become durable")
-        self._closed = True
-        await workflow.wait_condition(lambda: not self._at_work)
 
 
 @workflow.defn(name=contract.WORKFLOW)
