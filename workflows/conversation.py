@@ -37,13 +37,12 @@ from router.domain.messages import Route, ToolResultAction, Turn, Usage
 from router.domain.records import LogEntry
 from router.entities.language import language_of
 from workflows import awaited_calls, memory, turns
-from workflows.activity import Visibility, drained, is_history_long, perform
+from workflows.activity import TurnQueue, Visibility, drained, is_history_long, perform
 from workflows.command_runner import CommandRunner
 from workflows.hand_offs import HandOffs, Step
 from workflows.hook_runs import Hooked, HookRuns, at
 from workflows.skill import SkillRuns
 from workflows.tool_calls import came_to
-from workflows.turn_queue import TurnQueue
 from workflows.turns import TurnContext, TurnOutcome
 
 UNTIL_READ = timedelta(seconds=5)

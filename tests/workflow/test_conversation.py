@@ -59,7 +59,7 @@ async def test_what_was_taken_in_is_answered_in_order_though_nobody_comes_again(
     real_client: Client, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who was told that a message is kept may be gone when its run ends before its turn."""
-    monkeypatch.setattr("workflows.turn_queue.QUIET_WITHIN", timedelta())
+    monkeypatch.setattr("workflows.activity.QUIET_WITHIN", timedelta())
     alice = await person(parts, "alice")
     talk = await Talk(real_client, parts, alice, continue_after=5).open()
     await sent(talk, 0)
