@@ -6,8 +6,11 @@ take back, ask questions, have tools read and write, and consult a skill, over H
 clients do: with a key for every POST, sent again until it is answered, and sometimes after, each
 time to either API. Some of the conversations are held by clients of OpenAI's. The model server
 gives one wrong answer, or none, out of three. Another system is told what happens, as webhooks, and
-doesn't take four of ten tries; one more is never there. Meanwhile processes get SIGKILL or stand
-still (SIGSTOP), and the wires between them are cut or stall.
+doesn't take four of ten tries; one more is never there. Others come by Slack, Feishu, DingTalk,
+WeCom and Teams, whose fakes sign and redeliver as they do: they ask for leave, talk and hear the
+news, and their approvers press cards there or open mails' links. Conversations are put away after
+seconds. Meanwhile processes get SIGKILL or stand still (SIGSTOP), and the wires between them are
+cut or stall.
 
 At the end a checker that knows none of the engine's code reads the database and Temporal. The
 exit status is 1 where anything is lost, doubled, wrong, or left behind. Needs PostgreSQL's server

@@ -6,14 +6,17 @@ event log (a local activity); then the update's result is the turn.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
 
 from temporalio import workflow
 from temporalio.common import VersioningBehavior
-from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
+from temporalio.exceptions import (
+    ActivityError,
+    ChildWorkflowError,
+    FailureError,
+    is_cancelled_exception,
+)
 
 from router.contracts import activities, start_options
 from router.contracts import conversation as contract
@@ -34,7 +37,7 @@ from router.domain.messages import Route, ToolResultAction, Turn, Usage
 from router.domain.records import LogEntry
 from router.entities.language import language_of
 from workflows import awaited_calls, memory, turns
-from workflows.activity import Visibility, drained, is_history_long, perform
+from workflows.activity import TurnQueue, Visibility, drained, is_history_long, perform
 from workflows.command_runner import CommandRunner
 from workflows.hand_offs import HandOffs, Step
 from workflows.hook_runs import Hooked, HookRuns, at
@@ -48,48 +51,6 @@ IDLE = timedelta(days=1)
 RUNG_AGAIN = timedelta(hours=1)
 """After what was due about a hand-off couldn't be done."""
 """After this long without a word the conversation is put away until the next message."""
-QUIET_WITHIN = timedelta(milliseconds=300)
-"""How long a run that is to continue as new waits for a moment at which nobody is served."""
-
-
-class TurnQueue:
-    """Lets one in after the other, in order of arrival, until it is closed."""
-
-    def __init__(self) -> None:
-        self._lock = asyncio.Lock()
-        self._at_work = False
-        self._closed = False
-
-    @asynccontextmanager
-    async def turn(self, begun: Callable[[], bool] = lambda: False) -> AsyncIterator[None]:
-        """Wait for one's turn, and have it.
-
-        Who waits when it is closed comes again to the next run, having changed nothing: whoever
-        has `begun` by then is let in.
-        """
-        async with self._lock:
-            if not self._closed or begun():
-                self._at_work = True
-                try:
-                    yield
-                finally:
-                    self._at_work = False
-                return
-        # Not within the lock: one who has begun may stand behind.
-        await workflow.wait_condition(lambda: False)
-
-    async def close(self) -> None:
-        """Return when nothing is half done: at a quiet moment, or one made where none comes."""
-        try:
-            quiet, within = workflow.all_handlers_finished, QUIET_WITHIN
-            await workflow.wait_condition(quiet, timeout=within, timeout_summary="quiet by then")
-        except TimeoutError:
-            self._closed = True
-            await workflow.wait_condition(lambda: not self._at_work)
-        # The result of the last turn becomes durable in a task of its own.
-        await workflow.sleep(timedelta(milliseconds=1), summary="let results become durable")
-        self._closed = True
-        await workflow.wait_condition(lambda: not self._at_work)
 
 
 @workflow.defn(name=contract.WORKFLOW)
@@ -103,7 +64,9 @@ class ConversationWorkflow(Hooked):
         self._recalled = start.state is not None
         self._gone = False
         self._asked_of_old = ""
-        self._open: dict[str, str] = {}
+        self._accepted = {one.message_id: one for one in start.accepted}
+        self._open = {id_: one.digest for id_, one in self._accepted.items()}
+        self._resuming = bool(start.accepted)
         self._queue = TurnQueue()
         self._running: asyncio.Task[Turn] | None = None
         self._unheard = list(self._state.unheard)
@@ -124,6 +87,7 @@ class ConversationWorkflow(Hooked):
         if last is not None:
             self._show(last.route)
         await self._hear()
+        await self._resume()
         while True:
             await self._quiet_or_full()
             if self._gone:
@@ -134,7 +98,8 @@ class ConversationWorkflow(Hooked):
                 await self.hooks.done()
                 await self._queue.close()
                 await self.hooks.done()
-                workflow.continue_as_new(start.changed(state=self._carried()))
+                accepted = list(self._accepted.values())
+                workflow.continue_as_new(start.changed(state=self._carried(), accepted=accepted))
             await self.hooks.done()
             await drained()
             if self._full:
@@ -151,20 +116,45 @@ class ConversationWorkflow(Hooked):
     async def submit(self, submission: contract.Submission) -> Turn:
         """Take a message and answer its turn; a message known already gets its first answer."""
         self._open[submission.message_id] = submission.digest
+        self._accepted.setdefault(submission.message_id, submission)
         seen = self._asked if self._recalled else None
         try:
+            if self._resuming:
+                await workflow.wait_condition(lambda: not self._resuming)
             if submission.on_busy == "steer":
                 await self._steer(submission)
             await self._read_out()
             async with self._queue.turn(lambda: submission.message_id in self._skills.heard):
+                self._accepted.pop(submission.message_id, None)
                 first = await self._first_answer(submission)
                 seen = self._asked_of_old if seen is None else seen
                 return first or await self._answer(submission, seen)
         except RouterError as error:
             raise to_failure(error) from error
         finally:
+            self._accepted.pop(submission.message_id, None)
             self._open.pop(submission.message_id, None)
             self._last_word = workflow.now()
+
+    async def _resume(self) -> None:
+        """Take what the run before has taken in and not begun, in its order, before what is new.
+
+        Whoever sent it was told that it is kept: it mustn't hang on their coming again.
+        """
+        seen = self._asked
+        for id_, submission in [*self._accepted.items()]:
+            try:
+                async with self._queue.turn():
+                    if await self._first_answer(submission) is None:
+                        await self._answer(submission, seen)
+            except (RouterError, FailureError):
+                # Who comes again for the answer is told what is wrong.
+                workflow.logger.exception("message %s isn't answered", id_)
+            finally:
+                self._accepted.pop(id_, None)
+                self._open.pop(id_, None)
+                self._last_word = workflow.now()
+        self._resuming = False
 
     async def _read_out(self) -> None:
         """Wait a little while files are being read: what is said now is about what is in them."""
@@ -209,7 +199,7 @@ class ConversationWorkflow(Hooked):
         known = taken or self._open.get(id_)
         if known is not None and known != digest:
             raise to_failure(_other_body(id_))
-        if taken is not None:
+        if known is not None:
             return
         if len(self._open) >= contract.MAX_OPEN_TURNS:
             waiting = f"{contract.MAX_OPEN_TURNS} messages of this conversation wait already."

@@ -225,18 +225,6 @@ class ConversationState(Payload):
     """The one before, as it ended: a deed that is sent again finds what it came to."""
 
 
-class ConversationStart(Payload):
-    """The workflow's input. `state` is there when it continues as new."""
-
-    tenant: str
-    conversation: str
-    owner: str
-    locale: Locale
-    state: ConversationState | None = None
-    continue_after: int = CONTINUE_AFTER
-    """Events in a run's history after which it continues as new."""
-
-
 class Submission(Payload):
     """A message on its way in; no message of long ago can have had a `fresh` id."""
 
@@ -263,6 +251,20 @@ class Submission(Payload):
         if self.tools is not None:
             beside.append([tool.model_dump(mode="json") for tool in self.tools])
         return digest_of([self.message.digest, *beside]) if beside else self.message.digest
+
+
+class ConversationStart(Payload):
+    """The workflow's input. `state` is there when it continues as new."""
+
+    tenant: str
+    conversation: str
+    owner: str
+    locale: Locale
+    state: ConversationState | None = None
+    continue_after: int = CONTINUE_AFTER
+    """Events in a run's history after which it continues as new."""
+    accepted: list[Submission] = []
+    """What was taken in by the run before and not begun, in order: it comes before all else."""
 
 
 class PausedFlow(Payload):

@@ -1,10 +1,13 @@
 import asyncio
+from datetime import timedelta
 
 import pytest
-from temporalio.client import Client, WorkflowUpdateFailedError
+from temporalio.client import Client, WorkflowUpdateFailedError, WorkflowUpdateStage
 
+from router.contracts import conversation
 from router.contracts.failures import ended_meanwhile, from_failure
 from router.domain.errors import Conflict, DuplicateKey, TooManyRequests
+from router.domain.messages import Message
 from router.runtime.composition import Parts
 from tests.workflow.conftest import Passing
 from tests.workflow.desk import Approver, Talk, closed, flow_of, heard, person, run_of
@@ -50,6 +53,36 @@ async def test_nothing_is_lost_while_it_continues_as_new(real_client: Client, pa
     users = [line for line in await talk.transcript() if line.data["role"] == "user"]
     assert len(users) == 60
     assert len(runs) > 2
+
+
+async def test_what_was_taken_in_is_answered_in_order_though_nobody_comes_again(
+    real_client: Client, parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who was told that a message is kept may be gone when its run ends before its turn."""
+    monkeypatch.setattr("workflows.activity.QUIET_WITHIN", timedelta())
+    alice = await person(parts, "alice")
+    talk = await Talk(real_client, parts, alice, continue_after=5).open()
+    await sent(talk, 0)
+    for number in range(1, 6):
+        message = Message(text=f"你好 {number}")
+        await talk.handle.start_update(
+            conversation.SUBMIT,
+            conversation.Submission(message_id=f"m{number}", message=message, caller=alice),
+            id=conversation.update_id(f"m{number}", message.digest),
+            wait_for_stage=WorkflowUpdateStage.ACCEPTED,
+        )
+    async with asyncio.timeout(20):
+        while len(said := await spoken(talk)) < 6:  # noqa: ASYNC110 - it is the house that goes on
+            await asyncio.sleep(0.05)
+    assert said == [f"你好 {number}" for number in range(6)]
+    assert await sent(talk, 3) == 4
+    assert len(await spoken(talk)) == 6
+
+
+async def spoken(talk: Talk) -> list[str]:
+    return [
+        str(line.data["text"]) for line in await talk.transcript() if line.data["role"] == "user"
+    ]
 
 
 async def sent(talk: Talk, number: int) -> int:

@@ -296,9 +296,9 @@ async def chaos(
         unheard = len(await desk.give_up_unheard())
         await _check(outcome, at, crowd, http)
         outcome.findings += await _told(consumer, outcome.records or Records())
-        await _posted(outcome, crowd)
+        posted = await _posted(outcome, crowd)
     outcome.count(crowd, unheard, model, [one.false_starts for one in at.kept])
-    outcome.rows |= {
+    outcome.rows |= posted | {
         "events for another system": len({event["id"] for event in consumer.told}),
         "  that it took more than once": len(consumer.told) - len(set(consumer.ids)),
         "  tries that it didn't take": consumer.faults,
@@ -356,8 +356,8 @@ async def _check(outcome: Outcome, at: House, crowd: Crowd, http: httpx.AsyncCli
     ]
 
 
-async def _posted(outcome: Outcome, crowd: Crowd) -> None:
-    """Whether everybody on a chat platform, and who reads mail, was told all of it."""
+async def _posted(outcome: Outcome, crowd: Crowd) -> dict[str, object]:
+    """Find whether everybody on a platform, and who reads mail, was told all; the figures of it."""
     street, log = crowd.street, (outcome.records or Records()).log
 
     def read() -> dict[str, posts.Posted]:
@@ -378,7 +378,7 @@ async def _posted(outcome: Outcome, crowd: Crowd) -> None:
         outcome.findings += posts.of_words(one.me, one.words, own)
     found = read()
     outcome.findings += [finding for one in found.values() for finding in one.findings]
-    outcome.rows |= _figures(crowd, found, len(cards))
+    return _figures(crowd, found, len(cards))
 
 
 def _figures(crowd: Crowd, found: dict[str, posts.Posted], cards: int) -> dict[str, object]:

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from temporalio import workflow
 
-from workflows.conversation import TurnQueue
+from workflows.activity import TurnQueue
 
 
 async def test_turns_are_had_one_after_the_other_in_the_order_of_arrival() -> None:
