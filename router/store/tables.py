@@ -362,6 +362,7 @@ hand_offs = Table(
     "hand_offs",
     metadata,
     *texts("tenant", "id", "conversation", "requester", "cause", "reason", "state"),
+    optional("why", JSON),
     optional("agent"),
     required("since", MomentType),
     optional("waiting_since", MomentType),
