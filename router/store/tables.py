@@ -29,7 +29,7 @@ from router.store.database import Migrations
 
 metadata = MetaData()
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0014", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0018", metadata
 )
 
 conversations = Table(
