@@ -129,8 +129,9 @@ class Bridge:
         headers = {MCP_PROTOCOL_VERSION_HEADER: revision, MCP_METHOD_HEADER: message.method}
         name = params.get(NAME_BEARING_METHODS.get(message.method, ""))
         # What is no name is for the desk to refuse: a program's slip mustn't end its connection.
-        named = isinstance(name, str) and name
-        return {**headers, MCP_NAME_HEADER: encode_header_value(name)} if named else headers
+        if not isinstance(name, str) or not name:
+            return headers
+        return {**headers, MCP_NAME_HEADER: encode_header_value(name)}
 
     @property
     def _agreed(self) -> dict[str, str]:

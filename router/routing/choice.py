@@ -28,9 +28,9 @@ OF_FLOWS = 2
 """So many times as near as what is only looked up a flow has to be: whoever is asked the questions
 of a wrong one has lost more than by one question."""
 OF_SILENCE = 0.9
-"""So near something has to be for giving up to be doubted. On development rows 1 of 12 requests that
-nobody here deals with is, and of those that something is there for 174 of 209; of rows that were
-held out 2 of 6, and 124 of 154. A model that gives up is mostly right, so the few count."""
+"""So near something has to be for giving up to be doubted. On development rows 1 of 12 requests
+that nobody here deals with is, and of those that something is there for 174 of 209; of rows that
+were held out 2 of 6, and 124 of 154. A model that gives up is mostly right, so the few count."""
 MEANT = Localised(
     zh="我不太确定你要办哪一件，选一个就行：",
     en="I'm not sure which of these you mean. Just choose one:",

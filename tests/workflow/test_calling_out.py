@@ -228,7 +228,7 @@ async def test_a_call_that_somebody_stops_is_no_refusal(
         parts.dependencies.override(provided.temporal, connected),
         parts.dependencies.override(provided.task_queue, queue),  # where nobody works
     ):
-        given = {"article": "bolts", "amount": 1}
+        given: dict[str, Any] = {"article": "bolts", "amount": 1}
         call = made.implementation.call(given, context(key=key), parts.dependencies)
         calling = asyncio.create_task(call)
         known = hashlib.sha256(key.encode()).hexdigest()[:32]

@@ -9,9 +9,11 @@ from mcp_types import PROTOCOL_VERSION_META_KEY, JSONRPCRequest
 from router.cli.mcp import Bridge, ReportedTransport
 
 REVISION = {PROTOCOL_VERSION_META_KEY: "2026-07-28"}
+METAS: list[Any] = [[], "x", 7, {PROTOCOL_VERSION_META_KEY: 7}]
+NAMES: list[Any] = [7, None, [], {}, ""]
 STRANGE: list[dict[str, Any] | None] = [
-    *({"_meta": wrong} for wrong in ([], "x", 7, {PROTOCOL_VERSION_META_KEY: 7})),
-    *({"_meta": REVISION, "name": wrong} for wrong in (7, None, [], {}, "")),
+    *({"_meta": wrong} for wrong in METAS),
+    *({"_meta": REVISION, "name": wrong} for wrong in NAMES),
     *(None, {}),
 ]
 
