@@ -49,10 +49,12 @@ class HookCaller:
     async def _answered(self, hook: Hook, call: HookCall) -> HookAnswer:
         seconds = hook.timeout.total_seconds()
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds) as limit:
                 answer = await hook.call(call.event, self._dependencies)
         except TimeoutError as error:
-            raise _broken(hook, f"took longer than {seconds:g} s") from error
+            took = f"took longer than {seconds:g} s"
+            why = took if limit.expired() else "failed: what it waited for took too long"
+            raise _broken(hook, why) from error
         except RouterError as error:
             raise _broken(hook, f"failed: {error}") from error
         except Exception as error:

@@ -109,8 +109,9 @@ class CommandRunner:
         gave_up = active is not None and active.no_matches == HANDED_OFF
         known = before is not None and before.no_matches == HANDED_OFF
         if outcome.state.hand_off is None and active is not None and gave_up and not known:
-            reason = notices.flow_gave_up(active.title).within(self._message.locale)
-            if await self._hand_off("gave_up", reason):
+            why = notices.flow_gave_up(active.title)
+            reason = why.within(self._message.locale)
+            if await self._hand_off("gave_up", reason, why):
                 said = {guidance.A_PERSON.within(self._message.locale)}
                 outcome.replies = [r for r in outcome.replies if r.text not in said]
                 if decided.route.kind != "handoff":
@@ -118,11 +119,11 @@ class CommandRunner:
                     outcome.routes.append(Route(kind="handoff", **about))
         return outcome.state.hand_off is not None
 
-    async def _hand_off(self, cause: HandOffCause, reason: str) -> bool:
+    async def _hand_off(self, cause: HandOffCause, reason: str, why: Localised | None) -> bool:
         """Hand the conversation to a person; False where there is none to whom it could go."""
         message, outcome = self._message, self._outcome
         caller = message.caller
-        begun, duty = await hand_offs.begun(caller.tenant, caller.id, cause, reason)
+        begun, duty = await hand_offs.begun(caller.tenant, caller.id, cause, reason, why)
         if begun is not None:
             outcome.change(hand_off=begun)
             outcome.replies.append(hand_offs.announced(begun, duty, message.locale))
@@ -316,8 +317,8 @@ class CommandRunner:
         match command:
             case commands.StartFlow():
                 await self._start(command)
-            case commands.HandOff(reason=reason, asked=asked):
-                if not await self._hand_off("asked" if asked else "gave_up", reason):
+            case commands.HandOff(reason=reason, why=why, asked=asked):
+                if not await self._hand_off("asked" if asked else "gave_up", reason, why):
                     outcome.replies.append(self._message.says(notices.handed_off(reason)))
             case commands.LeaveSkill():
                 outcome.replies.append(self._message.says(notices.LEFT_ALONE))

@@ -51,11 +51,15 @@ async def on_duty(tenant: str, requester: str, agent: NamedPerson | None = None)
 
 
 async def begun(
-    tenant: str, requester: str, cause: HandOffCause, reason: str
+    tenant: str,
+    requester: str,
+    cause: HandOffCause,
+    reason: str,
+    why: Localised | None,
 ) -> tuple[OngoingHandOff | None, Duty]:
     """A hand-off of now, and who is on duty; None where nobody ever takes any."""
     duty = await on_duty(tenant, requester)
-    return OngoingHandOff.begun(fresh_id(), cause, reason, duty, workflow.now()), duty
+    return OngoingHandOff.begun(fresh_id(), cause, reason, duty, workflow.now(), why), duty
 
 
 def announced(hand_off: OngoingHandOff, duty: Duty, locale: Locale) -> Reply:

@@ -78,7 +78,7 @@ async def statement(services: Services, person: Principal, row: LogEntry) -> Sta
         return None
     if record.state == "open" and event in {"requested", "reminded"}:
         name = isolated(one_line(await _name(services, record)))
-        said = _filled(WANTED, person, name, record.reason)
+        said = _filled(WANTED, person, name, record.reason_in(person.locale))
         return _told(record, person, [_buttons(person, said, (TAKE, "take"))])
     if record.agent != person.id:
         return None

@@ -64,9 +64,10 @@ class ReportedTransport(httpx2.AsyncBaseTransport):
             )
         if response.headers.get("content-type", "") != PROBLEM:
             return response
-        detail = json.loads(await response.aread())["detail"]
+        said = json.loads(await response.aread())
         await response.aclose()
-        return _error(response.status_code, detail)
+        detail = said.get("detail") if isinstance(said, dict) else None
+        return _error(response.status_code, str(detail or f"it answered {response.status_code}"))
 
     async def aclose(self) -> None:
         """Let go of the connections."""
@@ -121,12 +122,16 @@ class Bridge:
         if not isinstance(message, JSONRPCRequest | JSONRPCNotification):
             return self._agreed
         params: Mapping[str, Any] = message.params or {}
-        revision = (params.get("_meta") or {}).get(PROTOCOL_VERSION_META_KEY)
+        meta = params.get("_meta")
+        revision = meta.get(PROTOCOL_VERSION_META_KEY) if isinstance(meta, Mapping) else None
         if not isinstance(revision, str):
             return self._agreed
         headers = {MCP_PROTOCOL_VERSION_HEADER: revision, MCP_METHOD_HEADER: message.method}
         name = params.get(NAME_BEARING_METHODS.get(message.method, ""))
-        return {**headers, MCP_NAME_HEADER: encode_header_value(name)} if name else headers
+        # What is no name is for the desk to refuse: a program's slip mustn't end its connection.
+        if not isinstance(name, str) or not name:
+            return headers
+        return {**headers, MCP_NAME_HEADER: encode_header_value(name)}
 
     @property
     def _agreed(self) -> dict[str, str]:

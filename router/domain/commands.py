@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from router.domain.locale import Localised
 from router.domain.messages import Option, ValueObject
 
 
@@ -178,11 +179,13 @@ MemoryCommand = Remember | Forget | ListMemories
 class HandOff(ValueObject):
     """Hand the conversation to a person, for the reason given, or say whom to ask.
 
-    `asked`: the message asks for a person; else the desk gives up on it.
+    `asked`: the message asks for a person; else the desk gives up on it. `why` is the reason for
+    those who speak another language, where it is the desk's and no model's.
     """
 
     type: Literal["hand_off"] = "hand_off"
     reason: str
+    why: Localised | None = None
     asked: bool = False
 
 

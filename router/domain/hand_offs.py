@@ -11,7 +11,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, JsonValue
 
 from router.domain.errors import Conflict, NotFound
-from router.domain.locale import Localised
+from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
 from router.domain.records import LogEntry, Record
 
@@ -91,6 +91,9 @@ class HandOffRecord(Record):
     requester: str
     cause: HandOffCause
     reason: str
+    """As the employee reads it, or a model wrote it."""
+    why: Localised | None = None
+    """The same in both languages, where it is the desk's."""
     state: HandOffState
     agent: str | None
     since: datetime
@@ -101,6 +104,10 @@ class HandOffRecord(Record):
     closed_at: datetime | None = None
     ending: HandOffEnd | None = None
     version: int
+
+    def reason_in(self, locale: Locale) -> str:
+        """Why, for somebody who helps; a model's words are as they are."""
+        return self.why.within(locale) if self.why else self.reason
 
 
 NOBODY_HAS_IT = Localised(
@@ -131,6 +138,7 @@ class OngoingHandOff(BaseModel, frozen=True):
     id: str
     cause: HandOffCause
     reason: str = ""
+    why: Localised | None = None
     since: datetime
     agent: NamedPerson | None = None
     taken_at: datetime | None = None
@@ -146,7 +154,13 @@ class OngoingHandOff(BaseModel, frozen=True):
 
     @classmethod
     def begun(
-        cls, id_: str, cause: HandOffCause, reason: str, duty: Duty, now: datetime
+        cls,
+        id_: str,
+        cause: HandOffCause,
+        reason: str,
+        duty: Duty,
+        now: datetime,
+        why: Localised | None = None,
     ) -> Self | None:
         """A hand-off of now; None where there is nobody to whom it could go."""
         if duty.due is None:
@@ -155,6 +169,7 @@ class OngoingHandOff(BaseModel, frozen=True):
             id=id_,
             cause=cause,
             reason=reason[:LONGEST_REASON],
+            why=why,
             since=now,
             waiting_since=now,
             alarm=duty.due,
@@ -217,6 +232,7 @@ class OngoingHandOff(BaseModel, frozen=True):
             requester=requester,
             cause=self.cause,
             reason=self.reason,
+            why=self.why,
             state="taken" if self.agent else "open",
             agent=self.agent.id if self.agent else None,
             since=self.since,

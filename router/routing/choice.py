@@ -27,8 +27,10 @@ NEAREST = 3
 OF_FLOWS = 2
 """So many times as near as what is only looked up a flow has to be: whoever is asked the questions
 of a wrong one has lost more than by one question."""
-OF_SILENCE = 5
-"""And so near anything, for giving up to be doubted."""
+OF_SILENCE = 0.9
+"""So near something has to be for giving up to be doubted. On development rows 1 of 12 requests
+that nobody here deals with is, and of those that something is there for 174 of 209; of rows that
+were held out 2 of 6, and 124 of 154. A model that gives up is mostly right, so the few count."""
 MEANT = Localised(
     zh="我不太确定你要办哪一件，选一个就行：",
     en="I'm not sure which of these you mean. Just choose one:",
@@ -123,7 +125,7 @@ class Nearness:
             near = self.found[0].is_probable and self.answering is not None
             return near and self.candidates[0].name != self.answering
         if isinstance(command, HandOff) and self.candidates:
-            return self.candidates[0].score >= OF_SILENCE * self.thresholds.choice
+            return self.candidates[0].score >= OF_SILENCE
         talks = isinstance(command, ReplyText) and not (self.in_play or self.looked_up)
         return talks and self.found[0].is_probable
 

@@ -42,7 +42,7 @@ __all__ = [
     "prompt_shares",
 ]
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0016", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0018", metadata
 )
 
 conversations = Table(
@@ -375,6 +375,7 @@ hand_offs = Table(
     "hand_offs",
     metadata,
     *texts("tenant", "id", "conversation", "requester", "cause", "reason", "state"),
+    optional("why", JSON),
     optional("agent"),
     required("since", MomentType),
     optional("waiting_since", MomentType),

@@ -19,7 +19,12 @@ from temporalio.api.workflowservice.v1 import SignalWorkflowExecutionRequest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.converter import DataConverter
-from temporalio.exceptions import TemporalError, WorkflowAlreadyStartedError
+from temporalio.exceptions import (
+    CancelledError,
+    TemporalError,
+    TerminatedError,
+    WorkflowAlreadyStartedError,
+)
 from temporalio.exceptions import TimeoutError as TimedOut
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -222,7 +227,7 @@ class WorkflowImplementation(SchemaImplementation):
             ArgumentsToolError: an argument fits nowhere.
             TransientToolError: Temporal is out of reach.
             PermanentToolError: there is no such workflow or endpoint, or it refuses.
-            UnknownOutcome: a write's operation took longer than it may.
+            UnknownOutcome: a write's operation took longer than it may, or was stopped.
         """
         client = await (await dependencies.resolve(CONNECTION))()
         given = self.schema.given(arguments)
@@ -270,6 +275,11 @@ class WorkflowImplementation(SchemaImplementation):
 
     def _failure(self, failure: WorkflowFailureError) -> Exception:
         cause = _innermost(failure)
+        if isinstance(cause, TerminatedError | CancelledError):
+            over = Localised(
+                zh="有人在办完之前停掉了它", en="somebody stopped it before it was done"
+            )
+            return UnknownOutcome(over) if self.writes else PermanentToolError(over)
         if isinstance(cause, TimedOut):
             zh = f"在 {self.seconds:g} 秒内没有办完"
             en = f"it wasn't done within {self.seconds:g} s"

@@ -146,9 +146,10 @@ _ACTS: dict[Act, commands.Command] = {
 def outcome_of(act: Act, view: FlowView, locale: Locale) -> Outcome:
     """What a word about the dialogue with a flow comes to."""
     route = why.ACTED[act].of(view, locale)
-    return route, commands.HandOff(reason=route.reason, asked=True) if act == "person" else _ACTS[
-        act
-    ]
+    if act == "person":
+        told = why.ACTED[act].told(view.title)
+        return route, commands.HandOff(reason=route.reason, why=told, asked=True)
+    return route, _ACTS[act]
 
 
 def resume_run(run: str, situation: Situation, by: messages.RouteBy) -> Outcome:

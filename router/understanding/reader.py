@@ -518,7 +518,8 @@ def for_a_person(heard: HeardMessage) -> actions.Outcome | None:
     if not acts.asks_for_a_person(heard.text):
         return None
     route = why.FOR_A_PERSON.route(heard.locale)
-    return route, commands.HandOff(reason=route.reason, asked=True)
+    told = why.FOR_A_PERSON.told()
+    return route, commands.HandOff(reason=route.reason, why=told, asked=True)
 
 
 def about_the_desk(heard: HeardMessage) -> actions.Outcome | None:

@@ -25,6 +25,11 @@ class Reason:
         reason = Localised(zh=self.zh, en=self.en).within(locale).format(**words)
         return Route(kind=self.kind, target=target, by=self.by, reason=reason)
 
+    def told(self, title: Localised | None = None) -> Localised:
+        """Why, for whoever reads it; `title` is the flow's that it is about, if it is about one."""
+        zh, en = (title.zh, title.en) if title else ("", "")
+        return Localised(zh=self.zh.format(title=zh), en=self.en.format(title=en))
+
     def of(self, run: FlowView | FlowDefinition | PausedRun, locale: Locale, **words: str) -> Route:
         """The route to a flow."""
         return self.route(locale, run.flow, title=run.title.within(locale), **words)

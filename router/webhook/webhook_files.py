@@ -282,17 +282,11 @@ def _consumer(
     here = (*place, "url")
     secrets = reading.secrets(place, entry.secret_env)
     reading.once(place, "url", entry.url)
-    try:
-        origin = origin_of(entry.url)
-    except ValueError as error:
-        what, _, remedy = str(error).partition("; ")
-        reading.complain(here, f"the address can't be used: {what}", remedy)
-        return None
+    if fault := guard.fault_of(entry.url):
+        reading.complain(here, *fault)
     if "#" in entry.url:
         reading.complain(here, "the address has a #", "leave out what follows it")
-    if objection := guard.objection(origin):
-        reading.complain(here, *objection.split("; ", 1))
-    if secrets is None:
+    if secrets is None or fault:
         return None
     events = EVENTS if ALL in entry.events else entry.events
     subscription = WebhookSubscription(
@@ -302,7 +296,7 @@ def _consumer(
         flows=tuple(entry.flows) if entry.flows else None,
         slots=entry.slots,
     )
-    return WebhookConsumer(subscription, origin, _target(entry.url), secrets)
+    return WebhookConsumer(subscription, origin_of(entry.url), _target(entry.url), secrets)
 
 
 def _target(url: str) -> str:

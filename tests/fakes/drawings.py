@@ -154,7 +154,7 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
     "mcp-form": lambda: drawn(
         "What an assistant's program shows its person: a request to confirm, and a decision.",
         of_form(form_of(CONFIRMATION, "en", REVISION)),
-        of_form(approval_form(SAMPLE, [], "en", REVISION)),
+        of_form(approval_form(SAMPLE, "Alice Wang", [], "en", REVISION)),
     ),
 }
 """By the name of their file."""

@@ -4,9 +4,11 @@ The other side is real: a web server, and on a real Temporal server a workflow a
 that a worker of somebody else's runs.
 """
 
+import asyncio
+import hashlib
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -18,10 +20,11 @@ from temporalio import workflow
 from temporalio.api.nexus.v1 import EndpointSpec, EndpointTarget
 from temporalio.api.operatorservice.v1 import CreateNexusEndpointRequest
 from temporalio.client import Client
+from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from activities import provided
-from router.domain.errors import DefinitionError
+from router.domain.errors import DefinitionError, PermanentToolError, UnknownOutcome
 from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
 from router.tool.http.client import OutboundGuard, Sender
@@ -206,6 +209,37 @@ async def test_a_workflow_that_is_not_there_is_said(
     async with buying(tooled, parts, others, tools, defined(FLOW)) as talk:
         run = await bought(talk, "nuts")
         await becomes(parts, run, lambda r: r.status == "failed")
+
+
+@pytest.mark.parametrize(
+    ("permission", "error"), [("write", UnknownOutcome), ("read", PermanentToolError)]
+)
+async def test_a_call_that_somebody_stops_is_no_refusal(
+    parts: Parts, others: Client, tmp_path: Path, permission: str, error: type[Exception]
+) -> None:
+    """What was changed there by then nobody knows."""
+    [made] = declared(tmp_path, {**NEXUS, "permission": permission})
+    queue, key = uuid4().hex, uuid4().hex
+
+    async def connected() -> Client:
+        return others
+
+    with (
+        parts.dependencies.override(provided.temporal, connected),
+        parts.dependencies.override(provided.task_queue, queue),  # where nobody works
+    ):
+        given: dict[str, Any] = {"article": "bolts", "amount": 1}
+        call = made.implementation.call(given, context(key=key), parts.dependencies)
+        calling = asyncio.create_task(call)
+        known = hashlib.sha256(key.encode()).hexdigest()[:32]
+        handle = others.get_workflow_handle(f"nexus/default/{known}")
+        async with asyncio.timeout(20):
+            while not calling.done():
+                with suppress(RPCError):  # it has yet to begin
+                    await handle.terminate("an operator's doing")
+                await asyncio.wait({calling}, timeout=0.1)
+    with pytest.raises(error, match="somebody stopped it"):
+        await calling
 
 
 class TestOnce:

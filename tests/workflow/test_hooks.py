@@ -319,6 +319,20 @@ async def test_one_that_fails_is_passed_over_unless_it_is_required(
     assert "what nobody is to read" not in words(turn)
 
 
+async def test_one_whose_own_system_is_slow_is_not_said_to_be(
+    tooled: Tooled, caplog: pytest.LogCaptureFixture
+) -> None:
+    @hook("before_decision")
+    async def asks_payroll(event: DecisionEvent) -> None:
+        """Waits for something with a bound of its own."""
+        raise TimeoutError
+
+    async with tooled([get_menu], [says("hello")], hooks=[asks_payroll]) as talk:
+        assert words(await talk.say("hello")) == "hello"
+    assert "asks_payroll failed: what it waited for took too long" in caplog.text
+    assert "took longer than" not in caplog.text
+
+
 async def test_one_that_fails_around_a_call_is_passed_over_unless_it_is_required(
     tooled: Tooled,
 ) -> None:

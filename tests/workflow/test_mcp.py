@@ -99,7 +99,7 @@ async def test_a_leave_request_is_asked_for_confirmed_and_approved_by_forms(
         (approval,) = [each for each in waiting if each["flow_run"] == run]
         decided = await do(client, "decide", approval=approval["id"])
     assert (decided["decision"], decided["flow_run"]["id"]) == ("approve", run)
-    assert "alice" in bob.shown[0].message
+    assert "王丽 Alice" in bob.shown[0].message
 
 
 @pytest.mark.parametrize("mode", REVISIONS)

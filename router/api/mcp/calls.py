@@ -270,7 +270,9 @@ class McpDesk:
         before = await self.services.store.runs.shown_before(record.tenant, [record.run])
         locale = self.caller.locale
         changes = record.changes_since(before.get(record.run, record), locale)
-        form = approval_form(record, changes, locale, call.revision)
+        whose = await self.services.directory.find(record.tenant, record.requester)
+        name = whose.name if whose else record.requester
+        form = approval_form(record, name, changes, locale, call.revision)
         return _required(form, OpenQuestion(approval=record.id, question=record.digest))
 
     async def answered(self, call: Call, question: OpenQuestion) -> Outcome:

@@ -290,11 +290,18 @@ def _needed(given: Content, name: str, kind: Any) -> Any:
 
 
 def approval_form(
-    record: ApprovalRecord, changes: Sequence[ChangedField], locale: Locale, revision: str
+    record: ApprovalRecord,
+    requester: str,
+    changes: Sequence[ChangedField],
+    locale: Locale,
+    revision: str,
 ) -> types.ElicitRequestFormParams:
-    """What waits for a decision, as its person reads it, and what they may say to it."""
+    """What waits for a decision, as its person reads it, and what they may say to it.
+
+    `requester` is what whoever asks for it is called.
+    """
     title = isolated(one_line(record.title.within(locale)))
-    shown = {REQUESTED_BY.within(locale): record.requester, **record.summary_in(locale)}
+    shown = {REQUESTED_BY.within(locale): requester, **record.summary_in(locale)}
     lines = [title, *(f"- {labelled(*field)}" for field in shown.items())]
     if changes:
         lines += [CHANGED_SINCE.within(locale)]

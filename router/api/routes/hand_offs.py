@@ -36,7 +36,8 @@ class HandOffView(BaseModel):
     cause: HandOffCause
     """`asked`: a person asked for a person; `gave_up`: the desk, a model or a flow gave up."""
     reason: str | None
-    """Why, in a sentence; None for operators who don't take any themselves."""
+    """Why, in a sentence of the reader's language, unless a model wrote it; None for operators who
+    don't take any themselves."""
     requester: NamedPerson
     agent: NamedPerson | None
     """Who has it, or had it last."""
@@ -76,8 +77,12 @@ class HandOffClosing(BaseModel):
 NOTHING = "There is no such hand-off."
 
 
+def _reads(services: Services, caller: Principal) -> bool:
+    return helps(services, caller) or OPERATOR in caller.roles
+
+
 async def _reader(services: Given, caller: Caller) -> Principal:
-    if not helps(services, caller) and OPERATOR not in caller.roles:
+    if not _reads(services, caller):
         raise NotFound(NOTHING)
     return caller
 
@@ -111,25 +116,30 @@ async def _named(services: Services, tenant: str, person: str) -> NamedPerson:
 
 
 async def _view(services: Services, reader: Principal, record: HandOffRecord) -> HandOffView:
-    kept = record.model_dump(exclude={"requester", "agent", "reason"})
+    kept = record.model_dump(exclude={"requester", "agent", "reason", "why"})
     agent = await _named(services, record.tenant, record.agent) if record.agent else None
     return HandOffView(
         **kept,
-        reason=record.reason if helps(services, reader) else None,
+        reason=record.reason_in(reader.locale) if helps(services, reader) else None,
         requester=await _named(services, record.tenant, record.requester),
         agent=agent,
     )
 
 
-@router.get("", responses=problems(404))
+@router.get("")
 async def index(
-    services: Given, reader: Reader, page: Paged, state: HandOffState = "open"
+    services: Given, caller: Caller, page: Paged, state: HandOffState = "open"
 ) -> HandOffPage:
-    """List what waits for a person (`open`), what somebody has (`taken`), or what is over."""
+    """List what waits for a person (`open`), what somebody has (`taken`), or what is over.
+
+    For those who take none, and operate nothing, that is nothing.
+    """
+    if not _reads(services, caller):
+        return HandOffPage(items=[], next=None)
     found, following = await services.store.hand_offs.listed(
-        reader.tenant, state, page.after, page.limit
+        caller.tenant, state, page.after, page.limit
     )
-    items = [await _view(services, reader, record) for record in found]
+    items = [await _view(services, caller, record) for record in found]
     return HandOffPage(items=items, next=following)
 
 

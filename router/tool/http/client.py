@@ -17,7 +17,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import httpx2
 
-from router.domain.errors import PermanentToolError, TransientToolError, UnknownOutcome
+from router.domain.errors import Fault, PermanentToolError, TransientToolError, UnknownOutcome
 from router.domain.locale import Localised
 from router.formats.http_body import PACKED, Unread, unpacked
 from router.telemetry.tracing import outgoing
@@ -70,6 +70,20 @@ class OutboundGuard:
             return self.objection_to(origin.host, origin.port, origin.host)
         except ValueError:
             return ""
+
+    def fault(self, origin: Origin) -> Fault | None:
+        """What is wrong with a file that names this origin; None where it may."""
+        objection = self.objection(origin)
+        what, _, remedy = objection.partition("; ")
+        return Fault(what, remedy) if objection else None
+
+    def fault_of(self, url: str) -> Fault | None:
+        """The same of an address as a file has it, which may be none at all."""
+        try:
+            return self.fault(origin_of(url))
+        except ValueError as error:
+            what, _, remedy = str(error).partition("; ")
+            return Fault(f"the address can't be used: {what}", remedy)
 
     def objection_to(self, host: str, port: int, address: str) -> str:
         """Why this address of a host may not be connected to; empty where it may."""

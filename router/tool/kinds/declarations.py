@@ -202,11 +202,9 @@ class _File:
             found += [(place, each) for each in self._entry(place, data, into)]
         self.complaints += self.dialect.complaints
         for declared in [each for _, each in found if isinstance(each, Declared)]:
-            objection = self.sender.guard.objection(declared.endpoint.origin)
-            if objection:
-                what, _, remedy = objection.partition("; ")
-                fault = Fault(f"{declared.name}: {what}", remedy)
-                self.complaints.append(Complaint(("endpoint", "url"), fault))
+            if fault := self.sender.guard.fault(declared.endpoint.origin):
+                named = Fault(f"{declared.name}: {fault.what}", fault.remedy)
+                self.complaints.append(Complaint(("endpoint", "url"), named))
         problems = problems_in(str(self.path), document, self.complaints)
         if problems:
             raise DefinitionError(problems)

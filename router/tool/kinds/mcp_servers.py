@@ -98,7 +98,7 @@ class Servers:
             for name, entry in entries.items()
         }
         self.begin()
-        for name in self.connections:
+        for name in [*self.connections]:
             # Who stands in for whom may be another.
             await self._offer(name)
 
@@ -128,22 +128,25 @@ class Servers:
 
     async def _changed(self, name: str) -> None:
         await self._offer(name)
-        for other, connection in self.connections.items():
+        for other, connection in [*self.connections.items()]:
             # Whoever was never there offers what stands in for it.
             if connection.entry.fallback == name and connection.listing is None:
                 await self._offer(other)
 
     async def _offer(self, name: str) -> None:
         async with self._offering:
-            connections = [*self._ways(name)]
+            connections = self._ways(name)
             listing = next((c.listing for c in connections if c.listing is not None), None)
-            if listing is not None:
-                entry = self.connections[name].entry
-                offer = ServerOffer(
-                    name, entry, listing, connections, self._source, self._label(name)
-                )
-                # What strangers describe is read beside the loop: there may be much of it.
-                self._tools[name] = await asyncio.to_thread(offer.tools)
+            if listing is None:
+                return
+            own = connections[0]
+            offer = ServerOffer(
+                name, own.entry, listing, connections, self._source, self._label(name)
+            )
+            # What strangers describe is read beside the loop: there may be much of it.
+            tools = await asyncio.to_thread(offer.tools)
+            if self.connections.get(name) is own:  # it may have gone meanwhile, with its tools
+                self._tools[name] = tools
                 await self._publish_again(name)
 
     async def _publish_again(self, name: str) -> None:
@@ -155,12 +158,16 @@ class Servers:
                 await self._publish(server, tools)
 
     def _ways(self, name: str) -> list[McpConnection]:
-        """The server, what stands in for it, and what for that in turn; each once."""
+        """The server, what stands in for it, and what for that in turn; each once.
+
+        None of them where it is gone.
+        """
         found: list[McpConnection] = []
-        following: str | None = name
-        while following is not None and self.connections[following] not in found:
-            found.append(self.connections[following])
-            following = self.connections[following].entry.fallback
+        following = self.connections.get(name)
+        while following is not None and following not in found:
+            found.append(following)
+            fallback = following.entry.fallback
+            following = self.connections.get(fallback) if fallback is not None else None
         return found
 
 

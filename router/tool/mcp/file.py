@@ -22,7 +22,6 @@ from router.formats.strict_json import json_document
 from router.formats.validation import Complaint, Entry, FileWording, problems_in, validated
 from router.formats.yaml_document import Place, Unreadable, read_text
 from router.tool.http.client import OutboundGuard
-from router.tool.http.endpoint import origin_of
 from router.tool.labels import LONGEST, is_label
 from router.tool.mcp.untrusted import LONGEST_DESCRIPTION
 from router.tool.tool import DURATION, Permission, seconds_of
@@ -276,12 +275,10 @@ def _unfit(
 def _barred(entry: ServerEntry, guard: OutboundGuard) -> Fault | None:
     if entry.url is None:
         return Fault("no program is started for a document", 'write the server\'s "url"')
-    try:
-        objection = entry.lacks or guard.objection(origin_of(entry.url))
-    except ValueError as error:
-        objection = f"url can't be used: {error}"
-    what, _, remedy = objection.partition("; ")
-    return Fault(what, remedy) if objection else None
+    if entry.lacks:
+        what, _, remedy = entry.lacks.partition("; ")
+        return Fault(what, remedy)
+    return guard.fault_of(entry.url)
 
 
 def group_of(server: str) -> str:

@@ -558,8 +558,9 @@ class TestSignedEvents:
     ) -> None:
         """The run is of a flow that it may tell, and what waits in it is of another."""
         part = run_record(f"{unique[:10]}-p", flow="handover", parent=live.workflow_id)
-        how, queue = "bob listening", {"task_queue": QUEUE}
-        await temporal.start_workflow(flow.WORKFLOW, how, id=part.workflow_id, **queue)
+        await temporal.start_workflow(
+            flow.WORKFLOW, "bob listening", id=part.workflow_id, task_queue=QUEUE
+        )
         await store.runs.publish(part, [])
         answers = []
         for number, flows in enumerate([("leave_*",), None]):

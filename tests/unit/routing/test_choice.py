@@ -147,6 +147,13 @@ def test_giving_up_where_something_is_near_is_a_question(
     assert isinstance(done, Clarify) is asked
 
 
+def test_a_model_that_gives_up_is_believed_where_something_is_half_near_alone() -> None:
+    """Nearly every request is some way near to something: that is no ground for a question."""
+    for score in (0.05, 0.5, 0.89):
+        near = Nearness([found("clear", leave=score)])
+        assert commands(HandOff(reason="?"), near=near) == [HandOff(reason="?")]
+
+
 @pytest.mark.parametrize("command", [HandOff(reason="?"), ReplyText(text="hi")])
 def test_where_nothing_is_near_words_are_enough(command: Command) -> None:
     assert commands(command, near=Nearness([found("none", leave=0.001)])) == [command]

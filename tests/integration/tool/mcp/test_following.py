@@ -3,16 +3,21 @@
 import asyncio
 import json
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from router.domain.errors import NotFound, Unavailable
 from router.settings import Settings
-from router.tool.kinds.mcp_servers import McpSource
+from router.tool.kinds.mcp_servers import McpSource, Servers
+from router.tool.mcp.file import ServerEntry
+from router.tool.mcp.tools import ServerOffer
 from router.tool.registry import Registry
+from router.tool.tool import Tool
 from tests.fakes.mcp_program import PROGRAM
 from tests.integration.tool.mcp.conftest import PATIENCE
 
@@ -95,3 +100,31 @@ async def test_a_file_that_can_not_be_used_leaves_the_servers_as_they_were(
     desk.write(mail={})
     await desk.until(lambda: "mail__echo" in desk.registry)
     assert "files__echo" not in desk.registry
+
+
+async def test_a_server_that_goes_while_its_tools_are_read_leaves_none_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are read beside the loop, which may take a while: meanwhile the file is edited."""
+    begun, released, published = asyncio.Event(), threading.Event(), list[str]()
+    loop = asyncio.get_running_loop()
+
+    def tools(_: ServerOffer) -> list[Tool]:
+        loop.call_soon_threadsafe(begun.set)
+        released.wait(PATIENCE)
+        return []
+
+    async def publish(server: str, _: Any) -> None:
+        published.append(server)
+
+    monkeypatch.setattr(ServerOffer, "tools", tools)
+    entry = ServerEntry(url="http://127.0.0.1:9/mcp")
+    servers = Servers({"files": entry, "mail": entry}, {}, publish, Path("servers.json"))
+    for connection in servers.connections.values():
+        connection.listing = Mock()
+    offering = [asyncio.create_task(servers._offer(name)) for name in ("files", "mail")]
+    await begun.wait()
+    await servers.end(["files", "mail"])
+    released.set()
+    await asyncio.gather(*offering)
+    assert published == []

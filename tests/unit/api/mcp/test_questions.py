@@ -243,11 +243,11 @@ APPROVAL = ApprovalRecord(
 
 def test_an_approval_shows_who_asks_for_what_and_what_is_different() -> None:
     change = ChangedField(label="Days", before="2 days", now="3 days")
-    form = approval_form(APPROVAL, [change], "en", NEWEST)
-    told = ["Requested by: alice", "Days: 3 days", "2 days → 3 days"]
+    form = approval_form(APPROVAL, "Alice Wang", [change], "en", NEWEST)
+    told = ["Requested by: Alice Wang", "Days: 3 days", "2 days → 3 days"]
     assert [each in form.message for each in told] == [True] * 3
     assert form.requested_schema["required"] == ["decision"]
-    zh = approval_form(APPROVAL, [], "zh", NEWEST).message
+    zh = approval_form(APPROVAL, "Alice Wang", [], "zh", NEWEST).message
     assert "停车\n" not in zh
 
 
