@@ -27,12 +27,6 @@ const TEXTS = {
   draftOf: { zh: "{} 的草稿，{}", en: "A draft of {}’s, {}" },
   reviewsWait: { zh: "等你评审", en: "Reviews that wait" },
   toReview: { zh: "{}，{} 提交", en: "{}, by {}" },
-  givenUp: { zh: "走到哪一步不办了", en: "Where people give up" },
-  nothingCounted: { zh: "还没有数字。", en: "Nothing has been counted yet." },
-  state: { zh: "步骤", en: "Step" },
-  entered: { zh: "走到", en: "Reached" },
-  leftHere: { zh: "在这里放弃", en: "Given up here" },
-  askedAgain: { zh: "重问", en: "Asked again" },
 
   // The bench
   allFlows: { zh: "所有流程", en: "All flows" },
