@@ -7,6 +7,7 @@ import { empty } from "../runs.js";
 import { language } from "../texts.js";
 import { ago } from "../times.js";
 import { editor } from "./editor.js";
+import { statistics } from "./statistics.js";
 import { publication } from "./publication.js";
 import { either, t } from "./texts.js";
 
@@ -80,7 +81,15 @@ export function flows(page) {
       about && element("p", {}, about),
       element("p", { class: "hint" }, counts.join(" · ")),
       ...drafts.map((words) => element("p", { class: "hint" }, words)),
+      one.started ? unfolding(t("goes"), () => page.trying(() => figures(one.flow))) : null,
     );
+  }
+
+  // Where people give up, and how long each step takes.
+  async function figures(flow) {
+    const found = statistics(flow, page);
+    await found.load();
+    return found.view;
   }
 
   return { view, show, refresh: async () => (open ? open.refresh() : undefined) };
