@@ -299,6 +299,16 @@ class Calls:
     async def traffic_hours_taken(self) -> None:
         await self.store.traffic.hours_taken(TENANT, self.period)
 
+    async def traffic_versions(self) -> None:
+        await self.store.traffic.versions(TENANT, "leave_request", self.period)
+
+    async def traffic_paths(self) -> None:
+        await _first(self.store.traffic.paths(TENANT, "leave_request", self.period, 1))
+
+    async def traffic_decisions(self) -> None:
+        await _first(self.store.traffic.decisions(TENANT, "leave_request", self.period))
+        await _first(self.store.traffic.decisions(TENANT, "leave_request", self.period, 1))
+
     async def traffic_model(self) -> None:
         await self.store.traffic.model(TENANT, self.period)
 

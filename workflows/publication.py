@@ -26,7 +26,7 @@ from router.flow.engine import compensation, decisions, elicitation
 from router.flow.engine.events import Decided, Remind
 from router.flow.engine.run import Approval, Run, Task
 from router.flow.prompts import question
-from router.flow.slot_types.slot import files_in
+from router.flow.slot_types.slot import files_in, slot_at
 from workflows.activity import perform
 from workflows.hook_runs import HookRuns
 
@@ -61,6 +61,7 @@ def of(
             conversation=run.conversation,
             parent=run.parent,
             history=[recorded(line, from_attributes=True) for line in run.history],
+            asked=_asked(definition, run),
             events=run.events,
             created_at=created_at,
             updated_at=now,
@@ -74,6 +75,20 @@ def of(
         withdrawal_note=_withdrawal_note(run),
         definition=undoing.model_dump_json() if undoing else None,
     )
+
+
+def _asked(definition: FlowDefinition, run: Run) -> dict[str, int]:
+    """How often each slot was asked for, of those within items the one that was most often.
+
+    Whether there are more items is no question that is asked again.
+    """
+    found: dict[str, int] = {}
+    for path, times in run.times_asked.items():
+        slot = slot_at(definition.slots, path)
+        if slot is not None and slot.of is None:
+            name = ".".join(key for key in path.split(".") if not key.isdecimal())
+            found[name] = max(found.get(name, 0), times)
+    return found
 
 
 def _files(definition: FlowDefinition, run: Run) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Figures of some days, as operators ask for them: which days, and tables for spreadsheets."""
+"""Figures of some days, as they are asked for: which days, tables for spreadsheets, pictures."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Query, Response
 
 from router.api.audit import in_words
-from router.api.dependencies import OPERATOR, Caller
+from router.api.dependencies import OPERATOR, Author, Caller
 from router.api.files import disposition
 from router.api.params import Day
 from router.domain.errors import Forbidden
@@ -18,20 +18,31 @@ from router.domain.traffic import MOST_DAYS, Period
 Row = dict[str, Any]
 
 
+Since = Annotated[Day | None, Query(description="The first day.")]
+Until = Annotated[Day | None, Query(description="The last day; today by default.")]
+Days = Annotated[
+    int | None, Query(ge=1, le=MOST_DAYS, description="How many, in place of `since`; else 7.")
+]
+
+
 async def _period(
-    caller: Caller,
-    since: Annotated[Day | None, Query(description="The first day.")] = None,
-    until: Annotated[Day | None, Query(description="The last day; today by default.")] = None,
-    days: Annotated[
-        int | None, Query(ge=1, le=MOST_DAYS, description="How many, in place of `since`; else 7.")
-    ] = None,
+    caller: Caller, since: Since = None, until: Until = None, days: Days = None
 ) -> Period:
     if OPERATOR not in caller.roles:
         raise Forbidden("Only an operator may see the traffic of the house.")
     return Period.read(since, until, caller.timezone, datetime.now(UTC), days)
 
 
+async def _authors_period(
+    author: Author, since: Since = None, until: Until = None, days: Days = None
+) -> Period:
+    return Period.read(since, until, author.timezone, datetime.now(UTC), days)
+
+
 Asked = Annotated[Period, Depends(_period)]
+"""The days that an operator asks about."""
+AskedByAuthor = Annotated[Period, Depends(_authors_period)]
+"""The days that an author, or an operator, asks about."""
 
 
 CSV: dict[int | str, Any] = {
@@ -57,6 +68,16 @@ def csv_response(name: str, content: str) -> Response:
     """A table to be saved under this name."""
     headers = {"Content-Disposition": disposition(name)}
     return Response(content, media_type="text/csv", headers=headers)
+
+
+INERT = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
+"""A picture may look as it says, and do nothing."""
+SVG = "image/svg+xml"
+
+
+def picture_response(drawn: str, media_type: str = SVG) -> Response:
+    """A picture to be looked at."""
+    return Response(drawn, media_type=media_type, headers={"Content-Security-Policy": INERT})
 
 
 def _harmless(cell: Any) -> Any:

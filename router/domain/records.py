@@ -117,6 +117,8 @@ class RunRecord(Record):
     parent: str | None = None
     """The workflow id of the run that started this one, where it waits for it."""
     history: list[HistoryLine]
+    asked: dict[str, int] = {}
+    """How often each slot was asked for."""
     events: int
     created_at: datetime
     updated_at: datetime
@@ -415,6 +417,7 @@ Act = Literal[
     "route.read",
     "routes.list",
     "traffic.read",
+    "flow.statistics",
     "spending.read",
     "lessons.read",
     "prompts.read",
@@ -468,6 +471,7 @@ TITLES: dict[Act, Localised] = {
     "prompts.read": Localised(zh="查看提示词版本", en="looked at the versions of prompts"),
     "prompts.share": Localised(zh="调整提示词份额", en="set the shares of a prompt"),
     "prompts.rollback": Localised(zh="撤回提示词的份额", en="took back the shares of a prompt"),
+    "flow.statistics": Localised(zh="查看流程的统计", en="looked at how a flow goes"),
     "traffic.read": Localised(zh="查看业务统计", en="looked at the traffic of some days"),
     "webhooks.list": Localised(zh="查看未送达的事件", en="listed events that weren't delivered"),
     "webhooks.retry": Localised(zh="重新发送事件", en="had an event sent again"),

@@ -256,7 +256,8 @@ STYLE = """\
 .taken .tip{fill:var(--been)}.taken .label{fill:var(--been);font-weight:600}
 .been .box{fill:var(--been-box);stroke:var(--been)}.here .box{stroke:var(--been);stroke-width:4}
 .added .box{stroke:var(--been);stroke-width:4}.changed .box{stroke-width:3;stroke-dasharray:10 4}
-.removed .box{stroke-width:2;stroke-dasharray:2 4}"""
+.removed .box{stroke-width:2;stroke-dasharray:2 4}.broad1 .way{stroke-width:2}
+.broad2 .way{stroke-width:4}.broad3 .way{stroke-width:6}.broad4 .way{stroke-width:8}"""
 
 
 @dataclass(frozen=True)
@@ -288,9 +289,7 @@ def svg_of(graph: Graph, journey: Journey | None = None, marks: Marks = NO_MARKS
     """The picture, the same bytes for the same flow, path and marks."""
     went = journey or Journey()
     texts = {node.name: _node_text(graph, node, went, marks) for node in graph.nodes}
-    times = [went.taken.get(edge.key, 0) for edge in graph.edges]
-    often = [f" ×{n}" if n > 1 else "" for n in times]
-    said_ones = [f"{e.label}{more}".strip() for e, more in zip(graph.edges, often, strict=True)]
+    said_ones = [f"{edge.label} {went.often(edge)}".strip() for edge in graph.edges]
     labels = [_written([label], LABEL_ROOM) for label in said_ones]
     sizes = {START: (DOT, DOT)}
     # The start first: what is drawn on top is what the walk through the graph begins with.
@@ -382,10 +381,7 @@ def _node_text(graph: Graph, node: Node, journey: Journey, marks: Marks) -> Wrap
     more = [*node.lines, *node.timers]
     if node.name in marks:
         more.append(MARKS[marks[node.name]].within(graph.locale))
-    if been := journey.seen(node.name, graph.locale):
-        more.append(f"✓ {been}")
-    if node.name == journey.here:
-        more.append(f"● {flowchart.HERE.within(graph.locale)}")
+    more += journey.notes(node.name, graph.locale)
     below = _written(more, NODE_ROOM)
     wide = max(width(node.heading, SIZE) * 1.08, below.width)
     full = "\n".join([node.heading, *more])
@@ -422,7 +418,8 @@ def _edge(
         )
         below += "".join(_lines(text.lines, box.x, box.top, "label"))
     key = _attribute(edge_id(edge))
-    return f'<g class="edge{" taken" if taken else ""}" data-edge="{key}">{below}</g>'
+    broad = f" broad{journey.breadth(edge)}" if journey.breadth(edge) else ""
+    return f'<g class="edge{" taken" if taken else ""}{broad}" data-edge="{key}">{below}</g>'
 
 
 def _way(way: str, taken: bool = False) -> str:

@@ -125,6 +125,7 @@ runs = Table(
     optional("conversation"),
     optional("parent"),
     required("history", JSON),
+    Column("asked", JSON, nullable=False, server_default="{}"),
     required("events", Integer),
     required("created_at", MomentType),
     required("updated_at", MomentType),

@@ -26,8 +26,10 @@ from sqlalchemy import (
     union_all,
 )
 
+from router.domain.flow_statistics import DecisionTime, RunPath, VersionCount
 from router.domain.locale import Localised
 from router.domain.messages import ASKING
+from router.domain.records import HistoryLine
 from router.domain.traffic import (
     SILENT,
     AwaitedCount,
@@ -49,6 +51,8 @@ _spending = tables.spending
 
 ROWS = 1000
 """Of a page."""
+
+_PATH = tuple(_runs.c[name] for name in ("created_at", "id", "status", "updated_at"))
 
 
 class TrafficCounts(Aggregate):
@@ -132,6 +136,41 @@ class TrafficCounts(Aggregate):
         async for row in self._paged(query, approvals.decided_at, approvals.id):
             found[row.flow].append((row.decided_at - row.since) / timedelta(hours=1))
         return found
+
+    async def versions(self, tenant: str, flow: str, period: Period) -> list[VersionCount]:
+        """Runs of this flow that were begun then, by version and by how they stand now."""
+        columns = (_runs.c.version, _runs.c.status)
+        query = select(*columns, func.count()).where(_runs.c.flow == flow, *_begun(tenant, period))
+        return [VersionCount(*row) for row in await self._rows(query.group_by(*columns))]
+
+    async def paths(
+        self, tenant: str, flow: str, period: Period, version: int | None = None
+    ) -> AsyncIterator[RunPath]:
+        """What each run of a flow that was begun then went through; of one version, or of all."""
+        columns = (*_PATH, _runs.c.history, _runs.c.asked)
+        query = select(*columns).where(_runs.c.flow == flow, *_begun(tenant, period))
+        if version is not None:
+            query = query.where(_runs.c.version == version)
+        async for row in self._paged(query, _runs.c.created_at, _runs.c.id):
+            history = [HistoryLine.model_validate(line) for line in row.history]
+            about = (row.status, row.created_at, row.updated_at)
+            yield RunPath(*about, history, row.asked)
+
+    async def decisions(
+        self, tenant: str, flow: str, period: Period, version: int | None = None
+    ) -> AsyncIterator[DecisionTime]:
+        """Who decided on requests of a flow then, and how long each decision took."""
+        approvals = _approvals.c
+        query = select(
+            *(approvals.decided_at, approvals.id, approvals.person),
+            *(approvals.verdict, approvals.since),
+        ).where(approvals.tenant == tenant, approvals.flow == flow, _decided(period))
+        if version is not None:
+            its_run = and_(_runs.c.tenant == approvals.tenant, _runs.c.id == approvals.run)
+            query = query.join(_runs, its_run).where(_runs.c.version == version)
+        async for row in self._paged(query, approvals.decided_at, approvals.id):
+            hours = (row.decided_at - row.since) / timedelta(hours=1)
+            yield DecisionTime(row.person, row.verdict, hours)
 
     async def model(self, tenant: str, period: Period) -> list[ModelDay]:
         """What models cost on each day that they were asked on, oldest first."""

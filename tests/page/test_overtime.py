@@ -112,7 +112,7 @@ async def green(dave: Author) -> None:
     """All that was kept passes."""
     await dave.part("Publish")
     await dave.page.get_by_role("button", name="Run the stories").click()
-    told = dave.page.locator(".publication")
+    told = dave.page.locator(".submission")
     await expect(told).to_contain_text("Stories: 3 passed, 0 failed", timeout=A_TRIAL)
 
 
@@ -139,21 +139,30 @@ async def reviewed(erin: Author, note: str, difference: str) -> None:
 
 async def published(dave: Author) -> None:
     """Dave lets it hold for everybody."""
-    await dave.open(FLOW, "publication")
+    await dave.page.get_by_role("button", name="Refresh").click()
     await dave.page.get_by_role("button", name="Publish", exact=True).click()
     await expect(dave.page.locator("#status")).to_have_text("It is published")
 
 
-async def asked(house: Served, *words: str) -> httpx.Response:
-    """What alice is answered to the last of these, in a conversation of her own."""
+async def rolled_back(dave: Author) -> None:
+    """One press, and the one that makes sure."""
+    await dave.page.get_by_role("button", name="Roll back").click()
+    sure = dave.page.get_by_role("group", name="Back to version 1")
+    await sure.get_by_role("button", name="Roll back").click()
+    await expect(dave.page.locator("#status")).to_have_text("It was rolled back")
+
+
+async def begins(house: Served) -> int:
+    """The version that a run goes by which alice's words begin."""
     headers = {"Authorization": "Bearer alice"}
     async with httpx.AsyncClient(base_url=house.origin, headers=headers, timeout=30) as http:
-        conversation = (await http.post("/v1/conversations", json={"locale": "zh"})).json()["id"]
-        for text in words:
-            answer = await http.post(
-                f"/v1/conversations/{conversation}/messages", json={"text": text}
-            )
-    return answer
+        conversation = (await http.post("/v1/conversations")).json()["id"]
+        path = f"/v1/conversations/{conversation}/messages"
+        turn = (await http.post(path, json={"text": "我要申请加班"})).json()
+        assert turn["flow"]["name"] == FLOW, turn
+        run = (await http.get(f"/v1/flow-runs/{turn['flow']['id']}")).json()
+    version: int = run["version"]
+    return version
 
 
 async def test_overtime_is_made_tried_reviewed_published_used_changed_and_rolled_back(
@@ -176,4 +185,32 @@ async def test_overtime_is_made_tried_reviewed_published_used_changed_and_rolled
         await tried(dave, "2", {"陈博 Bob": "Reject"}, "It wasn't approved", "refused")
     with watch.step("all stories run"):
         await green(dave)
+    with watch.step("submitted"):
+        await submitted(dave, "Overtime without paper")
+    erin = await writing(door, house, "erin")
+    with watch.step("reviewed by somebody else"):
+        await reviewed(erin, "Overtime without paper", "这是一个新流程")
+    with watch.step("published"):
+        await published(dave)
+    with watch.step("used by somebody else"):
+        assert await begins(house) == 1
+    with watch.step("changed, submitted"):
+        await dave.part("Edit")
+        await dave.point("manager")
+        await dave.form.get_by_label("Value", exact=True).fill("4")
+        await dave.point("done")
+        await dave.words(
+            "What it says", "加班批准了。记得调休。", "Your overtime is approved. Take it off."
+        )
+        await dave.saved()
+        await dave.part("Publish")
+        await submitted(dave, "It says more")
+    with watch.step("reviewed, published again"):
+        await reviewed(erin, "It says more", "记得调休")
+        await published(dave)
+        assert await begins(house) == 2
+    with watch.step("rolled back"):
+        await rolled_back(dave)
+        assert await begins(house) == 1
+    await expect(dave.page.locator(".publication")).to_contain_text("version 2: 1")
     print(f"\n{watch.table()}")

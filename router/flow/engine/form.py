@@ -368,8 +368,7 @@ def collect(context: StepContext) -> bool:
         run.changing, run.choosing = False, ""
         context.leave("next")
         return True
-    if asked != run.asked:
-        run.asked, run.no_matches = asked, 0
+    run.ask(asked)
     if asked != CHANGE:
         run.choosing = ""
     run.status, run.confirmed = "collecting", None

@@ -478,6 +478,8 @@ class Run(BaseModel):
     """The slot path being asked for."""
     no_matches: int = 0
     """Answers in a row that didn't answer it."""
+    times_asked: dict[str, int] = {}
+    """How often each path was asked for."""
     quiet: bool = False
     """True where the last event left the question to be asked another time."""
     told_elsewhere: bool = False
@@ -552,6 +554,17 @@ class Run(BaseModel):
     def no_match(self) -> None:
         """Count one more answer that didn't answer what is asked."""
         self.no_matches = self.no_matches % HANDED_OFF + 1
+        self._count_asked()
+
+    def ask(self, path: str) -> None:
+        """Have this path asked for, where it isn't what is asked already."""
+        if path != self.asked:
+            self.asked, self.no_matches = path, 0
+            self._count_asked()
+
+    def _count_asked(self) -> None:
+        if self.asked is not None:
+            self.times_asked[self.asked] = self.times_asked.get(self.asked, 0) + 1
 
     @property
     def question(self) -> str:

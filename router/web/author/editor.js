@@ -12,6 +12,7 @@ import { publication } from "./publication.js";
 import { freshName, slotCalled, slotForm, slotShape } from "./slot_form.js";
 import { source } from "./source.js";
 import { begun, besides, called, kindLabel, mainWay, stateForm, stateShape } from "./state_form.js";
+import { submission } from "./submission.js";
 import { either, t } from "./texts.js";
 import { trial } from "./trial.js";
 import { branchesOf } from "./ways.js";
@@ -37,14 +38,16 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
   const draft = draftOf(shown, { changed: paint, told: tell, minding: page.minding });
   const yaml = source(draft);
   const playing = trial(draft, { page, vocabulary });
-  const publishing = publication(draft, { page });
+  const published = publication(shown.flow, { page, holds: () => draft.base.source !== "draft" });
+  const submitting = submission(draft, { page, submitted: published.load });
+  const publishing = element("section", {}, submitting.view, published.view);
   const outline = element("nav", { class: "outline", "aria-label": t("outline") });
   const undo = button(t("undo"), draft.undo, { "aria-keyshortcuts": "Control+Z" });
   const redo = button(t("redo"), draft.redo, { "aria-keyshortcuts": "Control+Y" });
   const title = element("h1", { tabindex: "-1" });
   const count = element("p", { class: "count-problems", role: "status" });
 
-  const parts = { edit: [t("edit"), edit], yaml: [t("yaml"), yaml.view], trial: [t("tryIt"), playing.view], publication: [t("publish"), publishing.view] };
+  const parts = { edit: [t("edit"), edit], yaml: [t("yaml"), yaml.view], trial: [t("tryIt"), playing.view], publication: [t("publish"), publishing] };
   const tabs = tabbed(parts, opened);
   const panel = element("div", { class: "panel" }, tabs.view, ...Object.values(parts).map(([, view]) => view));
   const view = element(
@@ -92,7 +95,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
     count.classList.toggle("wrong", problems.length > 0);
     yaml.update();
     playing.update();
-    publishing.update();
+    submitting.update();
     tell();
     body.inert = data === null;
     if (data === null) return list(problems);
@@ -266,7 +269,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
 
   function opened(name) {
     history.replaceState(null, "", `#/flows/${encodeURIComponent(draft.flow)}${name === "edit" ? "" : `/${name}`}`);
-    if (name === "publication") page.trying(publishing.load);
+    if (name === "publication") page.trying(published.load);
     if (name === "yaml") yaml.update();
     if (name === "trial") playing.opened();
   }

@@ -1,14 +1,17 @@
 // The flows there are, with what became of them; a draft of one is opened beside its picture.
 
 import { get, put } from "../api.js";
-import { number, share, table } from "../charts.js";
+import { number } from "../charts.js";
 import { button, element, freshId, labelled, unfolding } from "../dom.js";
 import { empty } from "../runs.js";
 import { language } from "../texts.js";
 import { ago } from "../times.js";
 import { editor } from "./editor.js";
+import { statistics } from "./statistics.js";
+import { publication } from "./publication.js";
 import { either, t } from "./texts.js";
 
+const REVIEW = "review"; // what was submitted, for whoever has no draft of it
 const NAME = "[a-z][a-z0-9_]{0,63}";
 
 export function flows(page) {
@@ -25,6 +28,7 @@ export function flows(page) {
   async function show(name = null, part = null) {
     if (name === null) return listed();
     const flow = decodeURIComponent(name);
+    if (part === REVIEW) return reviewing(flow);
     if (open?.flow === flow) return open.open(part ?? "edit");
     open?.close();
     open = null;
@@ -36,6 +40,17 @@ export function flows(page) {
     return view.querySelector("h1").focus();
   }
 
+  async function reviewing(flow) {
+    open?.close();
+    open = null;
+    known = await items();
+    const published = publication(flow, { page, holds: () => known.some((one) => one.flow === flow && one.version !== null) });
+    const called = known.find((one) => one.flow === flow);
+    view.replaceChildren(element("section", { class: "sheet author review-of" }, element("header", { class: "bar" }, element("a", { href: "#/flows" }, t("allFlows")), element("h1", { tabindex: "-1" }, called ? titled(called) : flow)), published.view));
+    view.querySelector("h1").focus();
+    await published.load();
+  }
+
   async function listed() {
     open?.close();
     open = null;
@@ -45,7 +60,7 @@ export function flows(page) {
     none.hidden = known.length > 0;
     list.replaceChildren(...known.map(card));
     const others = reviews.filter((one) => one.author !== page.me.id);
-    const row = (one) => element("li", {}, element("a", { href: `#/flows/${encodeURIComponent(one.flow)}/publication` }, t("toReview", one.flow, page.nameOf(one.author))));
+    const row = (one) => element("li", {}, element("a", { href: `#/flows/${encodeURIComponent(one.flow)}/${REVIEW}` }, t("toReview", one.flow, page.nameOf(one.author))));
     waiting.replaceChildren(...(others.length ? [element("h2", {}, t("reviewsWait")), element("ul", { class: "reviews" }, ...others.map(row))] : []));
   }
 
@@ -66,15 +81,15 @@ export function flows(page) {
       about && element("p", {}, about),
       element("p", { class: "hint" }, counts.join(" · ")),
       ...drafts.map((words) => element("p", { class: "hint" }, words)),
-      one.started ? unfolding(t("givenUp"), () => page.trying(() => figures(one.flow)), {}) : null,
+      one.started ? unfolding(t("goes"), () => page.trying(() => figures(one.flow))) : null,
     );
   }
 
-  // Where people give up, as far as this is counted.
+  // Where people give up, and how long each step takes.
   async function figures(flow) {
-    const found = await get(`/v1/flow-statistics/${encodeURIComponent(flow)}`);
-    const columns = [[t("state"), (row) => row.state], [t("entered"), (row) => number(row.entered)], [t("leftHere"), (row) => `${number(row.left_here)} (${share(row.left_here, row.entered)})`], [t("askedAgain"), (row) => number(row.asked_again ?? 0)]];
-    return found.states.length ? table(t("givenUp"), columns, found.states) : element("p", { class: "hint" }, t("nothingCounted"));
+    const found = statistics(flow, page);
+    await found.load();
+    return found.view;
   }
 
   return { view, show, refresh: async () => (open ? open.refresh() : undefined) };

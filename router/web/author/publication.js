@@ -1,4 +1,4 @@
-// From a draft to what holds: its stories, a second person's review, a share of people, and the way back.
+// What becomes of a draft that was submitted: a second person's review, a share of people, and the way back.
 
 import { get, patch, post, remove } from "../api.js";
 import { button, element, labelled, twice, unfolding } from "../dom.js";
@@ -10,62 +10,23 @@ const SHOWN = 5; // reviews of one flow
 const NOTHING = { holds: null, upcoming: [], before: [], running: [] };
 const SHARES = [5, 10, 25, 50, 100];
 
-export function publication(draft, { page }) {
-  const tested = element("div", { "aria-live": "polite" });
-  const run = button(t("runStories"), () => page.trying(test));
-  const stories = element("textarea", { class: "code", rows: "8", spellcheck: "false" });
-  const note = element("textarea", { rows: "2", maxlength: "2000" });
-  const submit = element("form", { class: "part", onsubmit: (event) => (event.preventDefault(), page.trying(send)) }, labelled(t("reviewNote"), note), button(t("submitReview"), null, { type: "submit", class: "primary" }));
+export const storiesTold = ({ passed, failed }) => t("storiesTold", passed, failed);
+
+// `holds()` is false of a flow that is somebody's draft and nothing else yet.
+export function publication(name, { page, holds }) {
   const reviews = element("div", { class: "part", "aria-live": "polite" });
   const held = element("div", { class: "part", "aria-live": "polite" });
-  stories.addEventListener("change", () => draft.keepStories(stories.value));
-  const view = element(
-    "section",
-    { class: "publication" },
-    element("h3", {}, t("stories")),
-    element("p", { class: "hint" }, t("storiesHint")),
-    element("div", { class: "actions" }, run),
-    tested,
-    unfolding(t("storyFile"), () => labelled(t("storyFile"), stories)),
-    element("h3", {}, t("review")),
-    submit,
-    reviews,
-    element("h3", {}, t("published")),
-    held,
-  );
-  const flow = encodeURIComponent(draft.flow);
-
-  async function test() {
-    tested.replaceChildren(element("p", {}, t("storiesRun")));
-    const found = await page.trying(() => post("/v1/flow-trials/stories", { flow: draft.flow, text: draft.text, stories: draft.stories }));
-    tested.replaceChildren(...(found ? outcome(found) : []));
-  }
-
-  function outcome({ passed, failed, stories: each, coverage }) {
-    const row = ({ name, ok, told }) => element("li", { class: ok ? "passed" : "failed" }, `${ok ? "✓" : "✗"} ${name}`, ...told.map((line) => element("p", { class: "hint" }, line)));
-    const missing = coverage?.missing ?? [];
-    const covered = coverage ? [element("p", { class: "hint" }, t("coverage", Math.round(coverage.share)), ...(missing.length ? [` ${t("notCovered", missing.join(", "))}`] : []))] : [];
-    return [element("p", {}, t("storiesTold", passed, failed)), element("ul", { class: "stories" }, ...each.map(row)), ...covered];
-  }
-
-  async function send() {
-    await draft.save();
-    const words = note.value.trim();
-    await post("/v1/flow-reviews", { flow: draft.flow, note: words });
-    note.value = "";
-    page.say(t("submitted"));
-    await load();
-  }
+  const view = element("div", { class: "publication" }, element("h3", {}, t("review")), element("div", { class: "actions" }, button(t("reload"), () => page.trying(load))), reviews, element("h3", {}, t("published")), held);
+  const flow = encodeURIComponent(name);
 
   async function load() {
     const { items } = await get("/v1/flow-reviews");
-    const mine = items.filter((one) => one.flow === draft.flow).slice(0, SHOWN);
+    const mine = items.filter((one) => one.flow === name).slice(0, SHOWN);
     // Of what nobody has seen yet there is nothing to ask.
-    const isKnown = draft.base.source !== "draft" || mine.length > 0;
+    const isKnown = holds() || mine.length > 0;
     const [first, standing] = await Promise.all([mine.length ? whole(mine[0]) : null, isKnown ? get(`/v1/flow-publications/${flow}`) : NOTHING]);
     reviews.replaceChildren(...mine.map((one, n) => card(n ? one : first, n === 0)));
     held.replaceChildren(...published(standing));
-    if (document.activeElement !== stories) stories.value = draft.stories;
   }
 
   const whole = ({ id }) => get(`/v1/flow-reviews/${encodeURIComponent(id)}`);
@@ -87,7 +48,7 @@ export function publication(draft, { page }) {
     return element(
       "div",
       { class: "difference" },
-      told && element("p", {}, t("storiesTold", told.passed, told.failed)),
+      element("p", {}, storiesTold(told)),
       element("h4", {}, t("difference")),
       words,
       pictures.length ? unfolding(t("asPictures"), () => element("div", { class: "sidebyside" }, ...pictures.map(figure))) : null,
@@ -141,15 +102,15 @@ export function publication(draft, { page }) {
     return element("form", { class: "part publishing", onsubmit }, labelled(t("toWhomPublished"), share), labelled(t("fromWhen"), at), button(t("publishIt"), null, { type: "submit", class: "primary" }));
   }
 
-  function published({ holds, others, upcoming, before, running }) {
+  function published({ holds: now, others, upcoming, before, running }) {
     const by = (one) => (one.published_by ? page.nameOf(one.published_by) : t("fromFile"));
     const line = (one) => [t("versionBy", one.version ?? "–", by(one)), one.at && moment(one.at), one.share < 100 && t("shareOf", one.share), one.taken_back_by && t("takenBackBy", page.nameOf(one.taken_back_by))].filter(Boolean).join(" · ");
-    const now = holds ? [element("p", {}, element("strong", {}, t("holdsNow")), ` ${line(holds)}`), others && element("p", {}, t("othersHave", line(others))), sharing(holds), holds.published_by && rolling(before)] : [element("p", { class: "hint" }, t("nothingPublished"))];
+    const stands = now ? [element("p", {}, element("strong", {}, t("holdsNow")), ` ${line(now)}`), others && element("p", {}, t("othersHave", line(others))), sharing(now), now.published_by && rolling(before)] : [element("p", { class: "hint" }, t("nothingPublished"))];
     const next = upcoming.map((one) => element("p", {}, `${t("upcoming")} ${line(one)} `));
     const callOff = next.length ? [button(t("callOff"), () => act(() => remove(`/v1/flow-publications/${flow}/upcoming`), "calledOff"))] : [];
     const runs = running.map((one) => element("li", {}, t("runsOn", one.version, one.runs)));
     const past = before.map((one) => element("li", {}, line(one)));
-    return [...now.filter(Boolean), ...next, ...callOff, ...(runs.length ? [element("h4", {}, t("running")), element("ul", {}, ...runs)] : []), ...(past.length ? [unfolding(t("beforeIt"), () => element("ul", {}, ...past))] : [])];
+    return [...stands.filter(Boolean), ...next, ...callOff, ...(runs.length ? [element("h4", {}, t("running")), element("ul", {}, ...runs)] : []), ...(past.length ? [unfolding(t("beforeIt"), () => element("ul", {}, ...past))] : [])];
   }
 
   const act = (work, told) => page.trying(async () => {
@@ -158,20 +119,14 @@ export function publication(draft, { page }) {
     await load();
   });
 
-  function sharing(holds) {
-    if (!holds.share || holds.share === 100) return null;
+  function sharing(now) {
+    if (now.share === 100) return null;
     const share = element("select", {}, ...shareOptions());
-    share.value = String(holds.share);
+    share.value = String(now.share);
     return element("div", { class: "actions" }, labelled(t("toWhomPublished"), share), button(t("changeShare"), () => act(() => patch(`/v1/flow-publications/${flow}`, { share: Number(share.value) }), "shareChanged")));
   }
 
   const rolling = (before) => twice(t("rollBack"), before[0]?.version ? t("reallyRollBack", before[0].version) : t("reallyRollBackFirst"), { yes: t("rollBack"), no: t("neverMind") }, () => act(() => post(`/v1/flow-publications/${flow}/rollback`), "rolledBack"), { class: "danger" });
 
-  function update() {
-    submit.querySelector("button").disabled = draft.examination.problems.length > 0;
-    run.disabled = !draft.stories || draft.examination.problems.length > 0;
-    if (document.activeElement !== stories) stories.value = draft.stories;
-  }
-
-  return { view, update, load };
+  return { view, load };
 }

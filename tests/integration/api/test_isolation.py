@@ -86,6 +86,9 @@ TABLE = {
 NOBODYS = {
     ("get", "/v1/models/{model}"),
     ("get", "/v1/flow-gallery/{flow}"),
+    ("get", "/v1/flow-statistics/{flow}"),
+    ("get", "/v1/flow-statistics/{flow}.csv"),
+    ("get", "/v1/flow-statistics/{flow}/picture"),
     ("put", "/v1/prompts/{job}/shares"),
     ("post", "/v1/prompts/{job}/rollback"),
     ("put", DOCUMENT),

@@ -13,7 +13,9 @@ from router.api.dependencies import Services
 from router.flow.view import STATUSES
 from tests.integration.api.conftest import desk
 
-PAGE_FILE = re.compile(r'(?:src|href)="(/web/[^"]+)"|(?:from |import\()"(\.[^"]+)"|"(/web/[^"]+\.css)"')
+PAGE_FILE = re.compile(
+    r'(?:src|href)="(/web/[^"]+)"|(?:from |import\()"(\.[^"]+)"|"(/web/[^"]+\.css)"'
+)
 
 
 @pytest.mark.parametrize("page", ["/", "/docs"])
@@ -33,7 +35,9 @@ async def test_the_pages_and_all_they_are_made_of_are_here(alice: AsyncClient, p
     assert len(seen) > 3
 
 
-@pytest.mark.parametrize("file", ["app.js", "chat.js", "style.css", "index.html", "docs.js", "author/editor.js"])
+@pytest.mark.parametrize(
+    "file", ["app.js", "chat.js", "style.css", "index.html", "docs.js", "author/editor.js"]
+)
 async def test_nothing_is_asked_of_other_hosts(alice: AsyncClient, file: str) -> None:
     assert "://" not in (await alice.get(f"/web/{file}")).text
 

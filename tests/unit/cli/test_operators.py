@@ -231,6 +231,36 @@ def test_what_went_on_is_csv_as_it_comes(run: Run, api: Api) -> None:
     assert api.targets == ["/v1/traffic.csv?until=2026-11-24&table=days"]
 
 
+FIGURES: dict[str, Any] = {
+    "flow": "leave",
+    "since": "2026-11-23",
+    "until": "2026-11-24",
+    "timezone": "UTC",
+    "versions": [],
+    "states": [{"state": "manager", "entered": 3, "here": 1, "median_hours": None, "returned": 1}],
+    "ways": [],
+    "slots": [{"slot": "start", "runs": 3, "again": 2, "times": 5}],
+    "approvers": None,
+    "reasons": None,
+}
+
+
+def test_how_a_flow_goes_is_tables_of_what_there_is(run: Run, api: Api) -> None:
+    api.answers["/v1/flow-statistics/leave"] = FIGURES
+    said = run.printed("traffic", "--flow", "leave", "--version", "3", "--url", api.origin)
+    lines = said.splitlines()
+    assert lines[:3] == ["leave, 2026-11-23 to 2026-11-24, UTC", "", "states"]
+    assert lines[4].split()[:5] == ["manager", "3", "1", "-", "0"]
+    assert lines[-2:] == ["slot   runs  again  times", "start     3      2      5"]
+    assert api.targets == ["/v1/flow-statistics/leave?version=3"]
+
+
+def test_a_table_of_a_flow_is_csv_as_it_comes(run: Run, api: Api) -> None:
+    api.answers["/v1/flow-statistics/leave.csv"] = FIGURES
+    run.printed("traffic", "--flow", "leave", "--csv", "states", "--url", api.origin)
+    assert api.targets == ["/v1/flow-statistics/leave.csv?table=states"]
+
+
 COUNTED = {"calls": 2, "prompt_tokens": 420, "cached_tokens": 150, "completion_tokens": 12}
 SPENDING = {
     "since": "2026-11-20",
@@ -298,6 +328,7 @@ def test_nothing_found_is_said_aside(run: Run, api: Api) -> None:
     [
         *("runs", "runs retry", "runs reassign r1 --to bob", "runs list --limit 0"),
         *("audit --limit 201", "audit olga", "runs show", "traffic --json --csv days"),
+        "traffic --version 3",
         *("erase", "erase alice bob", "erase alice --tenant", "erase --yes"),
     ],
 )
