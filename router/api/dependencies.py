@@ -142,6 +142,12 @@ class FlowTexts(Protocol):
     def tools(self, tenant: str) -> Sequence[Tool]:
         """The tools that the tenant's flows may call."""
 
+    def reader(self, tenant: str, instead: FlowDefinition | None = None) -> Reads:
+        """What reads messages by rules, with that flow instead of its namesake, or besides."""
+
+    def labelled(self) -> Sequence[str]:
+        """The sentences of the evaluation sets that stand beside the house's flows."""
+
     def in_file(self, flow: str) -> FlowText | None:
         """What the house's file of the flow says, and the stories beside it; None without one."""
 

@@ -140,13 +140,14 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
 
     `flow` is what the flow is to be called.
     """
+    data = _data_of(text)
     try:
         file = examine_text(Path(f"{flow}.yaml"), text, around.known)
     except DefinitionError as error:
         return Examination(
-            problems=[_placed(problem) for problem in error.problems],
+            problems=[_placed(problem, data) for problem in error.problems],
             remarks=[],
-            data=_data_of(text),
+            data=data,
             checks=[],
             graph=FlowGraph(),
             picture=None,
@@ -156,19 +157,40 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
     remarks = [*_remarks(file, around), *(problem for kind, problem in beside if kind == "remark")]
     graph = graph_of(file.definition, locale)
     return Examination(
-        problems=[_placed(problem) for problem in problems],
-        remarks=[_placed(problem) for problem in remarks],
-        data=_data_of(text),
+        problems=[_placed(problem, data) for problem in problems],
+        remarks=[_placed(problem, data) for problem in remarks],
+        data=data,
         checks=list(_checks(file.definition, locale)),
         graph=_graph(file, graph, locale),
         picture=svg_of(graph) if _can_be_drawn(graph) else None,
     )
 
 
-def _placed(problem: Problem) -> PlacedProblem:
+def _placed(problem: Problem, data: Any) -> PlacedProblem:
     return PlacedProblem(
-        place=list(problem.place), line=problem.line, what=problem.what, remedy=problem.remedy
+        place=_written(data, problem.place),
+        line=problem.line,
+        what=problem.what,
+        remedy=problem.remedy,
     )
+
+
+def _written(data: Any, place: Place) -> list[str | int]:
+    """The place as it is in the file, where `by: …` may stand for a list of one."""
+    found: list[str | int] = []
+    for part in place:
+        if isinstance(part, int) and not isinstance(data, list):
+            break
+        found.append(part)
+        data = _below(data, part)
+    return found
+
+
+def _below(data: Any, part: str | int) -> Any:
+    if isinstance(data, dict):
+        return data.get(part)
+    within = isinstance(data, list) and isinstance(part, int) and part < len(data)
+    return data[part] if within else None
 
 
 def _data_of(text: str) -> dict[str, JsonValue] | None:
@@ -289,5 +311,5 @@ def _edges(file: FlowFile, locale: Locale) -> Iterator[GraphEdge]:
 
 def _at(data: Any, place: Place) -> Any:
     for part in place:
-        data = data.get(part) if isinstance(data, dict) else None
+        data = _below(data, part)
     return data

@@ -6,14 +6,15 @@ somebody types (an examination, edits) is stateless: it is about the text that i
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
-from router.api.dependencies import Author, Given, Services
+from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
 from router.api.errors import problems
 from router.api.flow_examination import (
     Examination,
@@ -23,10 +24,18 @@ from router.api.flow_examination import (
     Surroundings,
     examination_of,
 )
+from router.api.flow_impact import BothReaders, Impact, impact_of, said_lately, sentences_of
 from router.api.flow_vocabulary import FlowVocabulary, vocabulary_of
 from router.api.params import StrictRoute
-from router.domain.configuration_documents import DocumentHead, digest_of, is_name
-from router.domain.errors import Fault, FieldProblem, InvalidInput, NotFound
+from router.domain.configuration_documents import DocumentHead, digest_of, is_name, path_of
+from router.domain.errors import (
+    DefinitionError,
+    Fault,
+    FieldProblem,
+    InvalidInput,
+    NotFound,
+    Problem,
+)
 from router.domain.flow_drafts import (
     LARGEST_STORIES,
     LARGEST_TEXT,
@@ -37,8 +46,9 @@ from router.domain.flow_drafts import (
     FlowText,
 )
 from router.domain.locale import Localised
-from router.domain.principals import Principal
+from router.domain.principals import EVERYONE, Principal
 from router.flow.definition import FlowDefinition
+from router.flow.loader import examine_text
 from router.flow.new_name import renames, with_new_name
 from router.formats.data_edit import Edit, EditRefused, RenameKey
 from router.formats.yaml_edit import edited
@@ -48,6 +58,7 @@ BODIES = {f"{PREFIX}/": 512 * 1024}
 """Bytes below that path: a text that is JSON within JSON takes more than itself."""
 MOST_EDITS = 100
 """Of one request: each has the whole text read again."""
+MOST_PROBLEMS = 50
 LATELY = timedelta(days=30)
 
 router = APIRouter(prefix=PREFIX, tags=["authors"], route_class=StrictRoute)
@@ -209,6 +220,52 @@ def _shown(drafts: Iterable[DraftHead]) -> list[AuthorsDraft]:
 async def examine(services: Given, author: Author, body: TextBody) -> Examination:
     """Say what is wrong with a text, where, and what it looks like; nothing is saved."""
     return await _examined(services, author, body.flow, body.text)
+
+
+@router.post("/impact", responses=problems(400, 404, 413, 415))
+async def impact(services: Given, author: Author, audit: Audited, body: TextBody) -> Impact:
+    """Say which known sentences would go another way by rules, if the text held; 422 if it can't.
+
+    They are the flows' own examples, evaluation sets beside them, and what people said in the last
+    30 days: that is told to operators alone, where ROUTER_OPERATORS_READ_WORDS is set.
+    """
+    flow = await asyncio.to_thread(_sound, services, author, body)
+    tenant, now, texts = author.tenant, datetime.now(UTC), services.flow_texts
+    words = services.settings.operators_read_words and OPERATOR in author.roles
+    if words:
+        await audit.note("flow_drafts.impact", path_of("flows", body.flow))
+    logged = await said_lately(services.store.log.every_exchange(tenant, now - LATELY))
+    flows = {**texts.flows(tenant), body.flow: flow}
+    wanted = (role for each in flows.values() for role in each.triggers.roles)
+
+    def compared() -> Impact:
+        before, after = texts.reader(tenant), texts.reader(tenant, flow)
+        versions = tuple(filter(None, [texts.flows(tenant).get(body.flow), flow]))
+        readers = BothReaders(before, after, versions, frozenset({EVERYONE, *wanted}))
+        sentences = sentences_of(flows.values(), texts.labelled(), logged)
+        return impact_of(readers, sentences, now, author.locale, words=words)
+
+    return await asyncio.to_thread(compared)
+
+
+def _sound(services: Services, author: Principal, body: TextBody) -> FlowDefinition:
+    """The flow that the text says; `InvalidInput` with every problem where it can't be used."""
+    known = services.flow_texts.vocabulary(author.tenant)
+    try:
+        file = examine_text(Path(f"{body.flow}.yaml"), body.text, known)
+        found: Sequence[Problem] = file.problems
+    except DefinitionError as error:
+        found = error.problems
+    if found:
+        said = [FieldProblem(f"text:{each.line}", f"{each.what}; {each.remedy}") for each in found]
+        raise InvalidInput(UNSOUND, said[:MOST_PROBLEMS])
+    return file.definition
+
+
+UNSOUND = Localised(
+    zh="这份流程还有问题，先改好再看它的影响。",
+    en="The flow has problems: mend them first, then see what it would do to the others.",
+)
 
 
 @router.post("/edits", responses=problems(400, 404, 413, 415))
