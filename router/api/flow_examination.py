@@ -19,6 +19,7 @@ from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, Vocabulary, examine_text, sub_flow_faults
 from router.flow.slot_types.slot import Slot, label_of
 from router.flow.slot_types.worded_checks import worded
+from router.flow.validation.phrases import said_in
 from router.formats.yaml_document import Place, Unreadable, read_yaml
 from router.understanding.triggers.patterns import rivalries
 
@@ -145,7 +146,7 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
         file = examine_text(Path(f"{flow}.yaml"), text, around.known)
     except DefinitionError as error:
         return Examination(
-            problems=[_placed(problem, data) for problem in error.problems],
+            problems=[_placed(problem, data, locale) for problem in error.problems],
             remarks=[],
             data=data,
             checks=[],
@@ -157,8 +158,8 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
     remarks = [*_remarks(file, around), *(problem for kind, problem in beside if kind == "remark")]
     graph = graph_of(file.definition, locale)
     return Examination(
-        problems=[_placed(problem, data) for problem in problems],
-        remarks=[_placed(problem, data) for problem in remarks],
+        problems=[_placed(problem, data, locale) for problem in problems],
+        remarks=[_placed(problem, data, locale) for problem in remarks],
         data=data,
         checks=list(_checks(file.definition, locale)),
         graph=_graph(file, graph, locale),
@@ -166,12 +167,12 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
     )
 
 
-def _placed(problem: Problem, data: Any) -> PlacedProblem:
+def _placed(problem: Problem, data: Any, locale: Locale) -> PlacedProblem:
     return PlacedProblem(
         place=_written(data, problem.place),
         line=problem.line,
-        what=problem.what,
-        remedy=problem.remedy,
+        what=said_in(locale, problem.what),
+        remedy=said_in(locale, problem.remedy),
     )
 
 

@@ -50,6 +50,7 @@ from router.domain.principals import EVERYONE, Principal
 from router.flow.definition import FlowDefinition
 from router.flow.loader import examine_text
 from router.flow.new_name import renames, with_new_name
+from router.flow.validation.phrases import said_in
 from router.formats.data_edit import Edit, EditRefused, RenameKey
 from router.formats.yaml_edit import edited
 
@@ -257,8 +258,13 @@ def _sound(services: Services, author: Principal, body: TextBody) -> FlowDefinit
     except DefinitionError as error:
         found = error.problems
     if found:
-        said = [FieldProblem(f"text:{each.line}", f"{each.what}; {each.remedy}") for each in found]
-        raise InvalidInput(UNSOUND, said[:MOST_PROBLEMS])
+        raise InvalidInput(
+            UNSOUND,
+            [
+                FieldProblem(f"text:{each.line}", said_in(author.locale, each.what))
+                for each in found[:MOST_PROBLEMS]
+            ],
+        )
     return file.definition
 
 
@@ -279,6 +285,13 @@ async def edit(services: Given, author: Author, body: EditsBody) -> EditedText:
     return EditedText(text=text, stories=stories, examination=examination)
 
 
+def _refused(number: int, fault: Fault) -> InvalidInput:
+    what, remedy = (said_in("zh", each) for each in fault)
+    zh = f"第 {number + 1} 处改动做不了，什么都没有改变：{what}；{remedy}。"
+    en = f"Edit {number + 1} can't be made, and nothing was changed: {fault}."
+    return InvalidInput(Localised(zh=zh, en=en), [FieldProblem(f"edits.{number}", str(fault))])
+
+
 def _check_sizes(text: str, stories: str) -> None:
     for written, most in ((text, LARGEST_TEXT), (stories, LARGEST_STORIES)):
         if (size := len(written.encode())) > most:
@@ -295,15 +308,7 @@ def _edited(text: str, stories: str, edits: Iterable[Edit]) -> tuple[str, str]:
                 text = edited(text, each)
             _check_sizes(text, stories)
         except EditRefused as refused:
-            field = f"edits.{number}"
-            raise InvalidInput(
-                Localised(
-                    zh=f"第 {number + 1} 处改动不能这样做，什么都没有改变：{refused.fault}。",
-                    en=f"Edit {number + 1} can't be made, and nothing was changed: "
-                    f"{refused.fault}.",
-                ),
-                [FieldProblem(field, str(refused.fault))],
-            ) from None
+            raise _refused(number, refused.fault) from None
     return text, stories
 
 

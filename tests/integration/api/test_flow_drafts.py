@@ -167,6 +167,17 @@ async def test_the_picture_has_each_state_and_way_by_the_names_that_the_graph_gi
         assert stands == edge["target"]
 
 
+async def test_what_is_wrong_is_said_in_the_caller_s_language(anna: AsyncClient) -> None:
+    body = {"flow": "overtime", "text": overtime().replace("start: gather", "start: gathr")}
+
+    found = ok(await anna.post(f"{PATH}/examination", json=body, headers={"X-Locale": "zh"}))[
+        "problems"
+    ]
+
+    said = {(each["what"], each["remedy"]) for each in found}
+    assert ("没有状态 gathr", "是不是想写 gather？") in said
+
+
 async def test_a_place_is_one_that_is_in_the_file(anna: AsyncClient) -> None:
     text = overtime().replace("manager(requester)", "manager(nobody_there)")
 
