@@ -22,8 +22,8 @@ from router.api.turns import Turns
 from router.contracts.start_options import Fairness
 from router.directory.persona import Persona
 from router.domain.configuration_documents import DocumentKind, Examined
+from router.domain.drafts import FlowText
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
-from router.domain.flow_drafts import FlowText
 from router.domain.hand_offs import HandOffDesk
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, Principal

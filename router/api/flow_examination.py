@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, JsonValue, WithJsonSchema
 
 from router.domain.configuration_documents import LONGEST_NAME
+from router.domain.drafts import LARGEST_STORIES, LARGEST_TEXT
 from router.domain.errors import DefinitionError, Problem
-from router.domain.flow_drafts import LARGEST_STORIES, LARGEST_TEXT
 from router.domain.locale import Locale
 from router.drawing.flowchart import EXITS, Graph, graph_of, named
 from router.drawing.svg import svg_of

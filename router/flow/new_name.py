@@ -15,11 +15,13 @@ from router.flow.definition import KINDS
 from router.flow.language.expressions import TOKEN
 from router.flow.validation.references import NAME
 from router.formats.data_edit import EditRefused, RenameKey
+from router.formats.regex import compiled
 from router.formats.yaml_document import Place, Unreadable, read_yaml
 from router.formats.yaml_edit import respelt
 
 Sort = Literal["states", "slots"]
-_FILLED_IN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_FILLED_IN = compiled(r"(?s)\{\{.*?\}\}|\{%.*?%\}")
+_MEMBER = re.compile(r"(?<![\w.])(slots|shown)\.(\w+)")
 _STORY_SLOTS = frozenset({"slots", "form", "values"})
 """Keys of steps below which values stand by the names of slots."""
 
@@ -89,11 +91,10 @@ def _state_names(data: Any, old: str, new: str) -> Iterator[tuple[Place, str]]:
 
 
 def _slot_names(data: Any, old: str, new: str) -> Iterator[tuple[Place, str]]:
-    group = re.compile(rf"\(\?P?<{re.escape(old)}>")
     for place, value in _strings(data, ()):
         after = value
         if place[0] == "triggers" or "find" in place:
-            after = group.sub(lambda found: found[0].replace(f"<{old}>", f"<{new}>"), value)
+            after = value.replace(f"(?P<{old}>", f"(?P<{new}>").replace(f"(?<{old}>", f"(?<{new}>")
         elif place[-1] in LOCALES:
             after = _FILLED_IN.sub(lambda found: _in_template(found[0], old, new), value)
         elif place[:3] == ("slots", old, "from"):
@@ -107,7 +108,10 @@ def _slot_names(data: Any, old: str, new: str) -> Iterator[tuple[Place, str]]:
 
 
 def _in_template(text: str, old: str, new: str) -> str:
-    return re.sub(rf"(?<![\w.])(slots|shown)\.{re.escape(old)}(?!\w)", rf"\1.{new}", text)
+    def called(found: re.Match[str]) -> str:
+        return f"{found[1]}.{new}" if found[2] == old else found[0]
+
+    return _MEMBER.sub(called, text)
 
 
 def in_expression(source: str, old: str, new: str) -> str:

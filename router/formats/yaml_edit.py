@@ -28,7 +28,7 @@ from router.formats.data_edit import (
     value_at,
 )
 from router.formats.yaml_document import Place, Unreadable, YamlDocument, read_yaml
-from router.formats.yaml_marks import REPEATED, UNWRITABLE, Entry, MarkedText
+from router.formats.yaml_marks import REPEATED, UNWRITABLE, MarkedEntry, YamlMarks
 
 _COMMENT = re.compile(r"[ \t]+#[^\r\n]*")
 
@@ -65,7 +65,7 @@ def respelt(text: str, values: Mapping[Place, str], keys: Mapping[Place, str]) -
         wanted = changed(wanted, RenameKey(place=place, key=key))
     if is_same(wanted, data):
         return text
-    found = MarkedText(text)
+    found = YamlMarks(text)
     pieces = dict([*_values_at(found, data, values), *_keys_at(found, keys)])
     written = text
     for start, end in sorted(pieces, reverse=True):
@@ -82,7 +82,7 @@ Piece = tuple[tuple[int, int], str]
 """What is written instead from one position to another."""
 
 
-def _values_at(found: MarkedText, data: Any, values: Mapping[Place, str]) -> Iterator[Piece]:
+def _values_at(found: YamlMarks, data: Any, values: Mapping[Place, str]) -> Iterator[Piece]:
     for place, value in values.items():
         if (entry := found.own(place)) is None:
             continue
@@ -92,7 +92,7 @@ def _values_at(found: MarkedText, data: Any, values: Mapping[Place, str]) -> Ite
         yield (entry.value, entry.end), style.scalar(value, like) if patched is None else patched
 
 
-def _keys_at(found: MarkedText, keys: Mapping[Place, str]) -> Iterator[Piece]:
+def _keys_at(found: YamlMarks, keys: Mapping[Place, str]) -> Iterator[Piece]:
     for place, key in keys.items():
         if (entry := found.own(place)) is not None:
             yield found.key_of(entry), style.scalar(key)
@@ -137,7 +137,7 @@ def _set(text: str, data: Any, edit: SetValue) -> Iterator[str]:
     if isinstance(old, str) and isinstance(edit.value, str):
         yield from _patched(text, edit.place, old, edit.value)
     yield from _piecemeal(text, edit, old)
-    found = MarkedText(text)
+    found = YamlMarks(text)
     way = found.way(edit.place)
     bracketed = any(entry.in_brackets for entry in way[:-1])
     yield from _replaced(found, way, edit.value, bracketed=bracketed)
@@ -186,7 +186,7 @@ AROUND = 12
 
 def _patched(text: str, place: Place, old: str, new: str) -> Iterator[str]:
     """The text with only that piece of a scalar rewritten which differs: its line breaks stay."""
-    entry = MarkedText(text).way(place)[-1]
+    entry = YamlMarks(text).way(place)[-1]
     for piece in _pieces(text[entry.value : entry.end], old, new):
         yield text[: entry.value] + piece + text[entry.end :]
 
@@ -206,7 +206,7 @@ def _pieces(written: str, old: str, new: str) -> Iterator[str]:
 
 
 def _replaced(
-    found: MarkedText, way: Sequence[Entry], value: Any, *, bracketed: bool
+    found: YamlMarks, way: Sequence[MarkedEntry], value: Any, *, bracketed: bool
 ) -> Iterator[str]:
     """The text with another value in the place of the last entry on the way."""
     entry, text = way[-1], found.text
@@ -225,7 +225,9 @@ def _replaced(
     yield f"{text[: entry.colon]} {short}{said}{text[entry.end :]}"
 
 
-def _with_block(found: MarkedText, entry: Entry, value: Any, column: int, *, in_list: bool) -> str:
+def _with_block(
+    found: YamlMarks, entry: MarkedEntry, value: Any, column: int, *, in_list: bool
+) -> str:
     """The value below each other, behind the key or the dash, whose comment stays in its line."""
     text = found.text
     whole = style.item(value, column) if in_list else style.entry("k", value, column)[2:]
@@ -241,7 +243,7 @@ def _with_block(found: MarkedText, entry: Entry, value: Any, column: int, *, in_
 
 
 def _insert(text: str, data: Any, edit: InsertValue) -> Iterator[str]:
-    found = MarkedText(text)
+    found = YamlMarks(text)
     way = found.way(edit.place)
     holder = way[-1]
     if holder.is_alias:
@@ -259,7 +261,7 @@ def _insert(text: str, data: Any, edit: InsertValue) -> Iterator[str]:
         yield from _insert_lines(found, holder, entries, edit)
 
 
-def _insert_in_brackets(text: str, entries: Sequence[Entry], edit: InsertValue) -> str:
+def _insert_in_brackets(text: str, entries: Sequence[MarkedEntry], edit: InsertValue) -> str:
     written = style.inline(edit.value)
     if edit.key is not None:
         written = f"{style.scalar(edit.key)}: {written}"
@@ -271,7 +273,7 @@ def _insert_in_brackets(text: str, entries: Sequence[Entry], edit: InsertValue) 
 
 
 def _insert_lines(
-    found: MarkedText, holder: Entry, entries: Sequence[Entry], edit: InsertValue
+    found: YamlMarks, holder: MarkedEntry, entries: Sequence[MarkedEntry], edit: InsertValue
 ) -> Iterator[str]:
     text, column = found.text, holder.node.start_mark.column
     long = (
@@ -297,7 +299,7 @@ def _insert_lines(
             yield f"{text[:start]}{written}\n{pad}{text[start:]}"
 
 
-def _blank_between(found: MarkedText, entries: Sequence[Entry], at: int) -> str:
+def _blank_between(found: YamlMarks, entries: Sequence[MarkedEntry], at: int) -> str:
     """A blank line, where those beside the new entry are parted by one."""
     beside = min(max(at, 1), len(entries) - 1)
     if len(entries) == 1:
@@ -307,7 +309,7 @@ def _blank_between(found: MarkedText, entries: Sequence[Entry], at: int) -> str:
 
 
 def _remove(text: str, edit: RemoveValue) -> Iterator[str]:
-    found = MarkedText(text)
+    found = YamlMarks(text)
     way = found.way(edit.place)
     holder, entry = way[-2:]
     if holder.is_alias:
@@ -334,14 +336,14 @@ def _remove(text: str, edit: RemoveValue) -> Iterator[str]:
         yield text[: entry.start] + text[entries[number + 1].start :]
 
 
-def _past_blank(found: MarkedText, at: int) -> int:
+def _past_blank(found: YamlMarks, at: int) -> int:
     """Behind the blank line that begins there, if one does."""
     end = found.next_line(at)
     return end if end > at and not found.text[at:end].strip() else at
 
 
 def _move(text: str, data: Any, edit: MoveValue) -> Iterator[str]:
-    found = MarkedText(text)
+    found = YamlMarks(text)
     way = found.way(edit.place)
     holder, entry = way[-2:]
     if holder.is_alias:
@@ -373,7 +375,7 @@ def _permuted(text: str, spans: Sequence[tuple[int, int]], which: int, to: int) 
 
 
 def _rename(text: str, edit: RenameKey) -> Iterator[str]:
-    found = MarkedText(text)
+    found = YamlMarks(text)
     holder, entry = found.way(edit.place)[-2:]
     if holder.is_alias:
         raise EditRefused(REPEATED)

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from activities.capabilities import Capabilities
 from router.directory.tenants import LiveTenants
-from router.domain.flow_drafts import FlowText
+from router.domain.drafts import FlowText
 from router.evaluation.dataset import LabelledLine
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition

@@ -28,15 +28,7 @@ from router.api.flow_impact import BothReaders, Impact, impact_of, said_lately, 
 from router.api.flow_vocabulary import FlowVocabulary, vocabulary_of
 from router.api.params import StrictRoute
 from router.domain.configuration_documents import DocumentHead, digest_of, is_name, path_of
-from router.domain.errors import (
-    DefinitionError,
-    Fault,
-    FieldProblem,
-    InvalidInput,
-    NotFound,
-    Problem,
-)
-from router.domain.flow_drafts import (
+from router.domain.drafts import (
     LARGEST_STORIES,
     LARGEST_TEXT,
     DraftBase,
@@ -44,6 +36,14 @@ from router.domain.flow_drafts import (
     FlowDraft,
     FlowSource,
     FlowText,
+)
+from router.domain.errors import (
+    DefinitionError,
+    Fault,
+    FieldProblem,
+    InvalidInput,
+    NotFound,
+    Problem,
 )
 from router.domain.locale import Localised
 from router.domain.principals import EVERYONE, Principal
@@ -129,14 +129,14 @@ class DraftBody(_Body):
     """The one that was changed; 0 for a new draft."""
 
 
-class TextBody(_Body):
+class FlowTextBody(_Body):
     """The text of a flow as it is being written."""
 
     flow: FlowName
     text: FlowFileText
 
 
-class EditsBody(TextBody):
+class EditsBody(FlowTextBody):
     """Edits to be made in the text, one after the other: all of them or none."""
 
     stories: StoryFileText = ""
@@ -218,13 +218,13 @@ def _shown(drafts: Iterable[DraftHead]) -> list[AuthorsDraft]:
 
 
 @router.post("/examination", responses=problems(400, 404, 413, 415))
-async def examine(services: Given, author: Author, body: TextBody) -> Examination:
+async def examine(services: Given, author: Author, body: FlowTextBody) -> Examination:
     """Say what is wrong with a text, where, and what it looks like; nothing is saved."""
     return await _examined(services, author, body.flow, body.text)
 
 
 @router.post("/impact", responses=problems(400, 404, 413, 415))
-async def impact(services: Given, author: Author, audit: Audited, body: TextBody) -> Impact:
+async def impact(services: Given, author: Author, audit: Audited, body: FlowTextBody) -> Impact:
     """Say which known sentences would go another way by rules, if the text held; 422 if it can't.
 
     They are the flows' own examples, evaluation sets beside them, and what people said in the last
@@ -249,7 +249,7 @@ async def impact(services: Given, author: Author, audit: Audited, body: TextBody
     return await asyncio.to_thread(compared)
 
 
-def _sound(services: Services, author: Principal, body: TextBody) -> FlowDefinition:
+def _sound(services: Services, author: Principal, body: FlowTextBody) -> FlowDefinition:
     """The flow that the text says; `InvalidInput` with every problem where it can't be used."""
     known = services.flow_texts.vocabulary(author.tenant)
     try:

@@ -20,7 +20,7 @@ MOST_WITHIN = 3
 """Phrases within phrases."""
 
 
-class Phrase(NamedTuple):
+class TranslatedPhrase(NamedTuple):
     """A phrase with its holes."""
 
     found: Any
@@ -56,18 +56,18 @@ def _in_chinese(english: str, depth: int) -> str:
 
 
 @lru_cache(maxsize=1)
-def _phrases() -> tuple[Phrase, ...]:
+def _phrases() -> tuple[TranslatedPhrase, ...]:
     """All of them; those with the most words of their own first, which say it most exactly."""
     written: dict[str, str] = read_yaml(FILE.read_text("utf-8")).data
     ordered = sorted(written.items(), key=lambda each: -len(_HOLE.sub("", each[0])))
     return tuple(_phrase(*each) for each in ordered)
 
 
-def _phrase(english: str, chinese: str) -> Phrase:
+def _phrase(english: str, chinese: str) -> TranslatedPhrase:
     holes = _HOLE.findall(english)
     parts = [re.escape(part) for part in _HOLE.split(english)[::3]]
     source = parts[0] + "".join(
         f"(?P<{name}>.+?){part}" for (name, _), part in zip(holes, parts[1:], strict=True)
     )
     within = frozenset(name for name, again in holes if again)
-    return Phrase(compiled(f"(?s)^{source}$"), within, chinese)
+    return TranslatedPhrase(compiled(f"(?s)^{source}$"), within, chinese)

@@ -33,7 +33,7 @@ def remarks(draft: UncheckedFlow) -> Iterator[Complaint]:
             yield complaint((*place, "approve", "expire_after"), what, remedy)
 
 
-_FILLED_IN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_FILLED_IN = compiled(r"(?s)\{\{.*?\}\}|\{%.*?%\}")
 _WORD = re.compile("[A-Za-z]{2,}")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 

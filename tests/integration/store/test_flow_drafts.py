@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from router.domain.drafts import DraftBase, FlowDraft
 from router.domain.errors import Conflict
-from router.domain.flow_drafts import DraftBase, FlowDraft
 from router.store.database import Database
 from router.store.erasure import PersonErasure
 from router.store.store import Store
