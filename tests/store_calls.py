@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from router.domain.configuration_documents import Activation, DocumentVersion
 from router.domain.documents import Document
-from router.domain.flow_drafts import FlowDraft
+from router.domain.drafts import FlowDraft
 from router.domain.hand_offs import HandOffRecord
 from router.domain.messages import Usage
 from router.domain.notifications import NotificationPreferences

@@ -22,8 +22,8 @@ from router.api.turns import Turns
 from router.contracts.start_options import Fairness
 from router.directory.persona import Persona
 from router.domain.configuration_documents import DocumentKind, Examined
+from router.domain.drafts import FlowText
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
-from router.domain.flow_drafts import FlowText
 from router.domain.hand_offs import HandOffDesk
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, Principal
@@ -142,6 +142,12 @@ class FlowTexts(Protocol):
 
     def tools(self, tenant: str) -> Sequence[Tool]:
         """The tools that the tenant's flows may call."""
+
+    def reader(self, tenant: str, instead: FlowDefinition | None = None) -> Reads:
+        """What reads messages by rules, with that flow instead of its namesake, or besides."""
+
+    def labelled(self) -> Sequence[str]:
+        """The sentences of the evaluation sets that stand beside the house's flows."""
 
     def in_file(self, flow: str) -> FlowText | None:
         """What the house's file of the flow says, and the stories beside it; None without one."""

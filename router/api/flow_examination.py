@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, JsonValue, WithJsonSchema
 
 from router.domain.configuration_documents import LONGEST_NAME
+from router.domain.drafts import LARGEST_STORIES, LARGEST_TEXT
 from router.domain.errors import DefinitionError, Problem
-from router.domain.flow_drafts import LARGEST_STORIES, LARGEST_TEXT
 from router.domain.locale import Locale
 from router.drawing.flowchart import EXITS, Graph, graph_of, named
 from router.drawing.svg import svg_of
@@ -19,6 +19,7 @@ from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, Vocabulary, examine_text, sub_flow_faults
 from router.flow.slot_types.slot import Slot, label_of
 from router.flow.slot_types.worded_checks import worded
+from router.flow.validation.phrases import said_in
 from router.formats.yaml_document import Place, Unreadable, read_yaml
 from router.understanding.triggers.patterns import rivalries
 
@@ -140,13 +141,14 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
 
     `flow` is what the flow is to be called.
     """
+    data = _data_of(text)
     try:
         file = examine_text(Path(f"{flow}.yaml"), text, around.known)
     except DefinitionError as error:
         return Examination(
-            problems=[_placed(problem) for problem in error.problems],
+            problems=[_placed(problem, data, locale) for problem in error.problems],
             remarks=[],
-            data=_data_of(text),
+            data=data,
             checks=[],
             graph=FlowGraph(),
             picture=None,
@@ -156,19 +158,40 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
     remarks = [*_remarks(file, around), *(problem for kind, problem in beside if kind == "remark")]
     graph = graph_of(file.definition, locale)
     return Examination(
-        problems=[_placed(problem) for problem in problems],
-        remarks=[_placed(problem) for problem in remarks],
-        data=_data_of(text),
+        problems=[_placed(problem, data, locale) for problem in problems],
+        remarks=[_placed(problem, data, locale) for problem in remarks],
+        data=data,
         checks=list(_checks(file.definition, locale)),
         graph=_graph(file, graph, locale),
         picture=svg_of(graph) if _can_be_drawn(graph) else None,
     )
 
 
-def _placed(problem: Problem) -> PlacedProblem:
+def _placed(problem: Problem, data: Any, locale: Locale) -> PlacedProblem:
     return PlacedProblem(
-        place=list(problem.place), line=problem.line, what=problem.what, remedy=problem.remedy
+        place=_written(data, problem.place),
+        line=problem.line,
+        what=said_in(locale, problem.what),
+        remedy=said_in(locale, problem.remedy),
     )
+
+
+def _written(data: Any, place: Place) -> list[str | int]:
+    """The place as it is in the file, where `by: …` may stand for a list of one."""
+    found: list[str | int] = []
+    for part in place:
+        if isinstance(part, int) and not isinstance(data, list):
+            break
+        found.append(part)
+        data = _below(data, part)
+    return found
+
+
+def _below(data: Any, part: str | int) -> Any:
+    if isinstance(data, dict):
+        return data.get(part)
+    within = isinstance(data, list) and isinstance(part, int) and part < len(data)
+    return data[part] if within else None
 
 
 def _data_of(text: str) -> dict[str, JsonValue] | None:
@@ -289,5 +312,5 @@ def _edges(file: FlowFile, locale: Locale) -> Iterator[GraphEdge]:
 
 def _at(data: Any, place: Place) -> Any:
     for part in place:
-        data = data.get(part) if isinstance(data, dict) else None
+        data = _below(data, part)
     return data

@@ -420,6 +420,7 @@ Act = Literal[
     "flow.statistics",
     "spending.read",
     "lessons.read",
+    "flow_drafts.impact",
     "prompts.read",
     "prompts.share",
     "prompts.rollback",
@@ -466,6 +467,9 @@ TITLES: dict[Act, Localised] = {
     "runs.list": Localised(zh="列出所有人的流程实例", en="listed everyone's runs"),
     "route.read": Localised(zh="查看一次路由的依据", en="looked at why a turn went where it did"),
     "routes.list": Localised(zh="列出所有人的路由", en="listed where everyone's turns went"),
+    "flow_drafts.impact": Localised(
+        zh="查看流程草稿会改变哪些说法", en="looked at which sentences a draft of a flow changes"
+    ),
     "lessons.read": Localised(zh="查看可改进之处", en="looked at what might be mended"),
     "spending.read": Localised(zh="查看模型费用", en="looked at what models cost on some days"),
     "prompts.read": Localised(zh="查看提示词版本", en="looked at the versions of prompts"),

@@ -7,7 +7,7 @@ written there is refused, and never half done: one within what stands elsewhere 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -28,7 +28,7 @@ from router.formats.data_edit import (
     value_at,
 )
 from router.formats.yaml_document import Place, Unreadable, YamlDocument, read_yaml
-from router.formats.yaml_marks import REPEATED, UNWRITABLE, Entry, MarkedText
+from router.formats.yaml_marks import REPEATED, UNWRITABLE, MarkedEntry, YamlMarks
 
 _COMMENT = re.compile(r"[ \t]+#[^\r\n]*")
 
@@ -49,6 +49,53 @@ def edited(text: str, edit: Edit) -> str:
         if is_same(after.data, wanted) and len(after.faults) <= len(found.faults):
             return written
     raise EditRefused(unfit if unfit is not None else UNWRITABLE)
+
+
+def respelt(text: str, values: Mapping[Place, str], keys: Mapping[Place, str]) -> str:
+    """The text with other texts at places, and keys called otherwise, all of it at once.
+
+    What stands by an alias is written where its anchor is. Raises `EditRefused`, nothing done.
+    """
+    data = _readable(text).data
+    wanted = data
+    for place, value in values.items():
+        wanted = changed(wanted, SetValue(place=place, value=value))
+    # The innermost first: further out, places have other names by then.
+    for place, key in sorted(keys.items(), key=lambda each: -len(each[0])):
+        wanted = changed(wanted, RenameKey(place=place, key=key))
+    if is_same(wanted, data):
+        return text
+    found = YamlMarks(text)
+    pieces = dict([*_values_at(found, data, values), *_keys_at(found, keys)])
+    written = text
+    for start, end in sorted(pieces, reverse=True):
+        written = written[:start] + pieces[start, end] + written[end:]
+    try:
+        if is_same(read_yaml(written).data, wanted):
+            return written
+    except Unreadable as bad:
+        raise EditRefused(bad.fault) from None
+    raise EditRefused(UNWRITABLE)
+
+
+Piece = tuple[tuple[int, int], str]
+"""What is written instead from one position to another."""
+
+
+def _values_at(found: YamlMarks, data: Any, values: Mapping[Place, str]) -> Iterator[Piece]:
+    for place, value in values.items():
+        if (entry := found.own(place)) is None:
+            continue
+        written = found.text[entry.value : entry.end]
+        patched = next(_pieces(written, value_at(data, place), value), None)
+        like = getattr(entry.node, "style", None)
+        yield (entry.value, entry.end), style.scalar(value, like) if patched is None else patched
+
+
+def _keys_at(found: YamlMarks, keys: Mapping[Place, str]) -> Iterator[Piece]:
+    for place, key in keys.items():
+        if (entry := found.own(place)) is not None:
+            yield found.key_of(entry), style.scalar(key)
 
 
 def _readable(text: str) -> YamlDocument:
@@ -90,7 +137,7 @@ def _set(text: str, data: Any, edit: SetValue) -> Iterator[str]:
     if isinstance(old, str) and isinstance(edit.value, str):
         yield from _patched(text, edit.place, old, edit.value)
     yield from _piecemeal(text, edit, old)
-    found = MarkedText(text)
+    found = YamlMarks(text)
     way = found.way(edit.place)
     bracketed = any(entry.in_brackets for entry in way[:-1])
     yield from _replaced(found, way, edit.value, bracketed=bracketed)
@@ -139,23 +186,27 @@ AROUND = 12
 
 def _patched(text: str, place: Place, old: str, new: str) -> Iterator[str]:
     """The text with only that piece of a scalar rewritten which differs: its line breaks stay."""
-    found = MarkedText(text)
-    entry = found.way(place)[-1]
+    entry = YamlMarks(text).way(place)[-1]
+    for piece in _pieces(text[entry.value : entry.end], old, new):
+        yield text[: entry.value] + piece + text[entry.end :]
+
+
+def _pieces(written: str, old: str, new: str) -> Iterator[str]:
+    """A scalar as it is written, with only that piece of it rewritten which differs."""
     same = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), None)
     first = min(len(old), len(new)) if same is None else same
     rest = min(len(old), len(new)) - first
     last = next((n for n in range(rest) if old[-1 - n] != new[-1 - n]), rest)
-    written = text[entry.value : entry.end]
     for around in (AROUND, AROUND // 2, 2):
         before, after = old[max(first - around, 0) : first], old[len(old) - last :][:around]
         sought = before + old[first : len(old) - last] + after
         if sought and written.count(sought) == 1:
             piece = before + new[first : len(new) - last] + after
-            yield text[: entry.value] + written.replace(sought, piece) + text[entry.end :]
+            yield written.replace(sought, piece)
 
 
 def _replaced(
-    found: MarkedText, way: Sequence[Entry], value: Any, *, bracketed: bool
+    found: YamlMarks, way: Sequence[MarkedEntry], value: Any, *, bracketed: bool
 ) -> Iterator[str]:
     """The text with another value in the place of the last entry on the way."""
     entry, text = way[-1], found.text
@@ -174,7 +225,9 @@ def _replaced(
     yield f"{text[: entry.colon]} {short}{said}{text[entry.end :]}"
 
 
-def _with_block(found: MarkedText, entry: Entry, value: Any, column: int, *, in_list: bool) -> str:
+def _with_block(
+    found: YamlMarks, entry: MarkedEntry, value: Any, column: int, *, in_list: bool
+) -> str:
     """The value below each other, behind the key or the dash, whose comment stays in its line."""
     text = found.text
     whole = style.item(value, column) if in_list else style.entry("k", value, column)[2:]
@@ -190,7 +243,7 @@ def _with_block(found: MarkedText, entry: Entry, value: Any, column: int, *, in_
 
 
 def _insert(text: str, data: Any, edit: InsertValue) -> Iterator[str]:
-    found = MarkedText(text)
+    found = YamlMarks(text)
     way = found.way(edit.place)
     holder = way[-1]
     if holder.is_alias:
@@ -208,7 +261,7 @@ def _insert(text: str, data: Any, edit: InsertValue) -> Iterator[str]:
         yield from _insert_lines(found, holder, entries, edit)
 
 
-def _insert_in_brackets(text: str, entries: Sequence[Entry], edit: InsertValue) -> str:
+def _insert_in_brackets(text: str, entries: Sequence[MarkedEntry], edit: InsertValue) -> str:
     written = style.inline(edit.value)
     if edit.key is not None:
         written = f"{style.scalar(edit.key)}: {written}"
@@ -220,7 +273,7 @@ def _insert_in_brackets(text: str, entries: Sequence[Entry], edit: InsertValue) 
 
 
 def _insert_lines(
-    found: MarkedText, holder: Entry, entries: Sequence[Entry], edit: InsertValue
+    found: YamlMarks, holder: MarkedEntry, entries: Sequence[MarkedEntry], edit: InsertValue
 ) -> Iterator[str]:
     text, column = found.text, holder.node.start_mark.column
     long = (
@@ -246,7 +299,7 @@ def _insert_lines(
             yield f"{text[:start]}{written}\n{pad}{text[start:]}"
 
 
-def _blank_between(found: MarkedText, entries: Sequence[Entry], at: int) -> str:
+def _blank_between(found: YamlMarks, entries: Sequence[MarkedEntry], at: int) -> str:
     """A blank line, where those beside the new entry are parted by one."""
     beside = min(max(at, 1), len(entries) - 1)
     if len(entries) == 1:
@@ -256,7 +309,7 @@ def _blank_between(found: MarkedText, entries: Sequence[Entry], at: int) -> str:
 
 
 def _remove(text: str, edit: RemoveValue) -> Iterator[str]:
-    found = MarkedText(text)
+    found = YamlMarks(text)
     way = found.way(edit.place)
     holder, entry = way[-2:]
     if holder.is_alias:
@@ -275,21 +328,22 @@ def _remove(text: str, edit: RemoveValue) -> Iterator[str]:
             yield text[: entries[number - 1].end] + text[entry.end :]
     elif found.leads_line(entry.start):
         start, end = found.chunk(entry)
-        if not text[found.line_start(max(start - 1, 0)) : start].strip() and start:
+        is_apart = start > 0 and not text[found.line_start(start - 1) : start].strip()
+        if is_apart or number == 0:
             end = _past_blank(found, end)
         yield text[:start] + text[end:]
     else:
         yield text[: entry.start] + text[entries[number + 1].start :]
 
 
-def _past_blank(found: MarkedText, at: int) -> int:
+def _past_blank(found: YamlMarks, at: int) -> int:
     """Behind the blank line that begins there, if one does."""
     end = found.next_line(at)
     return end if end > at and not found.text[at:end].strip() else at
 
 
 def _move(text: str, data: Any, edit: MoveValue) -> Iterator[str]:
-    found = MarkedText(text)
+    found = YamlMarks(text)
     way = found.way(edit.place)
     holder, entry = way[-2:]
     if holder.is_alias:
@@ -321,9 +375,9 @@ def _permuted(text: str, spans: Sequence[tuple[int, int]], which: int, to: int) 
 
 
 def _rename(text: str, edit: RenameKey) -> Iterator[str]:
-    found = MarkedText(text)
+    found = YamlMarks(text)
     holder, entry = found.way(edit.place)[-2:]
     if holder.is_alias:
         raise EditRefused(REPEATED)
-    end = entry.start + len(text[entry.start : entry.colon - 1].rstrip())
-    yield text[: entry.start] + style.scalar(edit.key) + text[end:]
+    start, end = found.key_of(entry)
+    yield text[:start] + style.scalar(edit.key) + text[end:]

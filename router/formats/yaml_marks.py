@@ -23,7 +23,7 @@ REPEATED = Fault(
 
 
 @dataclass(frozen=True)
-class Entry:
+class MarkedEntry:
     """An entry of a mapping or list in the text."""
 
     key: str | int
@@ -44,10 +44,10 @@ class Entry:
         return bool(getattr(self.node, "flow_style", False))
 
 
-_ALIAS = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:-[ \t]+)?(\*[^\s,\[\]{}]+)")
+_ALIAS = re.compile(r"\*[^\s,\[\]{}]+")
 
 
-class MarkedText:
+class YamlMarks:
     """A text with what is needed to find one's way in it."""
 
     def __init__(self, text: str) -> None:
@@ -56,9 +56,9 @@ class MarkedText:
         if root is None:
             raise EditRefused(UNWRITABLE)
         start = root.start_mark.index
-        self.root = Entry("", start, start, start, self._end(root, start), root)
+        self.root = MarkedEntry("", start, start, start, self._end(root, start), root)
 
-    def way(self, place: Place) -> list[Entry]:
+    def way(self, place: Place) -> list[MarkedEntry]:
         """The entries down to the place, the whole text first."""
         found = [self.root]
         for part in place:
@@ -68,7 +68,19 @@ class MarkedText:
             found.append(below[part])
         return found
 
-    def entries(self, holder: Entry) -> list[Entry]:
+    def own(self, place: Place) -> MarkedEntry | None:
+        """The entry at the place; None where it stands there by an alias."""
+        try:
+            entry = self.way(place)[-1]
+        except EditRefused:
+            return None
+        return None if entry.is_alias else entry
+
+    def key_of(self, entry: MarkedEntry) -> tuple[int, int]:
+        """Where the key of an entry of a mapping is written."""
+        return entry.start, entry.start + len(self.text[entry.start : entry.colon - 1].rstrip())
+
+    def entries(self, holder: MarkedEntry) -> list[MarkedEntry]:
         """What is in the mapping or list, in its order."""
         node = holder.node
         if isinstance(node, ScalarNode):
@@ -77,7 +89,7 @@ class MarkedText:
             self._pairs(node) if isinstance(node, MappingNode) else self._items(holder, node)
         )
 
-    def _pairs(self, node: MappingNode) -> Iterator[Entry]:
+    def _pairs(self, node: MappingNode) -> Iterator[MarkedEntry]:
         seen: set[str] = set()
         for key, value in node.value:
             colon = self.text.find(":", key.end_mark.index) + 1
@@ -85,7 +97,7 @@ class MarkedText:
                 seen.add(str(key.value))
                 yield self._entry(str(key.value), key.start_mark.index, colon, value)
 
-    def _items(self, holder: Entry, node: Node) -> Iterator[Entry]:
+    def _items(self, holder: MarkedEntry, node: Node) -> Iterator[MarkedEntry]:
         behind, column = holder.value, node.start_mark.column
         for number, value in enumerate(node.value):
             is_alias = value.start_mark.index < behind
@@ -102,26 +114,26 @@ class MarkedText:
 
     def _entry(
         self, key: str | int, start: int, colon: int, node: Node, *, is_alias: bool | None = None
-    ) -> Entry:
+    ) -> MarkedEntry:
         if is_alias is None:
             is_alias = node.start_mark.index < colon
         if is_alias:
-            return Entry(key, start, colon, *self._alias(colon), node, is_alias=True)
+            return MarkedEntry(key, start, colon, *self._alias(colon), node, is_alias=True)
         begins, end = node.start_mark.index, node.end_mark.index
         if begins == end:
             # Nothing at all, whose mark is that of what comes next.
-            return Entry(key, start, colon, colon, colon, node)
-        return Entry(key, start, colon, begins, self._end(node, colon), node)
+            return MarkedEntry(key, start, colon, colon, colon, node)
+        return MarkedEntry(key, start, colon, begins, self._end(node, colon), node)
 
     def _alias(self, behind: int) -> tuple[int, int]:
-        found = _ALIAS.match(self.text, self._past_comma(behind))
+        """Where the alias stands that comes next: behind blanks, comments, a comma or a dash."""
+        at = behind
+        while self.text[at : at + 1] in {" ", "\t", "\r", "\n", ",", "[", "-", "#"}:
+            at = self.line_end(at) if self.text[at] == "#" else at + 1
+        found = _ALIAS.match(self.text, at)
         if found is None:
             raise EditRefused(UNWRITABLE)
-        return found.span(1)
-
-    def _past_comma(self, at: int) -> int:
-        found = re.compile(r"[\s,\[]*").match(self.text, at)
-        return found.end() if found is not None and "," in found[0] + self.text[at : at + 1] else at
+        return found.span()
 
     def _dash(self, at: int, column: int, behind: int) -> int:
         """The dash of an item that begins there: in its line, or one above it."""
@@ -143,7 +155,12 @@ class MarkedText:
             return int(end)
         if getattr(node, "flow_style", False) or not node.value:
             return int(node.end_mark.index)
-        last = Entry("", 0, behind, node.start_mark.index, 0, node)
+        if isinstance(node, MappingNode):
+            # Its last one, without looking at all before: this is asked for at every level.
+            key, value = node.value[-1]
+            colon = self.text.find(":", key.end_mark.index) + 1
+            return self._entry(str(key.value), key.start_mark.index, colon, value).end
+        last = MarkedEntry("", 0, behind, node.start_mark.index, 0, node)
         return max(entry.end for entry in self.entries(last))
 
     def line_start(self, at: int) -> int:
@@ -165,7 +182,7 @@ class MarkedText:
         """Whether nothing but blanks stands before it in its line."""
         return not self.text[self.line_start(at) : at].strip()
 
-    def chunk(self, entry: Entry) -> tuple[int, int]:
+    def chunk(self, entry: MarkedEntry) -> tuple[int, int]:
         """The lines of an entry that leads its line, with comments right above it."""
         start = self.line_start(entry.start)
         indent = entry.start - start

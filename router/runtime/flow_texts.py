@@ -1,20 +1,29 @@
 """The flows that each tenant has, and what they may name, for authors to work with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from activities.capabilities import Capabilities
 from router.directory.tenants import LiveTenants
-from router.domain.flow_drafts import FlowText
+from router.domain.drafts import FlowText
+from router.evaluation.dataset import LabelledLine
+from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition
 from router.flow.loader import Vocabulary
 from router.runtime.definitions import flow_folder, vocabulary
 from router.settings import Settings
 from router.tool.tool import Tool
+from router.understanding.reader import Reader
 
 STORIES = "tests"
 """The folder beside flow files in which the stories of each stand in a file of its name."""
+
+EVALUATION_SETS = ("tests/*.jsonl", "../bench/requests.jsonl", "../docs/examples/requests.jsonl")
+"""Labelled lines, from the folder of flows: beside its stories, and in the project's checkout."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,21 @@ class LiveFlowTexts:
         registry = self.offered.of(tenant).registry
         return [registry[n] for n in sorted(registry.names) if entitlement.covers("tool", n)]
 
+    def reader(self, tenant: str, instead: FlowDefinition | None = None) -> Reader:
+        """What reads messages by rules, with that flow instead of its namesake, or besides."""
+        offered = self.offered.of(tenant)
+        if instead is not None:
+            changed = {**offered.catalog.flows, instead.flow: instead}
+            offered = Capabilities(Catalog(changed.values()), offered.skills, offered.registry)
+        return Reader(offered.flows(), offered.phrases(), offered.listed())
+
+    def labelled(self) -> Sequence[str]:
+        """The sentences of the evaluation sets that stand beside the house's flows."""
+        folder = flow_folder(self.settings)
+        beside = folder if folder.is_dir() else folder.parent
+        files = sorted(file for where in EVALUATION_SETS for file in beside.glob(where))
+        return [text for file in files for text in _texts_in(file)]
+
     def in_file(self, flow: str) -> FlowText | None:
         """What the house's file of the flow says, and the stories beside it; None without one."""
         folder = flow_folder(self.settings)
@@ -48,6 +72,13 @@ class LiveFlowTexts:
         if path.stem != flow or not path.is_file():
             return None
         return FlowText(_read(path), _read(path.parent / STORIES / path.name))
+
+
+def _texts_in(file: Path) -> Iterator[str]:
+    """The texts of labelled lines; what is no such line is passed over: `eval` tells of those."""
+    for line in file.read_bytes().splitlines():
+        with suppress(ValidationError):
+            yield LabelledLine.model_validate_json(line).text
 
 
 def _read(path: Path) -> str:

@@ -2,8 +2,8 @@
 
 from sqlalchemy import Connection, delete, func, select
 
+from router.domain.drafts import MOST_DRAFTS, DraftHead, FlowDraft
 from router.domain.errors import Conflict
-from router.domain.flow_drafts import MOST_DRAFTS, DraftHead, FlowDraft
 from router.domain.locale import Localised
 from router.store import tables
 from router.store.database import Aggregate

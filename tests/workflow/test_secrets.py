@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from temporalio.client import Client
 
 from router.api.auth import mint
 from router.api.dependencies import Services
@@ -15,6 +16,7 @@ from router.channels.registry import found as platforms
 from router.cli.doctor import examine
 from router.directory.file import SAMPLE
 from router.directory.sources import LiveDirectory
+from router.runtime.composition import Parts
 from router.runtime.flow_texts import LiveFlowTexts
 from router.runtime.server import create_app
 from router.runtime.upkeep import at_work
@@ -137,6 +139,22 @@ async def lived(client: httpx.AsyncClient, settings: Settings) -> str:
     return "\n".join(f"{answer.headers} {answer.text}" for answer in answers)
 
 
+def services_of(parts: Parts, client: Client) -> Services:
+    """What the API is made of, without its own process."""
+    return Services(
+        settings=parts.settings,
+        temporal=client,
+        store=parts.store,
+        directory=parts.directory,
+        offered=parts.offered,
+        reader=parts.reader,
+        index=parts.index,
+        prompts=parts.prompts,
+        configuration=parts.configuration,
+        flow_texts=LiveFlowTexts(parts.settings, parts.offered, parts.tenants),
+    )
+
+
 async def test_no_secret_is_in_answers_logs_databases_or_temporal(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, model: ModelServer, people: Served
 ) -> None:
@@ -154,18 +172,7 @@ async def test_no_secret_is_in_answers_logs_databases_or_temporal(
         at_work(settings) as parts,
     ):
         await register_attributes(environment.client)
-        services = Services(
-            settings=settings,
-            temporal=environment.client,
-            store=parts.store,
-            directory=parts.directory,
-            offered=parts.offered,
-            reader=parts.reader,
-            index=parts.index,
-            prompts=parts.prompts,
-            configuration=parts.configuration,
-            flow_texts=LiveFlowTexts(parts.settings, parts.offered, parts.tenants),
-        )
+        services = services_of(parts, environment.client)
         transport = httpx.ASGITransport(create_app(services), raise_app_exceptions=False)
         headers = {"Authorization": f"Bearer {mint(settings, 'alice', 600)}"}
         async with (

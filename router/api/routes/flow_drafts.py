@@ -6,14 +6,15 @@ somebody types (an examination, edits) is stateless: it is about the text that i
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
-from router.api.dependencies import Author, Given, Services
+from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
 from router.api.errors import problems
 from router.api.flow_examination import (
     Examination,
@@ -23,11 +24,12 @@ from router.api.flow_examination import (
     Surroundings,
     examination_of,
 )
+from router.api.flow_impact import BothReaders, Impact, impact_of, said_lately, sentences_of
 from router.api.flow_vocabulary import FlowVocabulary, vocabulary_of
 from router.api.params import StrictRoute
-from router.domain.configuration_documents import DocumentHead, digest_of, is_name
-from router.domain.errors import Fault, FieldProblem, InvalidInput, NotFound
-from router.domain.flow_drafts import (
+from router.domain.configuration_documents import DocumentHead, digest_of, is_name, path_of
+from router.domain.drafts import (
+    LARGEST_STORIES,
     LARGEST_TEXT,
     DraftBase,
     DraftHead,
@@ -35,10 +37,21 @@ from router.domain.flow_drafts import (
     FlowSource,
     FlowText,
 )
+from router.domain.errors import (
+    DefinitionError,
+    Fault,
+    FieldProblem,
+    InvalidInput,
+    NotFound,
+    Problem,
+)
 from router.domain.locale import Localised
-from router.domain.principals import Principal
+from router.domain.principals import EVERYONE, Principal
 from router.flow.definition import FlowDefinition
-from router.formats.data_edit import Edit, EditRefused
+from router.flow.loader import examine_text
+from router.flow.new_name import renames, with_new_name
+from router.flow.validation.phrases import said_in
+from router.formats.data_edit import Edit, EditRefused, RenameKey
 from router.formats.yaml_edit import edited
 
 PREFIX = "/v1/flow-drafts"
@@ -46,6 +59,7 @@ BODIES = {f"{PREFIX}/": 512 * 1024}
 """Bytes below that path: a text that is JSON within JSON takes more than itself."""
 MOST_EDITS = 100
 """Of one request: each has the whole text read again."""
+MOST_PROBLEMS = 50
 LATELY = timedelta(days=30)
 
 router = APIRouter(prefix=PREFIX, tags=["authors"], route_class=StrictRoute)
@@ -115,16 +129,18 @@ class DraftBody(_Body):
     """The one that was changed; 0 for a new draft."""
 
 
-class TextBody(_Body):
+class FlowTextBody(_Body):
     """The text of a flow as it is being written."""
 
     flow: FlowName
     text: FlowFileText
 
 
-class EditsBody(TextBody):
+class EditsBody(FlowTextBody):
     """Edits to be made in the text, one after the other: all of them or none."""
 
+    stories: StoryFileText = ""
+    """Those that go with it: a state or slot that is renamed is renamed in them too."""
     edits: Annotated[
         list[Annotated[Edit, Field(discriminator="op")]], Field(min_length=1, max_length=MOST_EDITS)
     ]
@@ -134,6 +150,7 @@ class EditedText(BaseModel):
     """The text after the edits, and what is to be said of it."""
 
     text: str
+    stories: str
     examination: Examination
 
 
@@ -201,9 +218,60 @@ def _shown(drafts: Iterable[DraftHead]) -> list[AuthorsDraft]:
 
 
 @router.post("/examination", responses=problems(400, 404, 413, 415))
-async def examine(services: Given, author: Author, body: TextBody) -> Examination:
+async def examine(services: Given, author: Author, body: FlowTextBody) -> Examination:
     """Say what is wrong with a text, where, and what it looks like; nothing is saved."""
     return await _examined(services, author, body.flow, body.text)
+
+
+@router.post("/impact", responses=problems(400, 404, 413, 415))
+async def impact(services: Given, author: Author, audit: Audited, body: FlowTextBody) -> Impact:
+    """Say which known sentences would go another way by rules, if the text held; 422 if it can't.
+
+    They are the flows' own examples, evaluation sets beside them, and what people said in the last
+    30 days: that is told to operators alone, where ROUTER_OPERATORS_READ_WORDS is set.
+    """
+    flow = await asyncio.to_thread(_sound, services, author, body)
+    tenant, now, texts = author.tenant, datetime.now(UTC), services.flow_texts
+    words = services.settings.operators_read_words and OPERATOR in author.roles
+    if words:
+        await audit.note("flow_drafts.impact", path_of("flows", body.flow))
+    logged = await said_lately(services.store.log.every_exchange(tenant, now - LATELY))
+    flows = {**texts.flows(tenant), body.flow: flow}
+    wanted = (role for each in flows.values() for role in each.triggers.roles)
+
+    def compared() -> Impact:
+        before, after = texts.reader(tenant), texts.reader(tenant, flow)
+        versions = tuple(filter(None, [texts.flows(tenant).get(body.flow), flow]))
+        readers = BothReaders(before, after, versions, frozenset({EVERYONE, *wanted}))
+        sentences = sentences_of(flows.values(), texts.labelled(), logged)
+        return impact_of(readers, sentences, now, author.locale, words=words)
+
+    return await asyncio.to_thread(compared)
+
+
+def _sound(services: Services, author: Principal, body: FlowTextBody) -> FlowDefinition:
+    """The flow that the text says; `InvalidInput` with every problem where it can't be used."""
+    known = services.flow_texts.vocabulary(author.tenant)
+    try:
+        file = examine_text(Path(f"{body.flow}.yaml"), body.text, known)
+        found: Sequence[Problem] = file.problems
+    except DefinitionError as error:
+        found = error.problems
+    if found:
+        raise InvalidInput(
+            UNSOUND,
+            [
+                FieldProblem(f"text:{each.line}", said_in(author.locale, each.what))
+                for each in found[:MOST_PROBLEMS]
+            ],
+        )
+    return file.definition
+
+
+UNSOUND = Localised(
+    zh="这份流程还有问题，先改好再看它的影响。",
+    en="The flow has problems: mend them first, then see what it would do to the others.",
+)
 
 
 @router.post("/edits", responses=problems(400, 404, 413, 415))
@@ -212,32 +280,36 @@ async def edit(services: Given, author: Author, body: EditsBody) -> EditedText:
 
     422 names the first edit that can't be made, such as `edits.2`; then none was made.
     """
-    text = await asyncio.to_thread(_edited, body.text, body.edits)
-    return EditedText(text=text, examination=await _examined(services, author, body.flow, text))
+    text, stories = await asyncio.to_thread(_edited, body.text, body.stories, body.edits)
+    examination = await _examined(services, author, body.flow, text)
+    return EditedText(text=text, stories=stories, examination=examination)
 
 
-def _fitting(text: str) -> str:
-    if (size := len(text.encode())) > LARGEST_TEXT:
-        what = f"the text would have {size} bytes; {LARGEST_TEXT} are the most"
-        raise EditRefused(Fault(what, "say it in fewer words"))
-    return text
+def _refused(number: int, fault: Fault) -> InvalidInput:
+    what, remedy = (said_in("zh", each) for each in fault)
+    zh = f"第 {number + 1} 处改动做不了，什么都没有改变：{what}；{remedy}。"
+    en = f"Edit {number + 1} can't be made, and nothing was changed: {fault}."
+    return InvalidInput(Localised(zh=zh, en=en), [FieldProblem(f"edits.{number}", str(fault))])
 
 
-def _edited(text: str, edits: Iterable[Edit]) -> str:
+def _check_sizes(text: str, stories: str) -> None:
+    for written, most in ((text, LARGEST_TEXT), (stories, LARGEST_STORIES)):
+        if (size := len(written.encode())) > most:
+            what = f"the text would have {size} bytes; {most} are the most"
+            raise EditRefused(Fault(what, "say it in fewer words"))
+
+
+def _edited(text: str, stories: str, edits: Iterable[Edit]) -> tuple[str, str]:
     for number, each in enumerate(edits):
         try:
-            text = _fitting(edited(text, each))
+            if isinstance(each, RenameKey) and renames(each):
+                text, stories = with_new_name(text, stories, each)
+            else:
+                text = edited(text, each)
+            _check_sizes(text, stories)
         except EditRefused as refused:
-            field = f"edits.{number}"
-            raise InvalidInput(
-                Localised(
-                    zh=f"第 {number + 1} 处改动不能这样做，什么都没有改变：{refused.fault}。",
-                    en=f"Edit {number + 1} can't be made, and nothing was changed: "
-                    f"{refused.fault}.",
-                ),
-                [FieldProblem(field, str(refused.fault))],
-            ) from None
-    return text
+            raise _refused(number, refused.fault) from None
+    return text, stories
 
 
 @router.get("/vocabulary", responses=problems(404))

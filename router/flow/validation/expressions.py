@@ -124,7 +124,7 @@ def text_complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
         for locale in LOCALES:
             found = templates.problems_of(text.within(locale), draft.slots, draft.results, more)
             yield from (Complaint((*place, locale), fault) for fault in found)
-    for place, text in [*templates_in(draft), *_labels(draft)]:
+    for place, text in [*templates_in(draft), *labels_in(draft)]:
         for locale in LOCALES:
             if not text.within(locale).strip():
                 yield complaint((*place, locale), "this text is empty", "say something")
@@ -146,7 +146,7 @@ def templates_in(draft: UncheckedFlow) -> Iterator[tuple[Place, Localised]]:
         yield ("withdrawal", "approve", "title"), draft.definition.withdrawal.approve.title
 
 
-def _labels(draft: UncheckedFlow) -> Iterator[tuple[Place, Localised]]:
+def labels_in(draft: UncheckedFlow) -> Iterator[tuple[Place, Localised]]:
     """Every text that is shown as it stands."""
     yield ("title",), draft.definition.title
     yield ("description",), draft.definition.description

@@ -1,5 +1,6 @@
 """What may be meant, and probably isn't: a flow that these are said of is loaded all the same."""
 
+import re
 from collections.abc import Collection, Iterator
 
 from router.domain.errors import nearest
@@ -8,9 +9,9 @@ from router.flow.engine.slots import captions
 from router.flow.language import expressions, templates
 from router.flow.language.expressions import texts_given
 from router.flow.slot_types.slot import Slot
-from router.flow.validation.expressions import templates_in, written_in
+from router.flow.validation.expressions import labels_in, templates_in, written_in
 from router.flow.validation.patterns import WORDS, references, words_sound, written_out
-from router.flow.validation.unchecked import UncheckedFlow, complaint
+from router.flow.validation.unchecked import UNSAID, UncheckedFlow, complaint
 from router.formats.regex import compiled
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
@@ -22,6 +23,7 @@ def remarks(draft: UncheckedFlow) -> Iterator[Complaint]:
     for name, slot in draft.definition.slots.items():
         yield from _slot(draft, name, slot, name in read)
     yield from _uncaptioned(draft)
+    yield from _untranslated(draft)
     yield from _unused_words(draft)
     for place, state in draft.each_state():
         ask = state.asks
@@ -29,6 +31,23 @@ def remarks(draft: UncheckedFlow) -> Iterator[Complaint]:
             what = f"when nobody decides on {place[-1]} in time, the flow ends without a word"
             remedy = "add expired: <state>, with a say that tells the requester"
             yield complaint((*place, "approve", "expire_after"), what, remedy)
+
+
+_FILLED_IN = compiled(r"(?s)\{\{.*?\}\}|\{%.*?%\}")
+_WORD = re.compile("[A-Za-z]{2,}")
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+def _untranslated(draft: UncheckedFlow) -> Iterator[Complaint]:
+    """Texts that are in one language twice: somebody meant to say it in the other later."""
+    for place, text in [*templates_in(draft), *labels_in(draft)]:
+        said = _FILLED_IN.sub("", text.zh)
+        if text.zh != text.en or UNSAID in text.zh:
+            continue
+        if _CHINESE.search(said):
+            yield complaint((*place, "en"), "the English text is Chinese", "say it in English")
+        elif len(_WORD.findall(said)) > 1 and " " in said.strip():
+            yield complaint((*place, "zh"), "the Chinese text is English", "say it in Chinese")
 
 
 def _uncaptioned(draft: UncheckedFlow) -> Iterator[Complaint]:

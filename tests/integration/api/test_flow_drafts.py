@@ -1,6 +1,8 @@
 """Authors' drafts of flows: saved for each of them, examined as they type, edited at places."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 from httpx import AsyncClient
 
 from router.api.dependencies import Services
+from router.domain.records import LogEntry
 from router.store.store import Store
 from tests.integration.api.conftest import problem
 from tests.integration.api.test_configuration import Company, ok, put
@@ -164,6 +167,27 @@ async def test_the_picture_has_each_state_and_way_by_the_names_that_the_graph_gi
         assert stands == edge["target"]
 
 
+async def test_what_is_wrong_is_said_in_the_caller_s_language(anna: AsyncClient) -> None:
+    body = {"flow": "overtime", "text": overtime().replace("start: gather", "start: gathr")}
+
+    found = ok(await anna.post(f"{PATH}/examination", json=body, headers={"X-Locale": "zh"}))[
+        "problems"
+    ]
+
+    said = {(each["what"], each["remedy"]) for each in found}
+    assert ("没有状态 gathr", "是不是想写 gather？") in said
+
+
+async def test_a_place_is_one_that_is_in_the_file(anna: AsyncClient) -> None:
+    text = overtime().replace("manager(requester)", "manager(nobody_there)")
+
+    found = await examined(anna, text.replace("next: agree", "next: agre"))
+
+    places = [each["place"] for each in found["problems"]]
+    assert ["states", "agree", "approve", "by"] in places
+    assert ["states", "gather", "next"] in places
+
+
 async def test_checks_are_told_in_words_where_words_are_known(anna: AsyncClient) -> None:
     text = (FLOWS / "business_trip.yaml").read_text()
 
@@ -211,6 +235,76 @@ async def test_edits_change_what_they_are_about_and_nothing_else(anna: AsyncClie
 
 def _edits(text: str, edits: list[dict[str, Any]]) -> dict[str, Any]:
     return {"flow": "business_trip", "text": text, "edits": edits}
+
+
+async def test_a_slot_that_is_renamed_is_followed_in_the_flow_and_in_its_stories(
+    anna: AsyncClient,
+) -> None:
+    text = (FLOWS / "business_trip.yaml").read_text()
+    stories = (FLOWS / "tests/business_trip.yaml").read_text()
+    edits = [{"op": "rename", "place": ["slots", "destination"], "key": "where_to"}]
+
+    after = ok(await anna.post(f"{PATH}/edits", json=_edits(text, edits) | {"stories": stories}))
+
+    assert after["examination"]["problems"] == []
+    assert "slots.destination" not in after["text"]
+    assert "slots: {where_to: 上海" in after["stories"]
+    # What a tool is given is called as the tool calls it.
+    assert "with: {destination: 上海" in after["stories"]
+
+
+PATTERNS = """['^(?:log )?overtime', '加班', '请假']"""
+
+
+async def test_a_draft_that_takes_others_sentences_is_told_which(anna: AsyncClient) -> None:
+    taking = overtime(patterns=PATTERNS)
+
+    found = ok(await anna.post(f"{PATH}/impact", json={"flow": "overtime", "text": taking}))
+
+    assert found["checked"] > 20
+    mine = [each for each in found["changed"] if each["text"] == "我要报加班"]
+    assert [(each["after"], each["source"]) for each in mine] == [("overtime", "example")]
+    others = {each["before"] for each in found["changed"]}
+    assert "leave_request" in others
+
+
+async def test_a_draft_of_a_flow_as_it_is_changes_nothing(anna: AsyncClient) -> None:
+    text = (FLOWS / "reimbursement.yaml").read_text()
+
+    found = ok(await anna.post(f"{PATH}/impact", json={"flow": "reimbursement", "text": text}))
+
+    assert found["checked"] > 20
+    assert found["changed"] == []
+
+
+@pytest.mark.parametrize(
+    ("user", "may_read", "shown"),
+    [("olga", True, "overtime on monday"), ("olga", False, None), ("anna", True, None)],
+)
+async def test_what_people_said_is_shown_to_whoever_may_read_it(
+    services: Services, store: Store, user: str, may_read: bool, shown: str | None, unique: str
+) -> None:
+    tenant = f"said-{unique}"
+    about = {"key": unique, "kind": "message", "at": datetime.now(UTC), "conversation": "c"}
+    said = LogEntry.model_validate(
+        {**about, "data": {"role": "user", "text": "overtime on monday"}}
+    )
+    await store.log.append(tenant, [said])
+    settings = services.settings.model_copy(update={"operators_read_words": may_read})
+    company = Company(replace(services, settings=settings), tenant)
+
+    async with company(user) as client:
+        body = {"flow": "overtime", "text": overtime()}
+        found = ok(await client.post(f"{PATH}/impact", json=body))
+
+    logged = [each for each in found["changed"] if each["source"] == "log"]
+    assert [(each["text"], each["after"]) for each in logged] == [(shown, "overtime")]
+
+
+async def test_of_a_draft_with_problems_nothing_is_tried(anna: AsyncClient) -> None:
+    body = {"flow": "overtime", "text": overtime().replace("start: gather", "start: nowhere")}
+    refused = problem(await anna.post(f"{PATH}/impact", json=body), 422)
+    assert refused["errors"][0]["field"].startswith("text:")
 
 
 SET = {"op": "set", "place": ["start"], "value": "done"}
@@ -324,6 +418,7 @@ CALLS = [
     ("PUT", "/overtime", {"text": "", "revision": 0}),
     ("DELETE", "/overtime", None),
     ("POST", "/examination", {"flow": "overtime", "text": ""}),
+    ("POST", "/impact", {"flow": "overtime", "text": ""}),
     ("POST", "/edits", {"flow": "overtime", "text": "a: 1", "edits": [SET]}),
 ]
 

@@ -14,7 +14,7 @@ from router.api.dependencies import Services
 from router.contracts import flow
 from router.directory.file import FileDirectory
 from router.domain.configuration_documents import DocumentVersion
-from router.domain.flow_drafts import DraftBase, FlowDraft
+from router.domain.drafts import DraftBase, FlowDraft
 from router.domain.hand_offs import HandOffDesk, HandOffRecord
 from router.domain.records import LogEntry
 from router.runtime.server import create_app
@@ -129,6 +129,17 @@ def document(name: str) -> DocumentVersion:
     )
 
 
+def draft_of_olga(flow: str) -> FlowDraft:
+    return FlowDraft(
+        flow=flow,
+        author="olga",
+        text="",
+        revision=1,
+        base=DraftBase(source="draft"),
+        updated_at=AT,
+    )
+
+
 def handed_to_dave(id_: str, conversation: str) -> HandOffRecord:
     return HandOffRecord(
         id=id_,
@@ -169,14 +180,7 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
     await store.runs.publish(record, [approval])
     kept = document(f"s{unique}")
     await store.configuration.write(kept, await store.configuration.mark("default"))
-    draft = FlowDraft(
-        flow=f"f{unique}",
-        author="olga",
-        text="",
-        revision=1,
-        base=DraftBase(source="draft"),
-        updated_at=AT,
-    )
+    draft = draft_of_olga(f"f{unique}")
     await store.flow_drafts.save("default", draft)
     handed_off = handed_to_dave(f"h{unique}", conversation)
     await store.hand_offs.publish(handed_off)

@@ -468,6 +468,8 @@ REMARKS = [
     ("(?P<city>", "(?P<note>", "note is filled and never used", "give it a label"),
     ("city, kind, start", "city, kind, note, start", "note is filled and never used", "remove"),
     ("  note:", "  memo:", "memo has neither a label nor a plain question", "label: {zh"),
+    (f"ask: {WORD}", 'ask: {zh: "When is it?", en: "When is it?"}', "is English", "in Chinese"),
+    (f"ask: {WORD}", 'ask: {zh: "何时？", en: "何时？"}', "English text is Chinese", "in English"),
     (", expired: bad}", "}", "nobody decides on boss in time, the flow ends", "add expired"),
 ]
 
