@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,6 +17,8 @@ from router.drawing.svg import svg_of
 from router.flow.catalog import behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, Vocabulary, examine_text, sub_flow_faults
+from router.flow.slot_types.slot import Slot, label_of
+from router.flow.slot_types.worded_checks import worded
 from router.formats.yaml_document import Place, Unreadable, read_yaml
 from router.understanding.triggers.patterns import rivalries
 
@@ -92,6 +95,19 @@ class FlowGraph(BaseModel):
     edges: list[GraphEdge] = []
 
 
+class CheckInWords(BaseModel):
+    """A check of a slot whose expression is one that words are known for."""
+
+    place: list[str | int]
+    """Of the expression."""
+    check: str
+    """Its name in the vocabulary."""
+    values: dict[str, int | float | str]
+    """Its parameters."""
+    words: str
+    """The whole of it, slots by what they are called."""
+
+
 class Examination(BaseModel):
     """What is to be said of a flow's text."""
 
@@ -101,6 +117,8 @@ class Examination(BaseModel):
     """What might be better."""
     data: dict[str, JsonValue] | None
     """What the file says; null where it can't be read, or is no mapping."""
+    checks: list[CheckInWords]
+    """The checks of its slots that can be said in words; of others there is the expression."""
     graph: FlowGraph
     picture: str | None
     """SVG; null where there is nothing to draw, or more than can be looked at."""
@@ -129,6 +147,7 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
             problems=[_placed(problem) for problem in error.problems],
             remarks=[],
             data=_data_of(text),
+            checks=[],
             graph=FlowGraph(),
             picture=None,
         )
@@ -140,6 +159,7 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
         problems=[_placed(problem) for problem in problems],
         remarks=[_placed(problem) for problem in remarks],
         data=_data_of(text),
+        checks=list(_checks(file.definition, locale)),
         graph=_graph(file, graph, locale),
         picture=svg_of(graph) if _can_be_drawn(graph) else None,
     )
@@ -187,6 +207,35 @@ def _remarks(file: FlowFile, around: Surroundings) -> Iterator[Problem]:
         what = f"it does something else than the version {before.version} that is in use"
         remedy = f"write version: {before.version + 1}; runs under way keep theirs"
         yield file.problem(("version",), what, remedy)
+
+
+def _checks(flow: FlowDefinition, locale: Locale) -> Iterator[CheckInWords]:
+    labels = {name: f"“{label_of(name, slot).within(locale)}”" for name, slot in flow.slots.items()}
+    for name, slot in flow.slots.items():
+        yield from _checks_of(("slots", name), slot, f"slots.{name}", locale, labels)
+
+
+def _checks_of(
+    place: Place, slot: Slot, value: str, locale: Locale, labels: Mapping[str, str]
+) -> Iterator[CheckInWords]:
+    for key, checks in (("check", slot.check), ("warn", slot.warn)):
+        for number, check in enumerate(checks):
+            for known, given in islice(worded(check.that, value, slot.type), 1):
+                shown = {
+                    name: labels.get(str(each), each) if kind == "slot" else each
+                    for name, kind in known.parameters.items()
+                    for each in [given[name]]
+                }
+                yield CheckInWords(
+                    place=[*place, key, number, "that"],
+                    check=known.name,
+                    values=given,
+                    words=known.words(shown).within(locale),
+                )
+    inner = slot.of if slot.of is not None else slot
+    within = (*place, "of", "fields") if slot.of is not None else (*place, "fields")
+    for name, field_ in inner.fields.items():
+        yield from _checks_of((*within, name), field_, f"item.{name}", locale, labels)
 
 
 def _needs_a_version(flow: FlowDefinition, before: FlowDefinition) -> bool:

@@ -241,6 +241,8 @@ class State(Definition):
     """Those that it may have besides."""
     label: ClassVar[Localised]
     """What it does, in pictures."""
+    about: ClassVar[Localised]
+    """What it is for, in a sentence for whoever writes flows."""
     outline: ClassVar[Outline] = Outline()
 
     name: Localised | None = None

@@ -29,6 +29,8 @@ class ChoiceType(_Worded):
     """One of the values that the slot lists."""
 
     name = "choice"
+    label = Localised(zh="选项", en="a choice")
+    about = Localised(zh="从列出的几项里选一项。", en="One of the values that are listed.")
     made_of = "choices"
     range_parts = ("start_half", "end_half")
     leads = True
@@ -65,6 +67,8 @@ class TextType(_Worded):
     """Free text; where there is something to choose from, one of that or anything else."""
 
     name = "text"
+    label = Localised(zh="文字", en="text")
+    about = Localised(zh="一段文字，怎么说就怎么记。", en="Words, kept as they are said.")
     is_text = True
     is_recognised = False
     fits = Localised(zh="这里需要一段文字。", en="This needs some text.")
@@ -113,6 +117,8 @@ class BooleanType(_Worded):
     """Yes or no."""
 
     name = "boolean"
+    label = Localised(zh="是或否", en="yes or no")
+    about = Localised(zh="一个可以用是或否回答的问题。", en="What can be answered with yes or no.")
     takes = bool
     fits = Localised(zh="请回答“是”或“否”。", en="Please answer yes or no.")
     stored = said = {"type": "boolean"}
@@ -149,6 +155,11 @@ class FileType(_Worded):
     """A file that was uploaded, by its id; people read its name."""
 
     name = "file"
+    label = Localised(zh="文件", en="a file")
+    about = Localised(
+        zh="一份附件，比如票据或证明，可以读出里面的内容。",
+        en="An attachment, such as a bill or certificate, which may be read.",
+    )
     is_file = True
     is_recognised = False
     has_field = True

@@ -39,6 +39,8 @@ class DateType(SlotType):
     """A day, as ISO has it."""
 
     name = "date"
+    label = Localised(zh="日期", en="a day")
+    about = Localised(zh="某一天，比如下周一。", en="A day, such as next Monday.")
     range_parts: ClassVar[tuple[Any, ...]] = ("start", "end")
     takes: ClassVar[type | None] = Days
     has_field = True
@@ -109,6 +111,10 @@ class DatetimeType(DateType):
     """A day and a time of day, as ISO has them, with an offset."""
 
     name = "datetime"
+    label = Localised(zh="日期和时间", en="a day and time")
+    about = Localised(
+        zh="某一天的某个时间，比如明天 14:30。", en="A moment, such as 14:30 tomorrow."
+    )
     range_parts = ()
     takes = None
     fits = Localised(
@@ -155,6 +161,10 @@ class DurationType(SlotType):
     """How long: `{"days": 3.5}`, or weeks, or hours."""
 
     name = "duration"
+    label = Localised(zh="时长", en="how long")
+    about = Localised(
+        zh="多久，比如两天、半天、三小时。", en="How long, such as two days or three hours."
+    )
     takes = Duration
     fits = Localised(
         zh="请说多久，比如两天、半天。", en="Please say how long, such as two days or half a day."

@@ -49,6 +49,8 @@ class NumberType(SlotType):
     """A JSON number."""
 
     name = "number"
+    label = Localised(zh="数字", en="a number")
+    about = Localised(zh="一个数，可以有小数。", en="A number, which may have a fraction.")
     takes = Decimal
     fits = Localised(zh="请给一个数字。", en="Please give a number.")
     stored = said = {"type": "number"}
@@ -85,6 +87,10 @@ class IntegerType(NumberType):
     """A whole number."""
 
     name = "integer"
+    label = Localised(zh="整数", en="a whole number")
+    about = Localised(
+        zh="一个没有小数的数，比如人数。", en="A number without a fraction, such as how many."
+    )
     stored = said = {"type": "integer"}
 
     def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
@@ -100,6 +106,10 @@ class MoneyType(SlotType):
     """An amount with its currency: `{"amount": "58.00", "currency": "CNY"}`."""
 
     name = "money"
+    label = Localised(zh="金额", en="an amount")
+    about = Localised(
+        zh="一笔钱，带币种，比如 58 元。", en="An amount with its currency, such as 58 CNY."
+    )
     takes = Money
     leads = True
     fits = Localised(zh="请给一个金额，比如 58 元。", en="Please give an amount, such as 58 CNY.")

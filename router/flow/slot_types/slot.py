@@ -182,6 +182,10 @@ class SlotType(ABC):
 
     name: ClassVar[str]
     """What it is called in a flow file."""
+    label: ClassVar[Localised]
+    """What people call it who write flows."""
+    about: ClassVar[Localised]
+    """What it is for, in a sentence for them."""
     made_of: ClassVar[Literal["choices", "of", "fields"] | None] = None
     """The key without which such a slot is none, and which no other type has."""
     range_parts: ClassVar[tuple[RangePart, ...]] = ()
@@ -279,7 +283,11 @@ def registered(kind: T) -> T:
     for value, method in _OTHERWISE.items():
         if not hasattr(kind, value) and getattr(kind, method) is getattr(SlotType, method):
             raise TypeError(f"{kind.__name__} has neither {value} nor {method}")
-    SLOT_TYPES[kind.name] = kind()
+    made = kind()
+    for words in ("label", "about"):
+        if words not in vars(kind):
+            raise TypeError(f"{kind.__name__} has no {words} of its own for whoever writes flows")
+    SLOT_TYPES[kind.name] = made
     return kind
 
 

@@ -64,6 +64,10 @@ class ListType(_Structure):
     """Several values of one slot."""
 
     name = "list"
+    label = Localised(zh="多项", en="several")
+    about = Localised(
+        zh="同一种内容的多项，一项一项地问。", en="Several of one kind, asked for one by one."
+    )
     made_of = "of"
 
     def coerce(self, slot: Slot, value: JsonValue, now: datetime) -> JsonValue:
@@ -142,6 +146,11 @@ class ObjectType(_Structure):
     """Fields, each a slot of its own."""
 
     name = "object"
+    label = Localised(zh="一组内容", en="a group")
+    about = Localised(
+        zh="放在一起的几项内容，每项单独问。",
+        en="What belongs together, each part asked for by itself.",
+    )
     made_of = "fields"
     fits = Localised(zh="这一项没看明白。", en="That couldn't be read.")
 

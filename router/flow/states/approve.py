@@ -1,6 +1,7 @@
 """Asking other people to agree."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from router.domain.locale import Localised
@@ -12,6 +13,17 @@ from router.flow.validation.unchecked import complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
+APPROVERS: Mapping[str, Localised] = MappingProxyType(
+    {
+        "manager(requester)": Localised(zh="申请人的上级", en="the requester's manager"),
+        "manager(manager(requester))": Localised(
+            zh="申请人上级的上级", en="the manager of the requester's manager"
+        ),
+        "role('{role}')": Localised(zh="角色 {role} 的人", en="whoever holds the role {role}"),
+    }
+)
+"""Who is asked most often, by the expression for `by`; `{role}` stands for a role of the house."""
+
 
 class ApproveState(State):
     """Asks other people."""
@@ -20,6 +32,10 @@ class ApproveState(State):
     needs: ClassVar[tuple[str, ...]] = ("approved", "rejected")
     may: ClassVar[tuple[str, ...]] = ("returned", "expired")
     label: ClassVar[Localised] = Localised(zh="审批", en="asks for approval")
+    about: ClassVar[Localised] = Localised(
+        zh="请别人同意、退回或拒绝，也可以提醒和升级。",
+        en="Has others agree, send back or refuse, with reminders and escalation.",
+    )
     outline: ClassVar[Outline] = Outline(
         mermaid=("[\\", "/]"), corners=((-1, 0, -1), (1, 0, -1), (1, -1, 1), (-1, 1, 1))
     )

@@ -26,6 +26,10 @@ class CallState(State):
     may: ClassVar[tuple[str, ...]] = ("on_error",)
     fails: ClassVar[bool] = True
     label: ClassVar[Localised] = Localised(zh="调用", en="calls")
+    about: ClassVar[Localised] = Localised(
+        zh="调用公司系统里的一个工具，并记住结果。",
+        en="Calls a tool of the company and keeps what it answers.",
+    )
     outline: ClassVar[Outline] = Outline(mermaid=("[[", "]]"), bars=True)
 
     call: str

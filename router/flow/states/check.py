@@ -18,6 +18,10 @@ class CheckState(State):
     may: ClassVar[tuple[str, ...]] = ("on_error",)
     fails: ClassVar[bool] = True
     label: ClassVar[Localised] = Localised(zh="检查", en="checks")
+    about: ClassVar[Localised] = Localised(
+        zh="让一个工具先核对，不行就说明原因。",
+        en="Has a tool look whether it may be done, and says why not.",
+    )
     outline: ClassVar[Outline] = Outline(mermaid=("{{", "}}"), corners=hexagon(0.6))
 
     check: str

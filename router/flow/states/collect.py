@@ -19,6 +19,9 @@ class CollectState(State):
     kind: ClassVar[str] = "collect"
     needs: ClassVar[tuple[str, ...]] = ("next",)
     label: ClassVar[Localised] = Localised(zh="收集", en="collects")
+    about: ClassVar[Localised] = Localised(
+        zh="向申请人询问还缺的内容。", en="Asks the requester for what is still missing."
+    )
     outline: ClassVar[Outline] = Outline(
         mermaid=("[/", "/]"), corners=((-1, 1, -1), (1, 0, -1), (1, -1, 1), (-1, 0, 1))
     )

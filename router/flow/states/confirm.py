@@ -17,6 +17,10 @@ class ConfirmState(State):
     kind: ClassVar[str] = "confirm"
     needs: ClassVar[tuple[str, ...]] = ("confirmed", "declined")
     label: ClassVar[Localised] = Localised(zh="请申请人确认", en="asks to confirm")
+    about: ClassVar[Localised] = Localised(
+        zh="把内容念给申请人听，等他确认。",
+        en="Reads everything back to the requester and waits for a yes.",
+    )
     outline: ClassVar[Outline] = Outline(mermaid=("{", "}"), corners=hexagon(1.2))
 
     confirm: Localised

@@ -24,6 +24,9 @@ class ParallelState(State):
     may: ClassVar[tuple[str, ...]] = ("otherwise",)
     fails: ClassVar[bool] = True
     label: ClassVar[Localised] = Localised(zh="同时进行", en="side by side")
+    about: ClassVar[Localised] = Localised(
+        zh="同时做几件事，再汇合。", en="Does several things at once, and joins them."
+    )
 
     parallel: tuple[str, ...]
     """The states at which branches begin; each ends where it comes to `join`."""

@@ -21,6 +21,10 @@ class SayState(State):
     kind: ClassVar[str] = "say"
     may: ClassVar[tuple[str, ...]] = ("next",)
     label: ClassVar[Localised] = Localised(zh="告知", en="says")
+    about: ClassVar[Localised] = Localised(
+        zh="告诉申请人一句话，也可以在这里结束。",
+        en="Tells the requester something, and may end the flow.",
+    )
     outline: ClassVar[Outline] = Outline(mermaid=("(", ")"), radius=8)
 
     say: Localised | None = None

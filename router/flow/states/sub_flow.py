@@ -22,6 +22,10 @@ class SubFlowState(State):
     may: ClassVar[tuple[str, ...]] = ("completed", "otherwise", "next")
     fails: ClassVar[bool] = True
     label: ClassVar[Localised] = Localised(zh="办理另一流程", en="starts a flow")
+    about: ClassVar[Localised] = Localised(
+        zh="为申请人办理另一个流程，等它结束。",
+        en="Starts another flow for the requester and waits for it.",
+    )
 
     flow: str
     """Another flow of the catalogue, run for the same requester."""

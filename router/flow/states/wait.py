@@ -22,6 +22,10 @@ class WaitState(State):
     needs: ClassVar[tuple[str, ...]] = ("next",)
     may: ClassVar[tuple[str, ...]] = ("late",)
     label: ClassVar[Localised] = Localised(zh="等待", en="waits")
+    about: ClassVar[Localised] = Localised(
+        zh="等到某个时间，或等外部发生某件事。",
+        en="Waits for a moment, or until something has happened outside.",
+    )
     outline: ClassVar[Outline] = Outline(mermaid=("([", "])"), radius=1000)
 
     wait: Wait

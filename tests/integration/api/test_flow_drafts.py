@@ -164,6 +164,36 @@ async def test_the_picture_has_each_state_and_way_by_the_names_that_the_graph_gi
         assert stands == edge["target"]
 
 
+async def test_checks_are_told_in_words_where_words_are_known(anna: AsyncClient) -> None:
+    text = (FLOWS / "business_trip.yaml").read_text()
+
+    found = await examined(anna, text, "business_trip")
+
+    said = {tuple(check["place"]): check["words"] for check in found["checks"]}
+    assert said["slots", "start", "check", 0, "that"] == "not before today"
+    assert said["slots", "end", "check", 1, "that"] == "at most 90 days after “From”"
+    for check in found["checks"]:
+        assert check["check"] in {
+            each["name"] for each in ok(await anna.get(f"{PATH}/vocabulary"))["checks"]
+        }
+
+
+async def test_the_vocabulary_is_what_the_house_has(anna: AsyncClient) -> None:
+    found = ok(await anna.get(f"{PATH}/vocabulary"))
+
+    kinds = {kind["kind"]: kind for kind in found["kinds"]}
+    assert kinds["approve"]["needs"] == ["approved", "rejected"]
+    assert kinds["approve"]["label"]["zh"] == "审批"
+    assert "choices" in {t["type"]: t["keys"] for t in found["slot_types"]}["choice"]
+    assert "choices" not in {t["type"]: t["keys"] for t in found["slot_types"]}["date"]
+    trip = next(tool for tool in found["tools"] if tool["name"] == "book_trip")
+    assert trip["writes"] is True
+    assert trip["parameters"]["properties"]
+    assert found["roles"] == ["author", "operator"]
+    assert "role('author')" in [each["expression"] for each in found["approvers"]]
+    assert "manager" in [each["name"] for each in found["lookups"]]
+
+
 async def test_edits_change_what_they_are_about_and_nothing_else(anna: AsyncClient) -> None:
     text = (FLOWS / "business_trip.yaml").read_text()
     edits = [
@@ -181,6 +211,21 @@ async def test_edits_change_what_they_are_about_and_nothing_else(anna: AsyncClie
 
 def _edits(text: str, edits: list[dict[str, Any]]) -> dict[str, Any]:
     return {"flow": "business_trip", "text": text, "edits": edits}
+
+
+async def test_a_slot_that_is_renamed_is_followed_in_the_flow_and_in_its_stories(
+    anna: AsyncClient,
+) -> None:
+    text = (FLOWS / "business_trip.yaml").read_text()
+    stories = (FLOWS / "tests/business_trip.yaml").read_text()
+    edits = [{"op": "rename", "place": ["slots", "destination"], "key": "where_to"}]
+
+    after = ok(await anna.post(f"{PATH}/edits", json=_edits(text, edits) | {"stories": stories}))
+
+    assert after["examination"]["problems"] == []
+    assert "slots.destination" not in after["text"]
+    assert "destination:" not in after["stories"]
+    assert "where_to: 上海" in after["stories"]
 
 
 SET = {"op": "set", "place": ["start"], "value": "done"}
@@ -289,6 +334,7 @@ async def test_an_author_has_fifty_drafts_at_most(anna: AsyncClient, olga: Async
 
 CALLS = [
     ("GET", "", None),
+    ("GET", "/vocabulary", None),
     ("GET", "/overtime", None),
     ("PUT", "/overtime", {"text": "", "revision": 0}),
     ("DELETE", "/overtime", None),

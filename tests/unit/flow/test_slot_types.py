@@ -89,6 +89,8 @@ class Percentage(SlotType):
     """What a stranger would add, in a module of its own."""
 
     name = "percentage"
+    label = Localised(zh="百分比", en="a percentage")
+    about = Localised(zh="百分之几。", en="So many in a hundred.")
     fits = Localised(zh="请给一个百分比。", en="Please give a percentage.")
     stored = {"type": "integer", "maximum": 100}
 
@@ -129,6 +131,9 @@ def test_a_type_that_lacks_something_is_an_error_when_it_is_imported() -> None:
         registered(type("Half", (SlotType,), {**able, "fits": Percentage.fits, "stored": {}}))
     with pytest.raises(TypeError, match="Half has neither fits nor hint"):
         registered(type("Half", (SlotType,), {**able, "fit": Percentage.fit, "stored": {}}))
+    whole = {**able, "fit": Percentage.fit, "fits": Percentage.fits, "stored": {}}
+    with pytest.raises(TypeError, match="Half has no label"):
+        registered(type("Half", (SlotType,), whole))
     assert "half" not in SLOT_TYPES
 
 
