@@ -4,6 +4,9 @@ A document takes the place of the file of its name, for its tenant alone. It is 
 file is held to, and to a little more, as its author isn't the house's operator: it runs no code,
 reaches addresses that the house's settings let tools reach, and no variable but its tenant's own.
 
+Stories are read as they are written, and never again: who leaves, or a flow that is changed, takes
+nothing out of use.
+
 Each process looks for what was activated every few seconds. A tenant's documents count together or
 not at all. Where they don't fit, what they were last goes on; a process that begins with such, or
 whose house has changed, takes those of them that fit, and says which don't.
@@ -33,7 +36,7 @@ from router.domain.configuration_documents import (
     path_of,
 )
 from router.domain.errors import DefinitionError, Fault, Problem, RouterError
-from router.domain.principals import CapabilityKind, Entitlement
+from router.domain.principals import CapabilityKind, Entitlement, Principal
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, examine_all, examine_text, sub_flow_faults
@@ -47,6 +50,8 @@ from router.skill.loader import FoundSkill, LoadedSkills, circle_problems, skill
 from router.skill.loader import remarks as skill_remarks
 from router.skill.skill import Skill, SkillCatalog
 from router.store.store import Store
+from router.story.entries import StoryNames
+from router.story.loader import story_problems
 from router.telemetry.metrics import CONFIGURATION_UNFIT
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import GROUP as DECLARED
@@ -315,6 +320,8 @@ class HouseConfiguration:
     index: CapabilityIndex
     tenants: LiveTenants
     has_model: bool
+    people: Callable[[str], Iterable[Principal]] = lambda _: ()
+    """Who a tenant's people are, whom its stories name."""
 
     def draft(
         self,
@@ -534,6 +541,11 @@ class Configuration:
         listed = self._servers.tools(tenant)
         draft = await asyncio.to_thread(self._house.draft, tenant, [*others, *new], listed)
         path, problems = path_of(kind, name), draft.problems
+        if kind == "stories" and text is not None:
+            people = [person.id for person in self._house.people(tenant)]
+            there = draft.capabilities
+            names = StoryNames(people, there.registry.names, there.catalog.flows)
+            problems = [*problems, *story_problems(path, text, names)]
         if problems:
             now = (await asyncio.to_thread(self._house.draft, tenant, held, listed)).problems
             problems = [each for each in problems if each.file == path or each not in now]
