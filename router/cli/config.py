@@ -32,8 +32,8 @@ from router.domain.configuration_documents import (
 from router.domain.errors import InvalidInput, NotFound, RouterError
 
 VERSIONS = ".versions.json"
-ORDER: tuple[DocumentKind, ...] = ("tools", "servers", "skills", "flows", "personas")
-"""In which they are pushed: flows call tools."""
+ORDER: tuple[DocumentKind, ...] = ("tools", "servers", "skills", "flows", "stories", "personas")
+"""In which they are pushed: flows call tools, and stories are about flows."""
 REFUSED = 422
 API = "/v1/configuration"
 
@@ -110,7 +110,7 @@ class DocumentFolder:
 
     def _found(self) -> Iterable[DocumentId]:
         for kind in ORDER:
-            for path in sorted((self.root / kind).glob("*/SKILL.md" if kind == "skills" else "*")):
+            for path in sorted(self.root.glob(path_of(kind, "*"))):
                 found = placed(PurePosixPath(path.relative_to(self.root).as_posix()))
                 if found is not None:
                     yield DocumentId(*found)

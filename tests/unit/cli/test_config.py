@@ -230,7 +230,7 @@ async def test_a_skill_with_files_beside_it_is_no_document(tmp_path: Path) -> No
 
 async def test_files_that_are_no_documents_are_left_alone(tmp_path: Path) -> None:
     folder = of(tmp_path)
-    for path in ("flows/tests/x.yaml", "flows/notes.md", "README.md", "skills/lost.md"):
+    for path in ("flows/tests/a/x.yaml", "flows/notes.md", "README.md", "skills/lost.md"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("x")
     assert [*folder.documents()] == [OVERTIME]
