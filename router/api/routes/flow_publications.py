@@ -13,7 +13,6 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
 from router.api.errors import problems
-from router.api.flow_examination import FlowName
 from router.api.idempotency import IdempotencyKey, claim, claimed
 from router.api.params import StrictRoute
 from router.api.routes.configuration import examined_document
@@ -23,6 +22,7 @@ from router.domain.configuration_documents import (
     Activation,
     DocumentVersion,
     Standing,
+    is_name,
     path_of,
     standing,
 )
@@ -164,13 +164,18 @@ class Published:
         return self.shown(activation)
 
 
-async def _published(services: Given, author: Author, flow: FlowName) -> Published:
+_NOT_THERE = Localised(zh="没有这个流程。", en="There is no such flow.")
+
+
+async def _published(services: Given, author: Author, flow: str) -> Published:
+    if not is_name("flows", flow):
+        raise NotFound(_NOT_THERE)
     kept = services.store.configuration
     versions = await kept.versions(author.tenant, "flows", flow)
     activations = await kept.activations(author.tenant, "flows", flow)
     there = flow in services.flow_texts.flows(author.tenant)
     if not versions and not there and not await _is_reviewed(services, author, flow):
-        raise NotFound(Localised(zh="没有这个流程。", en="There is no such flow."))
+        raise NotFound(_NOT_THERE)
     return Published(flow, author, services, datetime.now(UTC), versions, activations)
 
 

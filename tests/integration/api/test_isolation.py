@@ -15,6 +15,7 @@ from router.contracts import flow
 from router.directory.file import FileDirectory
 from router.domain.configuration_documents import DocumentVersion
 from router.domain.flow_drafts import DraftBase, FlowDraft
+from router.domain.flow_reviews import FlowReview
 from router.domain.hand_offs import HandOffDesk, HandOffRecord
 from router.domain.records import LogEntry
 from router.runtime.server import create_app
@@ -43,6 +44,8 @@ CONVERSATION = "/v1/conversations/{conversation}"
 RUN = "/v1/flow-runs/{run}"
 HAND_OFF = "/v1/handoffs/{hand_off}"
 DOCUMENT = "/v1/configuration/{kind}/{document}"
+REVIEW = "/v1/flow-reviews/{review}"
+PUBLICATION = "/v1/flow-publications/{flow}"
 FLOW_DRAFT = "/v1/flow-drafts/{flow}"
 TABLE = {
     ("get", CONVERSATION): Row(),
@@ -76,6 +79,14 @@ TABLE = {
     ("post", f"{HAND_OFF}/reply"): Row("dave", {"text": "hello"}),
     ("post", f"{HAND_OFF}/return"): Row("dave"),
     ("post", f"{HAND_OFF}/close"): Row("dave"),
+    ("get", REVIEW): Row("olga"),
+    ("get", f"{REVIEW}/patch"): Row("olga"),
+    ("post", f"{REVIEW}/decision"): Row("nina", {"decision": "approve"}),
+    ("post", f"{REVIEW}/withdrawal"): Row("olga"),
+    ("get", PUBLICATION): Row("olga"),
+    ("patch", PUBLICATION): Row("olga", {"share": 50}),
+    ("post", f"{PUBLICATION}/rollback"): Row("olga"),
+    ("delete", f"{PUBLICATION}/upcoming"): Row("olga"),
     ("get", DOCUMENT): Row("olga"),
     ("get", f"{DOCUMENT}/versions"): Row("olga"),
     ("post", f"{DOCUMENT}/activate"): Row("olga", {"version": 1}),
@@ -88,6 +99,7 @@ NOBODYS = {
     ("put", "/v1/prompts/{job}/shares"),
     ("post", "/v1/prompts/{job}/rollback"),
     ("put", DOCUMENT),
+    ("post", PUBLICATION),
     ("put", FLOW_DRAFT),
 }
 """Calls whose path has a name that is nobody's in particular."""
@@ -103,7 +115,10 @@ def tenants(services: Services) -> Services:
     there = [person.model_copy(update={"tenant": OTHER}) for person in sample]
     zed = sample[0].model_copy(update={"id": "zed", "tenant": OTHER})
     helps = HandOffDesk(roles=frozenset({"hr"}))
-    everybody = FileDirectory([*sample, *there, zed])
+    # A second operator, who may review what olga has submitted.
+    olga = next(person for person in sample if person.id == "olga")
+    nina = olga.model_copy(update={"id": "nina"})
+    everybody = FileDirectory([*sample, *there, zed, nina])
     return replace(services, directory=everybody, hand_off_desk=lambda _: helps)
 
 
@@ -122,6 +137,27 @@ def document(name: str) -> DocumentVersion:
         text=SKILL.replace("travel-tips", name),
         author="olga",
         written_at=AT,
+    )
+
+
+def submitted_by_olga(id_: str, flow: str) -> FlowReview:
+    return FlowReview(
+        id=id_,
+        tenant="default",
+        flow=flow,
+        version=1,
+        author="olga",
+        note="",
+        text="",
+        stories="",
+        digest="d",
+        held=None,
+        held_text="",
+        held_stories="",
+        submitted_at=AT,
+        status="open",
+        passed=1,
+        failed=0,
     )
 
 
@@ -174,12 +210,15 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
         updated_at=AT,
     )
     await store.flow_drafts.save("default", draft)
+    review = submitted_by_olga(f"r{unique}", draft.flow)
+    await store.flow_reviews.submit(review)
     handed_off = handed_to_dave(f"h{unique}", conversation)
     await store.hand_offs.publish(handed_off)
     return {
         "kind": kept.kind,
         "document": kept.name,
         "flow": draft.flow,
+        "review": review.id,
         "conversation": conversation,
         "message_id": unique,
         "run": record.id,
@@ -194,8 +233,12 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
 
 async def _told(store: Store, run: str) -> str:
     """An event of the run's that another system has yet to hear of."""
-    found, _ = await store.webhooks.listed("default", "waiting", None, 200)
-    return next(one.id for one in found if one.subject == run)
+    after = None
+    while True:
+        found, after = await store.webhooks.listed("default", "waiting", after, 200)
+        for one in found:
+            if one.subject == run:
+                return one.id
 
 
 async def asked(
