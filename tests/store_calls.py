@@ -616,9 +616,6 @@ class Calls:
         assert await self.store.flow_reviews.listed(TENANT, None, None, 50)
         assert await self.store.flow_reviews.listed(TENANT, "open", None, 50)
 
-    async def flow_reviews_stories_of(self) -> None:
-        await self.store.flow_reviews.stories_of(TENANT, "new", "d")
-
     async def flow_reviews_has_any(self) -> None:
         assert await self.store.flow_reviews.has_any(TENANT, "new")
 

@@ -50,12 +50,12 @@ def documents_of(held: Iterable[HeldVersion], now: datetime) -> dict[str, Tenant
         of[its.tenant, its.kind, its.name].append(each)
     whole = defaultdict[str, list[DocumentVersion]](list)
     shared = defaultdict[str, list[SharedVersion]](list)
-    for (tenant, _, _), those in sorted(of.items()):
+    for (tenant, kind, _), those in sorted(of.items()):
         texts = {each.activation.sequence: each.document for each in those}
         at = standing((each.activation for each in those), now)
         document = texts[at.whole.sequence] if at.whole else None
         whole[tenant] += [document] if document else []
-        shared[tenant] += _of_share(at, texts)
+        shared[tenant] += _of_share(at, texts) if kind == "flows" else ()
     tenants = {tenant for tenant in whole if whole[tenant] or shared[tenant]}
     return {t: TenantDocuments(tuple(whole[t]), tuple(shared[t])) for t in tenants}
 

@@ -16,18 +16,21 @@ from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey, claim, claimed
 from router.api.params import StrictRoute
 from router.api.routes.configuration import examined_document
+from router.api.routes.flow_drafts import held_stories
 from router.api.routes.flow_reviews import held_digest
 from router.domain.configuration_documents import (
     WHOLE,
     Activation,
+    DocumentKind,
     DocumentVersion,
     Standing,
+    digest_of,
     is_name,
     path_of,
     standing,
 )
 from router.domain.errors import Conflict, Forbidden, NotFound
-from router.domain.flow_reviews import why_not_theirs, why_unplanned, why_unpublished
+from router.domain.flow_reviews import FlowReview, why_not_theirs, why_unplanned, why_unpublished
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 
@@ -215,19 +218,9 @@ async def publish(
     elsewhere = await _shared_elsewhere(found)
     _insist(why_unplanned(found.standing, elsewhere, body.at, body.share, found.now))
     examined = await examined_document(services, author, "flows", found.flow, review.text)
-    version = DocumentVersion(
-        tenant=author.tenant,
-        kind="flows",
-        name=found.flow,
-        version=max((each.version for each in found.versions), default=0) + 1,
-        digest=review.digest,
-        text=review.text,
-        note=review.note,
-        author=review.author,
-        written_at=found.now,
-        flow_version=examined.flow_version,
-        behaviour=examined.behaviour,
-    )
+    written = _written(found, review, "flows", review.text, found.versions)
+    its = {"flow_version": examined.flow_version, "behaviour": examined.behaviour}
+    version = written.model_copy(update=its)
     wanted = Activation(
         **version.model_dump(include={"tenant", "kind", "name", "version"}),
         activated_by=author.id,
@@ -240,7 +233,8 @@ async def publish(
     moment = body.at.isoformat() if body.at else "at once"
     detail = f"v{version.flow_version} of {review.id}, {body.share} of 100, {moment}"
     await audit.note("publication.publish", found.subject, whose=review.author, detail=detail)
-    await services.store.configuration.write(version, examined.mark, wanted)
+    stories = await _stories(found, review)
+    await services.store.configuration.write(version, examined.mark, wanted, stories)
     return await _changed(found)
 
 
@@ -264,8 +258,10 @@ async def share(
     examined = await examined_document(services, author, "flows", found.flow, text)
     detail = f"v{found.number(shared)}, {shared.share} ▸ {body.share} of 100"
     await audit.note("publication.share", found.subject, detail=detail)
-    wanted = found.activation(shared, body.share)
-    await services.store.configuration.activate(wanted, examined.mark)
+    kept = services.store.configuration
+    stories = standing(await kept.activations(author.tenant, "stories", found.flow), found.now)
+    beside = found.activation(stories.shared, body.share) if stories.shared else None
+    await kept.activate(found.activation(shared, body.share), examined.mark, beside)
     return await _changed(found)
 
 
@@ -289,7 +285,8 @@ async def roll_back(
     seen = await _mark_without(found, taken)
     await claim(services, author, key, f"roll back {found.flow}")
     await audit.note("publication.rollback", found.subject, detail=f"v{found.number(taken[0])}")
-    await services.store.configuration.take_back(taken, seen, author.id, found.now)
+    whole = await _with_stories(found, taken)
+    await services.store.configuration.take_back(whole, seen, author.id, found.now)
     return await _changed(found)
 
 
@@ -305,7 +302,8 @@ async def call_off(
     seen = await services.store.configuration.mark(author.tenant, found.now)
     numbers = ", ".join(f"v{found.number(each)}" for each in coming)
     await audit.note("publication.call_off", found.subject, detail=numbers)
-    await services.store.configuration.take_back(coming, seen, author.id, found.now)
+    whole = await _with_stories(found, coming)
+    await services.store.configuration.take_back(whole, seen, author.id, found.now)
     return await _changed(found)
 
 
@@ -328,6 +326,43 @@ async def _check_theirs(found: Published, these: Iterable[Activation]) -> None:
         review = await kept.find(tenant, each.review) if each.review else None
         author, reviewer = (review.author, review.reviewer) if review else (None, None)
         _check_person(found.person, author, reviewer)
+
+
+def _written(
+    found: Published,
+    review: FlowReview,
+    kind: DocumentKind,
+    text: str,
+    before: Iterable[DocumentVersion],
+) -> DocumentVersion:
+    """The next version of a document that the review comes to."""
+    return DocumentVersion(
+        tenant=review.tenant,
+        kind=kind,
+        name=review.flow,
+        version=max((each.version for each in before), default=0) + 1,
+        digest=digest_of(text),
+        text=text,
+        note=review.note,
+        author=review.author,
+        written_at=found.now,
+    )
+
+
+async def _stories(found: Published, review: FlowReview) -> DocumentVersion | None:
+    """The stories that are published beside the flow; None where they hold already."""
+    if await held_stories(found.services, found.person, found.flow) == review.stories:
+        return None
+    kept = found.services.store.configuration
+    before = await kept.versions(review.tenant, "stories", review.flow)
+    return _written(found, review, "stories", review.stories, before)
+
+
+async def _with_stories(found: Published, taken: Sequence[Activation]) -> list[Activation]:
+    """These, with those of the stories that were published beside them."""
+    kept, reviews = found.services.store.configuration, {each.review for each in taken}
+    stories = await kept.activations(found.person.tenant, "stories", found.flow)
+    return [*taken, *(each for each in stories if each.review and each.review in reviews)]
 
 
 async def _shared_elsewhere(found: Published) -> int:
