@@ -181,7 +181,7 @@ class Activation(Record):
 
 
 @dataclass(frozen=True)
-class Standing:
+class DocumentStanding:
     """How one document stands at a moment."""
 
     whole: Activation | None = None
@@ -213,7 +213,7 @@ def _order(of: Activation) -> tuple[datetime, int]:
     return (of.moment, of.sequence or 0)
 
 
-def standing(activations: Iterable[Activation], now: datetime) -> Standing:
+def standing(activations: Iterable[Activation], now: datetime) -> DocumentStanding:
     """How the document stands whose activations these are, in whatever order.
 
     It is enough to give those that no later one of everybody has replaced; `before` is shorter.
@@ -222,7 +222,7 @@ def standing(activations: Iterable[Activation], now: datetime) -> Standing:
     begun = [each for each in left if each.has_begun(now)][::-1]
     whole = next((each for each in begun if each.share == WHOLE), None)
     shared = begun[0] if begun and begun[0].share < WHOLE else None
-    return Standing(
+    return DocumentStanding(
         whole,
         shared,
         tuple(each for each in left if not each.has_begun(now)),

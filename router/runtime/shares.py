@@ -12,9 +12,9 @@ from itertools import combinations
 
 from activities.capabilities import Capabilities
 from router.domain.configuration_documents import (
+    DocumentStanding,
     DocumentVersion,
     HeldVersion,
-    Standing,
     standing,
 )
 from router.domain.shares import Shared
@@ -61,7 +61,7 @@ def documents_of(held: Iterable[HeldVersion], now: datetime) -> dict[str, Tenant
 
 
 def _of_share(
-    at: Standing, texts: Mapping[int | None, DocumentVersion | None]
+    at: DocumentStanding, texts: Mapping[int | None, DocumentVersion | None]
 ) -> Iterator[SharedVersion]:
     document = None if at.shared is None else texts[at.shared.sequence]
     if at.shared is not None and document is not None:

@@ -32,9 +32,9 @@ from router.domain.configuration_documents import (
     Activation,
     DocumentHead,
     DocumentKind,
+    DocumentStanding,
     DocumentVersion,
     HeldVersion,
-    Standing,
     behaviours,
     standing,
 )
@@ -310,7 +310,7 @@ def _held(row: dict[str, Any]) -> HeldVersion:
     return HeldVersion(activation=Activation.model_validate(its), document=document)
 
 
-def _stood(head: DocumentHead, at: Standing) -> DocumentHead:
+def _stood(head: DocumentHead, at: DocumentStanding) -> DocumentHead:
     """The head with what people of a share have, and what is to hold next."""
     shared = at.shared
     coming = at.upcoming[0] if at.upcoming else None

@@ -22,8 +22,8 @@ from router.domain.configuration_documents import (
     WHOLE,
     Activation,
     DocumentKind,
+    DocumentStanding,
     DocumentVersion,
-    Standing,
     digest_of,
     is_name,
     path_of,
@@ -104,7 +104,7 @@ class ShareBody(BaseModel):
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedFlow:
     """A flow's documents as they are now."""
 
     flow: str
@@ -115,7 +115,7 @@ class Published:
     activations: Sequence[Activation]
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> DocumentStanding:
         """Which of them count."""
         return standing(self.activations, self.now)
 
@@ -170,7 +170,7 @@ class Published:
 _NOT_THERE = Localised(zh="没有这个流程。", en="There is no such flow.")
 
 
-async def _published(services: Given, author: Author, flow: str) -> Published:
+async def _published(services: Given, author: Author, flow: str) -> PublishedFlow:
     if not is_name("flows", flow):
         raise NotFound(_NOT_THERE)
     kept = services.store.configuration
@@ -179,14 +179,14 @@ async def _published(services: Given, author: Author, flow: str) -> Published:
     there = flow in services.flow_texts.flows(author.tenant)
     if not versions and not there and not await _is_reviewed(services, author, flow):
         raise NotFound(_NOT_THERE)
-    return Published(flow, author, services, datetime.now(UTC), versions, activations)
+    return PublishedFlow(flow, author, services, datetime.now(UTC), versions, activations)
 
 
 async def _is_reviewed(services: Services, author: Principal, flow: str) -> bool:
     return bool(await services.store.flow_reviews.has_any(author.tenant, flow))
 
 
-Found = Annotated[Published, Depends(_published)]
+Found = Annotated[PublishedFlow, Depends(_published)]
 """The flow in the path as it is published in the caller's tenant; 404 where there is none."""
 
 
@@ -319,7 +319,7 @@ def _check_person(person: Principal, author: str | None, reviewer: str | None) -
         raise Forbidden(refusal)
 
 
-async def _check_theirs(found: Published, these: Iterable[Activation]) -> None:
+async def _check_theirs(found: PublishedFlow, these: Iterable[Activation]) -> None:
     """Raise `Forbidden` where the person neither submitted nor reviewed one of these."""
     kept, tenant = found.services.store.flow_reviews, found.person.tenant
     for each in these:
@@ -329,7 +329,7 @@ async def _check_theirs(found: Published, these: Iterable[Activation]) -> None:
 
 
 def _written(
-    found: Published,
+    found: PublishedFlow,
     review: FlowReview,
     kind: DocumentKind,
     text: str,
@@ -349,7 +349,7 @@ def _written(
     )
 
 
-async def _stories(found: Published, review: FlowReview) -> DocumentVersion | None:
+async def _stories(found: PublishedFlow, review: FlowReview) -> DocumentVersion | None:
     """The stories that are published beside the flow; None where they hold already."""
     if await held_stories(found.services, found.person, found.flow) == review.stories:
         return None
@@ -358,21 +358,21 @@ async def _stories(found: Published, review: FlowReview) -> DocumentVersion | No
     return _written(found, review, "stories", review.stories, before)
 
 
-async def _with_stories(found: Published, taken: Sequence[Activation]) -> list[Activation]:
+async def _with_stories(found: PublishedFlow, taken: Sequence[Activation]) -> list[Activation]:
     """These, with those of the stories that were published beside them."""
     kept, reviews = found.services.store.configuration, {each.review for each in taken}
     stories = await kept.activations(found.person.tenant, "stories", found.flow)
     return [*taken, *(each for each in stories if each.review and each.review in reviews)]
 
 
-async def _shared_elsewhere(found: Published) -> int:
+async def _shared_elsewhere(found: PublishedFlow) -> int:
     """How many of the tenant's other flows are with a share of people, or are to be."""
     held = await found.services.store.configuration.holding(found.person.tenant, found.now)
     others = (each.activation for each in held if each.activation.name != found.flow)
     return len({each.name for each in others if each.share < WHOLE})
 
 
-async def _mark_without(found: Published, taken: Sequence[Activation]) -> int:
+async def _mark_without(found: PublishedFlow, taken: Sequence[Activation]) -> int:
     """The mark at which what holds without these was held to what there is now."""
     gone = {each.sequence for each in taken}
     left = standing((e for e in found.activations if e.sequence not in gone), found.now)
@@ -383,13 +383,13 @@ async def _mark_without(found: Published, taken: Sequence[Activation]) -> int:
     return examined.mark
 
 
-async def _changed(found: Published) -> FlowPublications:
+async def _changed(found: PublishedFlow) -> FlowPublications:
     """How it is after what was done, which this process has taken up."""
     await found.services.configuration.refresh()
     return await _view(await _published(found.services, found.person, found.flow))
 
 
-async def _view(found: Published) -> FlowPublications:
+async def _view(found: PublishedFlow) -> FlowPublications:
     at = found.standing
     counting = {each.sequence for each in (at.shared, at.whole, *at.upcoming) if each}
     past = [each for each in reversed(found.activations) if each.sequence not in counting]

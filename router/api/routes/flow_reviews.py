@@ -126,7 +126,7 @@ class SubmissionBody(BaseModel):
     note: Annotated[Comment, Field(max_length=LONGEST_NOTE)] = ""
 
 
-class DecisionBody(BaseModel):
+class VerdictBody(BaseModel):
     """What the reviewer says to it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -224,7 +224,7 @@ async def decide(
     services: Given,
     author: Author,
     found: Found,
-    body: DecisionBody,
+    body: VerdictBody,
     audit: Audited,
     key: IdempotencyKey,
 ) -> ReviewView:

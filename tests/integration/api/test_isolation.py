@@ -140,6 +140,28 @@ def document(name: str) -> DocumentVersion:
     )
 
 
+def turn_of(conversation: str, message_id: str, turn: Any) -> LogEntry:
+    return LogEntry(
+        key=message_id,
+        kind="turn",
+        at=AT,
+        conversation=conversation,
+        message_id=message_id,
+        data={"digest": "d", "turn": turn},
+    )
+
+
+def draft_of_olga(flow: str) -> FlowDraft:
+    return FlowDraft(
+        flow=flow,
+        author="olga",
+        text="",
+        revision=1,
+        base=DraftBase(source="draft"),
+        updated_at=AT,
+    )
+
+
 def submitted_by_olga(id_: str, flow: str) -> FlowReview:
     return FlowReview(
         id=id_,
@@ -188,29 +210,14 @@ async def ids(
     path = f"/v1/conversations/{conversation}/messages"
     said = {"text": "a word of alice's", "message_id": unique}
     turn = (await alice.post(path, json=said)).json()
-    recorded = LogEntry(
-        key=unique,
-        kind="turn",
-        at=AT,
-        conversation=conversation,
-        message_id=unique,
-        data={"digest": "d", "turn": turn},
-    )
-    await store.log.append("default", [recorded])
+    await store.log.append("default", [turn_of(conversation, unique, turn)])
     record = run_record(unique[:12])
     approval = approval_record(record)
     await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
     await store.runs.publish(record, [approval])
     kept = document(f"s{unique}")
     await store.configuration.write(kept, await store.configuration.mark("default"))
-    draft = FlowDraft(
-        flow=f"f{unique}",
-        author="olga",
-        text="",
-        revision=1,
-        base=DraftBase(source="draft"),
-        updated_at=AT,
-    )
+    draft = draft_of_olga(f"f{unique}")
     await store.flow_drafts.save("default", draft)
     review = submitted_by_olga(f"r{unique}", draft.flow)
     await store.flow_reviews.submit(review)
