@@ -386,14 +386,24 @@ async def held_flow(
         document = await kept.find(author.tenant, "flows", flow, head.active)
         if document is not None:
             base = DraftBase(source="document", version=head.active, digest=document.digest)
-            reviewed = await services.store.flow_reviews.stories_of(
-                author.tenant, flow, document.digest
-            )
-            beside = file.stories if file else ""
-            return base, FlowText(document.text, beside if reviewed is None else reviewed)
+            stories = await held_stories(services, author, flow)
+            return base, FlowText(document.text, stories)
     if file is None:
         return DraftBase(source="draft"), None
-    return DraftBase(source="file", digest=digest_of(file.text)), file
+    stories = await held_stories(services, author, flow)
+    return DraftBase(source="file", digest=digest_of(file.text)), FlowText(file.text, stories)
+
+
+async def held_stories(services: Services, author: Principal, flow: str) -> str:
+    """The stories that hold of the flow in their tenant; empty where there are none."""
+    kept = services.store.configuration
+    head = await kept.head(author.tenant, "stories", flow)
+    if head is not None and head.active is not None:
+        document = await kept.find(author.tenant, "stories", flow, head.active)
+        if document is not None:
+            return document.text
+    file = services.flow_texts.in_file(flow)
+    return file.stories if file else ""
 
 
 async def _examined(services: Services, author: Principal, flow: str, text: str) -> Examination:
