@@ -25,6 +25,7 @@ _SHORTEST_PIECE = 2
 _ASIDE = ":：,，;；"
 """What a line ends with that only leads on to the next."""
 _PART = re.compile(r"[^。！？!?；;\n]*[。！？!?；;]?")
+_PAUSES = " ，、,"
 _PLAIN = re.compile(
     r"[A-Za-z_\u4e00-\u9fff][\w\u4e00-\u9fff，。？！、；-]*(?: [\w，。？！、；-]+)*"
 )
@@ -112,8 +113,10 @@ def piece(text: str, other: str) -> str | None:
 
 
 def _cut(part: str) -> str:
+    """Its beginning, up to where one would pause."""
     head = part[:LONGEST_PIECE]
-    return head[: head.rfind(" ")].rstrip() if " " in head.strip() and head.isascii() else head
+    pause = max(head.rfind(each) for each in _PAUSES)
+    return head[:pause] if pause > LONGEST_PIECE // 3 else head
 
 
 def _stands(

@@ -59,6 +59,10 @@ def untouched(trace: Path) -> bool:
     return not trace.exists()
 
 
+def is_empty(folder: str) -> bool:
+    return not any(Path(folder).iterdir())
+
+
 def body(*steps: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"flow": "parking_permit", "text": DRAFT, "user": "alice", "steps": steps} | more
 
@@ -231,14 +235,19 @@ async def test_more_authors_than_places_take_turns(
     assert one.pids == []
 
 
-async def test_a_process_that_nobody_asks_ends_by_itself(
-    services: Services, trials: DraftTrials, trace: Path
+async def test_a_process_has_no_secrets_and_ends_by_itself(
+    services: Services, trials: DraftTrials, trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ROUTER_DATABASE_URL", "postgresql://somewhere/secret")
+    monkeypatch.setenv("ANY_KEY", "secret")
     brief = DraftTrials(offering(trace), trials._directory, TrialSettings(idle_seconds=1.0))
     app = create_app(replace(services, trials=brief, directory=trials._directory))
     async with client_of(app, "olga") as olga:
         await played(olga, ASKED[0])
         (pid,) = brief.pids
+        held = psutil.Process(pid)
+        assert "secret" not in str(held.environ())
+        assert is_empty(held.cwd())
         async with asyncio.timeout(30):
             while psutil.pid_exists(pid):  # noqa: ASYNC110 - it is another program that ends
                 await asyncio.sleep(0.05)
