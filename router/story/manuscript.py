@@ -30,7 +30,6 @@ _PLAIN = re.compile(
     r"[A-Za-z_\u4e00-\u9fff][\w\u4e00-\u9fff，。？！、；-]*(?: [\w，。？！、；-]+)*"
 )
 """Texts that mean the same without quotes, wherever they stand."""
-_ITEM = re.compile(r"^( *)- ", re.MULTILINE)
 _NO_TEXTS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 
 Step = dict[str, JsonValue]
@@ -180,8 +179,9 @@ def appended(stories: str, entry: Mapping[str, JsonValue]) -> str:
     ]
     if entry["story"] in known:
         raise InvalidInput.at("title", f"there is a story {entry['story']!r} already")
-    indent = _ITEM.search(stories)
-    text = "".join(_lines(entry, indent[1] if indent else ""))
+    items = (line.partition("- ") for line in stories.splitlines())
+    indent = next((before for before, dash, _ in items if dash and not before.strip(" ")), "")
+    text = "".join(_lines(entry, indent))
     between = "" if not stories else "\n" if stories.endswith("\n") else "\n\n"
     whole = f"{stories}{between}{text}"
     try:
