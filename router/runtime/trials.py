@@ -315,24 +315,27 @@ class DraftTrials:
         return answer
 
     async def _asked(self, place: _Place, stage: TrialStage, request: TrialRequest) -> TrialAnswer:
-        try:
-            async with asyncio.timeout(self._settings.seconds):
-                if place.process is not None:
-                    with suppress(_Gone):
-                        return await place.process.asked(stage, request)
-                    # It may have ended before it was asked, and all of it can be played again.
-                    await place.clear()
-                if self._closed:
-                    raise Unavailable(_NONE_HERE)
+        # One may have ended before it was asked; all of it can be played again.
+        for _ in range(2):
+            if self._closed:
+                raise Unavailable(_NONE_HERE)
+            if place.process is None:
                 place.process = await _TrialProcess.started(self._command)
-                return await place.process.asked(stage, request)
-        except TimeoutError:
-            seconds = self._settings.seconds
-            zh = f"{seconds:g} 秒内没有试完：请少走几步，或者先去掉等待很久的状态"
-            en = f"it wasn't done in {seconds:g} s: take fewer steps at a time"
-            raise Unavailable(Localised(zh=zh, en=en)) from None
-        except _Gone:
-            raise Unavailable(_GAVE_WAY) from None
+            try:
+                async with asyncio.timeout(self._settings.seconds):
+                    return await place.process.asked(stage, request)
+            except TimeoutError:
+                raise Unavailable(self._too_slow) from None
+            except _Gone:
+                await place.clear()
+        raise Unavailable(_GAVE_WAY)
+
+    @property
+    def _too_slow(self) -> Localised:
+        seconds = f"{self._settings.seconds:g}"
+        zh = f"{seconds} 秒内没有走完：请少走几步，或让时间一次少过一些"
+        en = f"It wasn't done in {seconds} s: take fewer steps, or let less time pass at once."
+        return Localised(zh=zh, en=en)
 
     async def _taken(self, author: Principal) -> _Place:
         """The author's place, held for them; another's where all are taken, once that is idle."""

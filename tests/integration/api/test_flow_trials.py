@@ -254,6 +254,20 @@ async def test_a_process_has_no_secrets_and_ends_by_itself(
     assert brief.pids == []
 
 
+async def test_what_takes_too_long_is_ended_and_the_next_step_is_taken(
+    services: Services, trials: DraftTrials, trace: Path
+) -> None:
+    hasty = DraftTrials(offering(trace), trials._directory, TrialSettings(seconds=2.0))
+    app = create_app(replace(services, trials=hasty, directory=trials._directory))
+    nagging = DRAFT.replace("expire_after: P7D", "remind_every: PT1H\n      expire_after: P3650D")
+    async with client_of(app, "olga") as olga:
+        endless = body(*ASKED, {"after": "P3600D"}, text=nagging)
+        found = problem(await olga.post(PATH, json=endless, headers={"x-locale": "en"}), 503)
+        assert "take fewer steps" in found["detail"]
+        assert (await played(olga, ASKED[0], text=nagging))["failed"] is None
+    await hasty.close()
+
+
 async def test_without_its_test_server_it_says_what_to_install(
     services: Services, trials: DraftTrials, trace: Path, tmp_path: Path
 ) -> None:
