@@ -55,8 +55,6 @@ LOADING = 60.0
 """Seconds that a process may take until it is ready."""
 PATIENCE = 10.0
 """Seconds that a request waits for an earlier one of the same author, or for a place."""
-GRACE = 3.0
-"""Seconds in which a process that nobody asks any more may end by itself."""
 LONGEST_LINE = 64 * 1024 * 1024
 _AGAIN = 5
 
@@ -88,7 +86,7 @@ class _TrialProcess:
             stdout=PIPE,
             limit=LONGEST_LINE,
             cwd=folder.name,  # where no `.env` is
-            env={**own, **ONE_THREAD},
+            env={**own, **ONE_THREAD, "TMPDIR": folder.name},
             start_new_session=True,  # its server goes with it, whatever it dies of
         )
         made = cls(process, folder)
@@ -104,18 +102,21 @@ class _TrialProcess:
         if answer.refused is not None:
             await made.end()
             raise Unavailable(answer.refused.message)
+        _log.info("drafts can be tried in pid %d", process.pid)
         return made
 
     async def asked(self, stage: TrialStage, request: TrialRequest) -> TrialAnswer:
         """What it answers; raises `_Gone` where it doesn't."""
         anew = stage if self.stage != stage else None
         line = request.model_copy(update={"stage": anew}).model_dump_json()
-        self.stage = stage
         assert self.process.stdin is not None  # noqa: S101 - a pipe
         self.process.stdin.write(line.encode() + b"\n")
         with suppress(ConnectionError):
             await self.process.stdin.drain()
-        return await self._heard()
+        answer = await self._heard()
+        # It may have been the stage that was refused.
+        self.stage = stage if answer.refused is None else None
+        return answer
 
     async def _heard(self) -> TrialAnswer:
         assert self.process.stdout is not None  # noqa: S101 - a pipe
@@ -125,19 +126,11 @@ class _TrialProcess:
             raise _Gone from None
 
     async def end(self) -> None:
-        """End it, and all that it has started."""
-        assert self.process.stdin is not None  # noqa: S101 - a pipe
-        self.process.stdin.close()
-        try:
-            async with asyncio.timeout(GRACE):
-                await self.process.wait()
-        except TimeoutError:
-            _log.warning("the trial's process %d doesn't end and is killed", self.process.pid)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            await self.process.communicate()
-            self.folder.cleanup()
+        """End it at once, and all that it has started: there is nothing that it could lose."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        await self.process.communicate()
+        self.folder.cleanup()
 
 
 def _python_path() -> list[str]:

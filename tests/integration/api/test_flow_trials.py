@@ -59,8 +59,8 @@ def untouched(trace: Path) -> bool:
     return not trace.exists()
 
 
-def is_empty(folder: str) -> bool:
-    return not any(Path(folder).iterdir())
+def has_dotenv(folder: Path) -> bool:
+    return (folder / ".env").exists()
 
 
 def body(*steps: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -247,11 +247,14 @@ async def test_a_process_has_no_secrets_and_ends_by_itself(
         (pid,) = brief.pids
         held = psutil.Process(pid)
         assert "secret" not in str(held.environ())
-        assert is_empty(held.cwd())
+        folder = Path(held.cwd())
+        assert not has_dotenv(folder)
         async with asyncio.timeout(30):
             while psutil.pid_exists(pid):  # noqa: ASYNC110 - it is another program that ends
                 await asyncio.sleep(0.05)
+    await brief.close()
     assert brief.pids == []
+    assert untouched(folder)
 
 
 async def test_what_takes_too_long_is_ended_and_the_next_step_is_taken(
