@@ -1,4 +1,4 @@
-"""`intent-router flows`: `validate`, `test` and `graph`."""
+"""`intent-router flows`: `validate`, `test`, `play` and `graph`."""
 
 import asyncio
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from router.cli.options import DataFolder, absent_database, paths_argument, settings_in
+from router.cli.play import play
 from router.directory.sources import people_of
 from router.domain.errors import (
     Conflict,
@@ -140,6 +141,7 @@ def _neighbours(
 
 
 app = typer.Typer(help="Look after flow files.")
+app.command()(play)
 
 
 @app.command()

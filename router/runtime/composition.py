@@ -333,9 +333,9 @@ def _house(
     index: CapabilityIndex,
     tenants: LiveTenants,
     directory: Everybody,
-    *,
-    has_model: bool,
+    chains: FallbackChains,
 ) -> HouseConfiguration:
+    has_model = chains.usual is not None
     reader = Reader(offered.flows(), offered.phrases(), offered.listed(skills=has_model))
     people = directory.everyone
     return HouseConfiguration(settings, offered, reader, index, tenants, has_model, people)
@@ -368,8 +368,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         await store.skill_files.keep(loaded.contents)
         written_by = _writer(settings, store, chains, prompt_files.prompts)
         await _provide_more(dependencies, settings, registry, index, written_by)
-        has_model = chains.usual is not None
-        house = _house(settings, offered, index, tenants, directory, has_model=has_model)
+        house = _house(settings, offered, index, tenants, directory, chains)
         yield Parts(
             settings=settings,
             directory=directory,

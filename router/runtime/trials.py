@@ -55,8 +55,6 @@ LOADING = 60.0
 """Seconds that a process may take until it is ready."""
 PATIENCE = 10.0
 """Seconds that a request waits for an earlier one of the same author, or for a place."""
-GRACE = 3.0
-"""Seconds in which a process that nobody asks any more may end by itself."""
 LONGEST_LINE = 64 * 1024 * 1024
 _AGAIN = 5
 
@@ -88,7 +86,7 @@ class _TrialProcess:
             stdout=PIPE,
             limit=LONGEST_LINE,
             cwd=folder.name,  # where no `.env` is
-            env={**own, **ONE_THREAD},
+            env={**own, **ONE_THREAD, "TMPDIR": folder.name},
             start_new_session=True,  # its server goes with it, whatever it dies of
         )
         made = cls(process, folder)
@@ -104,18 +102,21 @@ class _TrialProcess:
         if answer.refused is not None:
             await made.end()
             raise Unavailable(answer.refused.message)
+        _log.info("drafts can be tried in pid %d", process.pid)
         return made
 
     async def asked(self, stage: TrialStage, request: TrialRequest) -> TrialAnswer:
         """What it answers; raises `_Gone` where it doesn't."""
         anew = stage if self.stage != stage else None
         line = request.model_copy(update={"stage": anew}).model_dump_json()
-        self.stage = stage
         assert self.process.stdin is not None  # noqa: S101 - a pipe
         self.process.stdin.write(line.encode() + b"\n")
         with suppress(ConnectionError):
             await self.process.stdin.drain()
-        return await self._heard()
+        answer = await self._heard()
+        # It may have been the stage that was refused.
+        self.stage = stage if answer.refused is None else None
+        return answer
 
     async def _heard(self) -> TrialAnswer:
         assert self.process.stdout is not None  # noqa: S101 - a pipe
@@ -125,19 +126,11 @@ class _TrialProcess:
             raise _Gone from None
 
     async def end(self) -> None:
-        """End it, and all that it has started."""
-        assert self.process.stdin is not None  # noqa: S101 - a pipe
-        self.process.stdin.close()
-        try:
-            async with asyncio.timeout(GRACE):
-                await self.process.wait()
-        except TimeoutError:
-            _log.warning("the trial's process %d doesn't end and is killed", self.process.pid)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            await self.process.communicate()
-            self.folder.cleanup()
+        """End it at once, and all that it has started: there is nothing that it could lose."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        await self.process.communicate()
+        self.folder.cleanup()
 
 
 def _python_path() -> list[str]:
@@ -315,24 +308,27 @@ class DraftTrials:
         return answer
 
     async def _asked(self, place: _Place, stage: TrialStage, request: TrialRequest) -> TrialAnswer:
-        try:
-            async with asyncio.timeout(self._settings.seconds):
-                if place.process is not None:
-                    with suppress(_Gone):
-                        return await place.process.asked(stage, request)
-                    # It may have ended before it was asked, and all of it can be played again.
-                    await place.clear()
-                if self._closed:
-                    raise Unavailable(_NONE_HERE)
+        # One may have ended before it was asked; all of it can be played again.
+        for _ in range(2):
+            if self._closed:
+                raise Unavailable(_NONE_HERE)
+            if place.process is None:
                 place.process = await _TrialProcess.started(self._command)
-                return await place.process.asked(stage, request)
-        except TimeoutError:
-            seconds = self._settings.seconds
-            zh = f"{seconds:g} 秒内没有试完：请少走几步，或者先去掉等待很久的状态"
-            en = f"it wasn't done in {seconds:g} s: take fewer steps at a time"
-            raise Unavailable(Localised(zh=zh, en=en)) from None
-        except _Gone:
-            raise Unavailable(_GAVE_WAY) from None
+            try:
+                async with asyncio.timeout(self._settings.seconds):
+                    return await place.process.asked(stage, request)
+            except TimeoutError:
+                raise Unavailable(self._too_slow) from None
+            except _Gone:
+                await place.clear()
+        raise Unavailable(_GAVE_WAY)
+
+    @property
+    def _too_slow(self) -> Localised:
+        seconds = f"{self._settings.seconds:g}"
+        zh = f"{seconds} 秒内没有走完：请少走几步，或让时间一次少过一些"
+        en = f"It wasn't done in {seconds} s: take fewer steps, or let less time pass at once."
+        return Localised(zh=zh, en=en)
 
     async def _taken(self, author: Principal) -> _Place:
         """The author's place, held for them; another's where all are taken, once that is idle."""

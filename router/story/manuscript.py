@@ -25,11 +25,11 @@ _SHORTEST_PIECE = 2
 _ASIDE = ":：,，;；"
 """What a line ends with that only leads on to the next."""
 _PART = re.compile(r"[^。！？!?；;\n]*[。！？!?；;]?")
+_PAUSES = " ，、,"
 _PLAIN = re.compile(
     r"[A-Za-z_\u4e00-\u9fff][\w\u4e00-\u9fff，。？！、；-]*(?: [\w，。？！、；-]+)*"
 )
 """Texts that mean the same without quotes, wherever they stand."""
-_ITEM = re.compile(r"^( *)- ", re.MULTILINE)
 _NO_TEXTS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 
 Step = dict[str, JsonValue]
@@ -112,8 +112,10 @@ def piece(text: str, other: str) -> str | None:
 
 
 def _cut(part: str) -> str:
+    """Its beginning, up to where one would pause."""
     head = part[:LONGEST_PIECE]
-    return head[: head.rfind(" ")].rstrip() if " " in head.strip() and head.isascii() else head
+    pause = max(head.rfind(each) for each in _PAUSES)
+    return head[:pause] if pause > LONGEST_PIECE // 3 else head
 
 
 def _stands(
@@ -177,8 +179,9 @@ def appended(stories: str, entry: Mapping[str, JsonValue]) -> str:
     ]
     if entry["story"] in known:
         raise InvalidInput.at("title", f"there is a story {entry['story']!r} already")
-    indent = _ITEM.search(stories)
-    text = "".join(_lines(entry, indent[1] if indent else ""))
+    items = (line.partition("- ") for line in stories.splitlines())
+    indent = next((before for before, dash, _ in items if dash and not before.strip(" ")), "")
+    text = "".join(_lines(entry, indent))
     between = "" if not stories else "\n" if stories.endswith("\n") else "\n\n"
     whole = f"{stories}{between}{text}"
     try:

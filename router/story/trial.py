@@ -219,17 +219,18 @@ def _fits(text: str, schema: Mapping[str, Any]) -> bool:
     return bool(compiled(pattern).search(text))
 
 
-_READ = r"\bresults\.{name}((?:\.[A-Za-z_]\w*)+)"
+_READ = re.compile(r"\bresults\.([\w.]+)")
 
 
 def answers_read(flow: FlowDefinition) -> dict[str, list[str]]:
     """By tool, what the flow reads of its answers, as dotted paths."""
-    written, found = flow.model_dump_json(), dict[str, list[str]]()
+    read = [each.rstrip(".").partition(".") for each in _READ.findall(flow.model_dump_json())]
+    found: dict[str, list[str]] = {}
     for state in flow.states.values():
         saved = getattr(state, "save", None)
         for tool in state.tools.values() if saved else ():
-            paths = re.findall(_READ.format(name=re.escape(str(saved))), written)
-            found.setdefault(tool, []).extend(dict.fromkeys(path[1:] for path in paths))
+            paths = dict.fromkeys(path for name, _, path in read if name == saved and path)
+            found.setdefault(tool, []).extend(paths)
     return found
 
 

@@ -113,6 +113,7 @@ class TrialHouse:
         try:
             if request.stage is not None:
                 await self._close()
+                self._stage = None
                 self._stage = await self._set(request.stage)
             if request.play is not None:
                 return TrialAnswer(played=await self.play(request.play))

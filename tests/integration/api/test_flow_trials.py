@@ -59,6 +59,10 @@ def untouched(trace: Path) -> bool:
     return not trace.exists()
 
 
+def has_dotenv(folder: Path) -> bool:
+    return (folder / ".env").exists()
+
+
 def body(*steps: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"flow": "parking_permit", "text": DRAFT, "user": "alice", "steps": steps} | more
 
@@ -231,18 +235,40 @@ async def test_more_authors_than_places_take_turns(
     assert one.pids == []
 
 
-async def test_a_process_that_nobody_asks_ends_by_itself(
-    services: Services, trials: DraftTrials, trace: Path
+async def test_a_process_has_no_secrets_and_ends_by_itself(
+    services: Services, trials: DraftTrials, trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ROUTER_DATABASE_URL", "postgresql://somewhere/secret")
+    monkeypatch.setenv("ANY_KEY", "secret")
     brief = DraftTrials(offering(trace), trials._directory, TrialSettings(idle_seconds=1.0))
     app = create_app(replace(services, trials=brief, directory=trials._directory))
     async with client_of(app, "olga") as olga:
         await played(olga, ASKED[0])
         (pid,) = brief.pids
+        held = psutil.Process(pid)
+        assert "secret" not in str(held.environ())
+        folder = Path(held.cwd())
+        assert not has_dotenv(folder)
         async with asyncio.timeout(30):
             while psutil.pid_exists(pid):  # noqa: ASYNC110 - it is another program that ends
                 await asyncio.sleep(0.05)
+    await brief.close()
     assert brief.pids == []
+    assert untouched(folder)
+
+
+async def test_what_takes_too_long_is_ended_and_the_next_step_is_taken(
+    services: Services, trials: DraftTrials, trace: Path
+) -> None:
+    hasty = DraftTrials(offering(trace), trials._directory, TrialSettings(seconds=2.0))
+    app = create_app(replace(services, trials=hasty, directory=trials._directory))
+    nagging = DRAFT.replace("expire_after: P7D", "remind_every: PT1H\n      expire_after: P3650D")
+    async with client_of(app, "olga") as olga:
+        endless = body(*ASKED, {"after": "P3600D"}, text=nagging)
+        found = problem(await olga.post(PATH, json=endless, headers={"x-locale": "en"}), 503)
+        assert "take fewer steps" in found["detail"]
+        assert (await played(olga, ASKED[0], text=nagging))["failed"] is None
+    await hasty.close()
 
 
 async def test_without_its_test_server_it_says_what_to_install(
