@@ -132,7 +132,6 @@ def test_its_approvals_remind_and_end_and_what_it_did_can_be_taken_back(name: st
         assert ask.expire_after, name
         assert ask.otherwise, name
     assert any(state.undoes for state in flow.states.values())
-    assert flow.withdrawal is not None
 
 
 def test_no_example_is_another_flows() -> None:
