@@ -58,7 +58,7 @@ class Length(BaseModel):
         return timedelta(hours=hours, days=days, weeks=weeks)
 
 
-class Wish(BaseModel):
+class ResourceWish(BaseModel):
     """What somebody would like to have."""
 
     what: What
@@ -68,7 +68,7 @@ class Wish(BaseModel):
     driver: bool = False
 
 
-class Offer(BaseModel):
+class ResourceOffer(BaseModel):
     """The smallest one that is free and large enough, or when the next is."""
 
     free: bool
@@ -80,7 +80,7 @@ class Offer(BaseModel):
     """When the first of those that are large enough is free again; null where none ever is."""
 
 
-class Wanted(BaseModel):
+class BookingPlan(BaseModel):
     """One room or car, for a time."""
 
     resource: str
@@ -102,7 +102,7 @@ class Booking(BaseModel):
 
 
 @router.post("/search")
-async def search(body: Wish, records: Records, asker: Asker) -> Offer:
+async def search(body: ResourceWish, records: Records, asker: Asker) -> ResourceOffer:
     """Find the smallest room or car that is free then and seats so many."""
     end, hours = body.start + body.length.span, body.length.span / timedelta(hours=1)
     seats = body.people + (body.what == "car" and body.driver)
@@ -110,14 +110,16 @@ async def search(body: Wish, records: Records, asker: Asker) -> Offer:
     busy = {one.id: list(_taken(records, asker, one.id, body.start, end)) for one in large_enough}
     for one in large_enough:
         if not busy[one.id]:
-            return Offer(free=True, resource=one.id, name=one.name, seats=one.seats, hours=hours)
+            return ResourceOffer(
+                free=True, resource=one.id, name=one.name, seats=one.seats, hours=hours
+            )
     ends = [max(each) for each in busy.values()]
     again = f"{min(ends).astimezone(body.start.tzinfo):%Y-%m-%d %H:%M}" if ends else None
-    return Offer(free=False, hours=hours, next_free=again)
+    return ResourceOffer(free=False, hours=hours, next_free=again)
 
 
 @router.post("")
-async def book(body: Wanted, records: Records, asker: Asker, key: Key) -> Booking:
+async def book(body: BookingPlan, records: Records, asker: Asker, key: Key) -> Booking:
     """Book it, unless somebody has taken it by now."""
     end = body.start + body.length.span
     known = records.made_by(asker, FAMILY, key)

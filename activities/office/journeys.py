@@ -16,7 +16,7 @@ router = APIRouter(prefix="/journeys", tags=["journeys"])
 
 FAMILY = "JC"
 
-Change = Literal["move", "extend", "cancel"]
+ChangeKind = Literal["move", "extend", "cancel"]
 
 
 class Fare(NamedTuple):
@@ -24,7 +24,7 @@ class Fare(NamedTuple):
 
     name: Localised
     price: Decimal
-    shares: dict[Change, Decimal]
+    shares: dict[ChangeKind, Decimal]
 
 
 FARES = {
@@ -62,11 +62,11 @@ FARES = {
 """What the sample company has booked, by the number of its confirmation."""
 
 
-class Wish(BaseModel):
+class JourneyChange(BaseModel):
     """A change that somebody would like."""
 
     booking: Annotated[str, Field(max_length=40)]
-    change: Change
+    change: ChangeKind
     new_date: date | None = None
 
 
@@ -77,7 +77,7 @@ class Fee(BaseModel):
     currency: str = "CNY"
 
 
-class Quote(BaseModel):
+class ChangeQuote(BaseModel):
     """What a change costs, and what comes back."""
 
     found: bool
@@ -89,7 +89,7 @@ class Quote(BaseModel):
     refund: Fee | None = None
 
 
-class Changed(BaseModel):
+class ChangedJourney(BaseModel):
     """A change; without an id a call that was taken back had made none."""
 
     id: str | None
@@ -97,49 +97,51 @@ class Changed(BaseModel):
 
 
 @router.post("/quotes")
-async def quote(body: Wish, records: Records, asker: Asker) -> Quote:
+async def quote(body: JourneyChange, records: Records, asker: Asker) -> ChangeQuote:
     """Say what it would cost; nothing is changed."""
     found = quoted(body)
     if found.possible and _is_cancelled(records, asker, _number(body.booking)):
         why = Localised(zh="已经退掉了", en="it has been cancelled already")
-        return Quote(found=True, name=found.name, why=why)
+        return ChangeQuote(found=True, name=found.name, why=why)
     return found
 
 
 @router.post("/changes")
-async def change(body: Wish, records: Records, asker: Asker, key: Key) -> Changed:
+async def change(body: JourneyChange, records: Records, asker: Asker, key: Key) -> ChangedJourney:
     """Change it, at the price that was quoted."""
     if not quoted(body).possible:
         zh, en = f"{body.booking} 不能这样改", f"{body.booking} can't be changed so"
         raise InvalidInput(Localised(zh=zh, en=en))
     made = records.make(asker, FAMILY, key, body.model_dump(mode="json"))
-    return Changed(id=made.id, status=made.status)
+    return ChangedJourney(id=made.id, status=made.status)
 
 
 @router.post("/withdrawals")
-async def withdraw(body: Undone, records: Records, asker: Asker) -> Changed:
+async def withdraw(body: Undone, records: Records, asker: Asker) -> ChangedJourney:
     """Restore what the call with this key has changed."""
     gone = records.take_back(asker, FAMILY, body.undoes)
-    return Changed(id=gone.id, status=gone.status) if gone else Changed(id=None)
+    return ChangedJourney(id=gone.id, status=gone.status) if gone else ChangedJourney(id=None)
 
 
-def quoted(wish: Wish) -> Quote:
+def quoted(wish: JourneyChange) -> ChangeQuote:
     """The quote for a change.
 
-    >>> quoted(Wish(booking="tk-880112", change="cancel")).refund.amount
+    >>> quoted(JourneyChange(booking="tk-880112", change="cancel")).refund.amount
     '868.00'
     """
     fare = FARES.get(_number(wish.booking))
     if fare is None:
-        return Quote(found=False)
+        return ChangeQuote(found=False)
     share = fare.shares.get(wish.change)
     if share is None:
         why = Localised(zh="这种票或房不支持", en="its fare doesn't allow that")
-        return Quote(found=True, name=fare.name, why=why)
+        return ChangeQuote(found=True, name=fare.name, why=why)
     fee = fare.price * share
     back = fare.price - fee if wish.change == "cancel" else Decimal(0)
     # What a cancelled booking costs was paid already: it is kept of the refund.
-    return Quote(found=True, possible=True, name=fare.name, cost=_yuan(fee), refund=_yuan(back))
+    return ChangeQuote(
+        found=True, possible=True, name=fare.name, cost=_yuan(fee), refund=_yuan(back)
+    )
 
 
 def _yuan(amount: Decimal) -> Fee:

@@ -34,6 +34,9 @@ _FIGURES = compiled(
 )
 
 
+_ENDS, _UNTIL = 2, compiled("^ ?(?:到|至|[-~—–]|to|until|till) ?$")
+
+
 @registered
 class DateType(SlotType):
     """A day, as ISO has it."""
@@ -126,13 +129,13 @@ class DatetimeType(DateType):
 
     def mentions(self, utterance: Utterance) -> list[Found[JsonValue]]:
         """The day and the time of day, where there is one of each: `明天下午3点`."""
-        days, clocks = only(Days, utterance.meant), only(time, utterance.things)
+        days, clock = only(Days, utterance.meant), _clock(utterance)
         day = one_day(days, utterance.text) if days else None
-        if day is None or len(clocks) != 1:
+        if day is None or clock is None:
             return []
-        said = [*days, *clocks]
+        said = [*days, clock]
         start, end = min(f.start for f in said), max(f.end for f in said)
-        return [Found(start, end, _at(day, clocks[0].value, utterance.now))]
+        return [Found(start, end, _at(day, clock.value, utterance.now))]
 
     def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
         """In the speaker's time zone; or ISO as it is."""
@@ -144,11 +147,10 @@ class DatetimeType(DateType):
         return aware.isoformat()
 
     def _in_words(self, slot: Slot, utterance: Utterance) -> JsonValue:
-        day = super().read(slot, utterance)
-        clocks = only(time, utterance.things)
-        if not isinstance(day, str) or len(clocks) != 1:
+        day, clock = super().read(slot, utterance), _clock(utterance)
+        if not isinstance(day, str) or clock is None:
             return None
-        return _at(date.fromisoformat(day), clocks[0].value, utterance.now)
+        return _at(date.fromisoformat(day), clock.value, utterance.now)
 
     def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
         """A moment whose offset is known."""
@@ -166,6 +168,14 @@ class DatetimeType(DateType):
 
     in_brackets = SlotType.in_brackets
     examples = SlotType.examples
+
+
+def _clock(utterance: Utterance) -> Found[time] | None:
+    """The one time of day, or the first of two that are a start and an end: `2点到4点`."""
+    clocks = only(time, utterance.things)
+    if len(clocks) == _ENDS and _UNTIL.search(utterance.text[clocks[0].end : clocks[1].start]):
+        return Found(clocks[0].start, clocks[1].end, clocks[0].value)
+    return clocks[0] if len(clocks) == 1 else None
 
 
 def _at(day: date, clock: time, now: datetime) -> str:

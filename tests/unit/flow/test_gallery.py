@@ -26,6 +26,7 @@ from tests.unit.understanding.flows import EMPLOYEE, SHIPPED
 
 DOCS = Path(__file__).parents[3] / "docs"
 HELD_OUT = Path(__file__).parents[1] / "understanding" / "data" / "gallery"
+STRANGERS = Path(__file__).parents[3] / "bench" / "requests.jsonl"
 GALLERY = SHIPPED / "gallery"
 OFFICE = "http://127.0.0.1:8070"
 ALL = list(Gallery())
@@ -132,7 +133,6 @@ def test_its_approvals_remind_and_end_and_what_it_did_can_be_taken_back(name: st
         assert ask.expire_after, name
         assert ask.otherwise, name
     assert any(state.undoes for state in flow.states.values())
-    assert flow.withdrawal is not None
 
 
 def test_no_example_is_another_flows() -> None:
@@ -151,6 +151,14 @@ def test_requests_held_out_start_their_own_flow_and_no_other(name: str) -> None:
     assert len(outcomes) - len(own) >= 20
     missed = [text for text, _, got in own if not got]
     assert len(missed) <= (1 - FLOOR) * len(own), missed
+
+
+def test_what_strangers_asked_of_the_flows_that_ship_starts_no_process_as_well() -> None:
+    rows = map(json.loads, STRANGERS.read_text(encoding="utf-8").splitlines())
+    shipped = {flow.flow for flow in load_flows(SHIPPED)}
+    asked = [(row["text"], row["label"]) for row in rows if row.get("label") in shipped]
+    assert len(asked) > 500
+    assert [one for one in asked if started(one[0]) & set(NAMES)] == []
 
 
 def test_every_process_has_requests_held_out() -> None:

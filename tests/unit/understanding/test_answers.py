@@ -211,6 +211,7 @@ def test_what_was_spent_was_in_the_past(
         (Slot(type="datetime"), "明天下午3点", "2026-11-19T15:00:00+08:00"),
         (Slot(type="datetime"), "2026-12-01T14:30", "2026-12-01T14:30:00+08:00"),
         (Slot(type="datetime"), "2026-12-01T14:30:00+02:00", "2026-12-01T14:30:00+02:00"),
+        (Slot(type="datetime"), "明天下午3点到5点", "2026-11-19T15:00:00+08:00"),
         (Slot(type="datetime"), "明天", None),
         (Slot(type="file"), " a2b3c4d5e6f7g2h3i4j5k6m7 ", "a2b3c4d5e6f7g2h3i4j5k6m7"),
         (Slot(type="file"), "我等会儿发", None),

@@ -218,7 +218,9 @@ def test_a_plain_date_slot_takes_the_one_date() -> None:
         ("a room on Friday at 2pm for 6 people", "2026-11-20T14:00:00+08:00"),
         ("明天", None),
         ("下午3点", None),
-        ("明天下午2点到5点", None),
+        ("明天下午2点到5点", "2026-11-19T14:00:00+08:00"),
+        ("tomorrow 2pm to 4pm", "2026-11-19T14:00:00+08:00"),
+        ("明天2点和5点", None),
         ("周三到周五，每天9点", None),
     ],
 )

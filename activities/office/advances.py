@@ -1,0 +1,101 @@
+"""Advances: what somebody owes, what is paid out, what comes back, and what is kept from wages."""
+
+from datetime import date
+from decimal import Decimal
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field, JsonValue
+
+from activities.office.ledger import LedgerEntry
+from activities.office.service import Asker, Key, OfficeMoney, Records, Undone
+
+router = APIRouter(prefix="/advances", tags=["advances"])
+
+FAMILY = "AD"
+PAID_OUT = "open"
+
+
+class Debts(BaseModel):
+    """What somebody has to pay back yet."""
+
+    owed: str
+    overdue: bool
+    """Whether a day on which something was due has passed."""
+
+
+class AdvancePlan(BaseModel):
+    """Money that somebody wants before it is spent."""
+
+    amount: OfficeMoney
+    purpose: str
+    needed_by: date
+    repay_by: date
+    reason: str
+
+
+class Advance(BaseModel):
+    """An advance on record; null where a call that was taken back had made none."""
+
+    id: str | None
+    status: str = "withdrawn"
+    owed: str = "0.00"
+
+
+class Repayment(BaseModel):
+    """What came back, in money or in receipts that were settled against it."""
+
+    amount: Annotated[Decimal, Field(gt=0)]
+
+
+@router.get("/debts")
+async def debts(on: date, records: Records, asker: Asker) -> Debts:
+    """Say what the person owes on that day."""
+    unpaid = records.entries(asker, FAMILY, (PAID_OUT,))
+    owed = sum(map(_owed, unpaid), Decimal(0))
+    late = any(date.fromisoformat(str(one.fields["repay_by"])) < on for one in unpaid)
+    return Debts(owed=f"{owed:.2f}", overdue=late)
+
+
+@router.post("", status_code=201)
+async def pay_out(body: AdvancePlan, records: Records, asker: Asker, key: Key) -> Advance:
+    """Pay an advance that was agreed to."""
+    fields: dict[str, JsonValue] = {**body.model_dump(mode="json"), "repaid": "0"}
+    return _advance(records.make(asker, FAMILY, key, fields))
+
+
+@router.post("/withdrawals")
+async def withdraw(body: Undone, records: Records, asker: Asker) -> Advance:
+    """Stop the payment that the call with this key has ordered."""
+    gone = records.take_back(asker, FAMILY, body.undoes)
+    return _advance(gone) if gone else Advance(id=None)
+
+
+@router.post("/{id_}/repayments")
+async def repay(id_: str, body: Repayment, records: Records, asker: Asker, key: Key) -> Advance:
+    """Count a repayment, once for its key; when all is back the advance is settled."""
+    counted = records.made_by(asker, f"{FAMILY}-R", key)
+    entry = records.find(asker, id_)
+    if counted is None:
+        records.make(asker, f"{FAMILY}-R", key, {"advance": id_, "amount": str(body.amount)})
+        repaid = Decimal(str(entry.fields["repaid"])) + body.amount
+        entry = records.amend(asker, id_, repaid=str(repaid))
+    if entry.status == PAID_OUT and _owed(entry) <= 0:
+        entry = records.move(asker, id_, "settled", {PAID_OUT})
+    return _advance(entry)
+
+
+@router.post("/{id_}/deduction")
+async def deduct(id_: str, records: Records, asker: Asker) -> Advance:
+    """Keep from the next wages what is owed yet."""
+    return _advance(records.move(asker, id_, "deducted", {PAID_OUT, "settled"}))
+
+
+def _owed(entry: LedgerEntry) -> Decimal:
+    amount: JsonValue = entry.fields["amount"]
+    paid = Decimal(str(amount["amount"])) if isinstance(amount, dict) else Decimal(0)
+    return paid - Decimal(str(entry.fields["repaid"]))
+
+
+def _advance(entry: LedgerEntry) -> Advance:
+    return Advance(id=entry.id, status=entry.status, owed=f"{max(_owed(entry), Decimal(0)):.2f}")

@@ -1,0 +1,109 @@
+"""The sample office's rooms and cars: the smallest that is free, and nobody's twice."""
+
+from typing import Any
+
+import pytest
+from httpx import AsyncClient
+
+MORNING: dict[str, Any] = {"start": "2026-11-23T09:00:00+08:00", "length": {"hours": 3}}
+
+
+async def found(client: AsyncClient, what: str, people: int, **more: Any) -> dict[str, Any]:
+    wish = {"what": what, "people": people, **MORNING, **more}
+    answer = await client.post("/bookings/search", json=wish)
+    assert answer.status_code == 200
+    said: dict[str, Any] = answer.json()
+    return said
+
+
+async def booked(client: AsyncClient, key: str, resource: str, **more: Any) -> dict[str, Any]:
+    plan = {"resource": resource, "people": 4, "purpose": "a talk", **MORNING, **more}
+    answer = await client.post("/bookings", json=plan, headers={"Idempotency-Key": key})
+    assert answer.status_code == 200
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("what", "people", "driver", "resource"),
+    [
+        ("room", 8, False, "R-301"),
+        ("room", 9, False, "R-302"),
+        ("room", 200, False, "R-100"),
+        ("room", 201, False, None),
+        ("car", 4, False, "C-1"),
+        ("car", 4, True, "C-2"),  # the driver sits somewhere too
+        ("car", 19, True, None),
+    ],
+)
+async def test_the_smallest_that_is_large_enough_is_offered(
+    client: AsyncClient, what: str, people: int, driver: bool, resource: str | None
+) -> None:
+    offer = await found(client, what, people, driver=driver)
+    assert (offer["resource"], offer["free"]) == (resource, resource is not None)
+    assert offer["next_free"] is None
+
+
+@pytest.mark.parametrize(
+    ("start", "hours", "resource"),
+    [
+        ("2026-11-23T10:00:00+08:00", 1, "R-302"),
+        ("2026-11-23T07:00:00+08:00", 8, "R-302"),
+        ("2026-11-23T03:00:00+00:00", 1, "R-302"),  # the same hours elsewhere
+        ("2026-11-23T12:00:00+08:00", 1, "R-301"),
+        ("2026-11-23T07:00:00+08:00", 2, "R-301"),
+    ],
+)
+async def test_what_shares_some_of_the_time_with_a_booking_is_not_offered(
+    client: AsyncClient, start: str, hours: int, resource: str
+) -> None:
+    await booked(client, "k", "R-301")
+    offer = await found(client, "room", 4, start=start, length={"hours": hours})
+    assert offer["resource"] == resource
+
+
+async def test_where_all_are_taken_it_is_said_when_the_first_is_free_in_the_askers_hours(
+    client: AsyncClient,
+) -> None:
+    await booked(client, "k", "R-100")
+    offer = await found(client, "room", 150, start="2026-11-23T02:00:00+00:00")
+    assert (offer["free"], offer["next_free"]) == (False, "2026-11-23 04:00")
+
+
+async def test_a_second_try_is_the_same_booking_and_somebody_elses_is_none(
+    client: AsyncClient,
+) -> None:
+    first = await booked(client, "k", "C-1")
+    assert await booked(client, "k", "C-1") == first
+    assert first["due"] == "2026-11-23T14:00:00+08:00"
+    client.headers["X-User"] = "frank"
+    assert (await booked(client, "other", "C-1"))["resource"] is None
+    client.headers["X-Tenant"] = "acme"
+    assert (await booked(client, "third", "C-1"))["resource"] == "C-1"
+
+
+async def test_what_is_taken_back_is_free_again(client: AsyncClient) -> None:
+    await booked(client, "k", "R-301")
+    gone = (await client.post("/bookings/withdrawals", json={"undoes": "k"})).json()
+    assert gone["status"] == "withdrawn"
+    assert (await found(client, "room", 4))["resource"] == "R-301"
+    nothing = (await client.post("/bookings/withdrawals", json={"undoes": "k2"})).json()
+    assert nothing["id"] is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"what": "boat"},
+        {"people": 0},
+        {"people": 501},
+        {"length": {"hours": 0}},
+        {"length": {"years": 1}},
+        {"start": "soon"},
+    ],
+)
+async def test_what_nobody_can_book_is_refused(
+    client: AsyncClient, change: dict[str, object]
+) -> None:
+    body = {"what": "room", "people": 4, **MORNING, **change}
+    assert (await client.post("/bookings/search", json=body)).status_code == 422
