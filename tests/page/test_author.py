@@ -251,7 +251,7 @@ async def test_no_part_of_it_keeps_anybody_out(door: Door, house: Served, locale
 
 @pytest.mark.parametrize("locale", [pytest.param("zh-CN", marks=pytest.mark.slow), "en-US"])
 async def test_a_small_screen_shows_all_of_it(door: Door, house: Served, locale: str) -> None:
-    phone = {"viewport": NARROW, "has_touch": True, "is_mobile": True}
+    phone: dict[str, Any] = {"viewport": NARROW, "has_touch": True, "is_mobile": True}
     author = await writing(door, house, "erin" if locale == "zh-CN" else "dave", **phone)
     widths = {"list": await author.visitor.overflow()}
     small = await author.page.evaluate(SMALL_TARGETS)

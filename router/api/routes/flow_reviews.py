@@ -31,7 +31,7 @@ from router.domain.errors import (
     Problem,
     Unavailable,
 )
-from router.domain.flow_drafts import FlowText
+from router.domain.drafts import FlowText
 from router.domain.flow_reviews import (
     DECIDED,
     Decision,

@@ -188,8 +188,8 @@ def test_figures_of_two_halves_add_up(one: list[RunPath], other: list[RunPath]) 
             if (each.source, each.event, each.target) == (way.source, way.event, way.target)
         )
     for slot in whole.slots:
-        parts = [each for half in halves for each in half.slots if each.slot == slot.slot]
-        assert slot.again == sum(each.again for each in parts)
+        asked = [each for half in halves for each in half.slots if each.slot == slot.slot]
+        assert slot.again == sum(each.again for each in asked)
 
 
 @given(runs())
