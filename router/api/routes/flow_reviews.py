@@ -21,6 +21,7 @@ from router.api.params import Comment, StrictRoute, derived_id, fresh_id
 from router.api.routes.configuration import MOST_PROBLEMS, examined_document
 from router.api.routes.flow_drafts import held_flow
 from router.domain.configuration_documents import LONGEST_NOTE, behaviours, digest_of
+from router.domain.drafts import FlowText
 from router.domain.errors import (
     Conflict,
     DefinitionError,
@@ -31,7 +32,6 @@ from router.domain.errors import (
     Problem,
     Unavailable,
 )
-from router.domain.drafts import FlowText
 from router.domain.flow_reviews import (
     DECIDED,
     Decision,
