@@ -9,10 +9,7 @@ from inspect import getmembers, isasyncgenfunction, iscoroutinefunction
 from typing import Any
 from uuid import uuid4
 
-from router.domain.configuration_documents import Activation, DocumentVersion
 from router.domain.documents import Document
-from router.domain.drafts import FlowDraft
-from router.domain.flow_reviews import FlowReview
 from router.domain.hand_offs import HandOffRecord
 from router.domain.messages import Usage
 from router.domain.notifications import NotificationPreferences
@@ -32,32 +29,24 @@ from router.domain.records import (
     TurnFilter,
     WithdrawalNote,
 )
-from router.domain.traffic import Period
 from router.domain.webhook_events import EVENTS, WebhookDelivery, WebhookSubscription
 from router.store.database import Database
 from router.store.erasure import PersonErasure
 from router.store.identity import Generation
 from router.store.legal_holds import LegalHold
 from router.store.notifications import DeferredPost
-from router.store.prompt_shares import SetShares
 from router.store.store import Store
 from router.store.workspaces import WorkspaceQuota
-from tests.past import DAYS, TENANT, Past
+from tests.configuration_calls import ConfigurationCalls
+from tests.past import DAYS, TENANT
 
 TOLD = WebhookSubscription("https://told.example", frozenset(EVENTS))
 NOBODY = "nobody"
 """Of a person who is asked for by indexes alone."""
 
 
-class Calls:
-    """What is called, and with what."""
-
-    def __init__(self, database: Database, store: Store, past: Past) -> None:
-        self.database, self.store, self.past = database, store, past
-        self.person = past.person(0)
-        self.now = past.now
-        days = (self.now.date() - timedelta(days=2), self.now.date())
-        self.period = Period.read(*days, "UTC", self.now)
+class Calls(ConfigurationCalls):
+    """What is called, and with what: each function of the store."""
 
     async def conversations_create(self) -> None:
         at = datetime.now(UTC)
@@ -313,20 +302,6 @@ class Calls:
     async def traffic_model(self) -> None:
         await self.store.traffic.model(TENANT, self.period)
 
-    async def prompt_shares_put(self) -> None:
-        about = {"tenant": TENANT, "job": "router", "shares": {"router-3": 1}, "set_by": "olga"}
-        await self.store.prompt_shares.put(SetShares.model_validate({**about, "set_at": self.now}))
-
-    async def prompt_shares_holding(self) -> None:
-        await self.store.prompt_shares.holding()
-
-    async def prompt_shares_roll_back(self) -> None:
-        (held,) = await self.store.prompt_shares.holding(TENANT)
-        await self.store.prompt_shares.roll_back(held, "olga", self.now)
-
-    async def prompt_outcomes_counted(self) -> None:
-        await self.store.prompt_outcomes.counted(TENANT, self.period)
-
     async def results_keep(self) -> None:
         await self.store.results.keep(TENANT, self.person, "look_up", "{}")
 
@@ -415,49 +390,6 @@ class Calls:
 
     async def workspaces_delete(self) -> None:
         await self.store.workspaces.delete((TENANT, self.person, "notes/a.md"))
-
-    async def configuration_write(self) -> None:
-        about: dict[str, Any] = {"tenant": TENANT, "kind": "skills", "name": "a", "text": "a"}
-        about |= {"digest": "d", "author": self.person, "written_at": self.now}
-        seen = await self.store.configuration.mark(TENANT)
-        await self.store.configuration.write(DocumentVersion(version=1, **about), seen)
-
-    async def configuration_activate(self) -> None:
-        about: dict[str, Any] = {"tenant": TENANT, "kind": "skills", "name": "a", "version": 1}
-        wanted = Activation(activated_by=self.person, activated_at=self.now, **about)
-        seen = await self.store.configuration.mark(TENANT)
-        await self.store.configuration.activate(wanted, seen)
-
-    async def configuration_mark(self) -> None:
-        await self.store.configuration.mark()
-
-    async def configuration_active(self) -> None:
-        await self.store.configuration.active()
-        await self.store.configuration.active(TENANT)
-
-    async def configuration_holding(self) -> None:
-        await self.store.configuration.holding()
-        await self.store.configuration.holding(TENANT)
-
-    async def configuration_take_back(self) -> None:
-        held = await self.store.configuration.activations(TENANT, "skills", "a")
-        seen = await self.store.configuration.mark(TENANT)
-        await self.store.configuration.take_back(held[-1:], seen, "olga", datetime.now(UTC))
-
-    async def configuration_heads(self) -> None:
-        await self.store.configuration.heads(TENANT)
-
-    async def configuration_head(self) -> None:
-        await self.store.configuration.head(TENANT, "skills", "a")
-
-    async def configuration_find(self) -> None:
-        await self.store.configuration.find(TENANT, "skills", "a", 1)
-
-    async def configuration_versions(self) -> None:
-        await self.store.configuration.versions(TENANT, "skills", "a")
-
-    async def configuration_activations(self) -> None:
-        await self.store.configuration.activations(TENANT, "skills", "a")
 
     async def answers_keep(self) -> None:
         about: dict[str, Any] = {"id": "new", "scope": "s1", "question": "q", "text": "t"}
@@ -595,56 +527,6 @@ class Calls:
     async def runs_outcomes(self) -> None:
         assert await self.store.runs.outcomes(TENANT, self.now - timedelta(days=2))
 
-    async def flow_drafts_save(self) -> None:
-        about = {"flow": "new", "author": self.person, "text": "", "revision": 1}
-        base = {"source": "draft", "version": None, "digest": ""}
-        draft = FlowDraft.model_validate({**about, "base": base, "updated_at": self.now})
-        await self.store.flow_drafts.save(TENANT, draft)
-
-    async def flow_drafts_find(self) -> None:
-        assert await self.store.flow_drafts.find(TENANT, self.person, "new")
-
-    async def flow_drafts_heads(self) -> None:
-        assert await self.store.flow_drafts.heads(TENANT)
-        assert await self.store.flow_drafts.heads(TENANT, "new")
-
-    async def flow_drafts_discard(self) -> None:
-        assert await self.store.flow_drafts.discard(TENANT, self.person, "new")
-
-    async def flow_reviews_submit(self) -> None:
-        texts = {"text": "t", "stories": "s", "digest": "d", "held_text": "", "held_stories": ""}
-        about = {"id": "r", "tenant": TENANT, "flow": "new", "version": 1, "author": self.person}
-        how = {"note": "", "held": None, "status": "open", "passed": 1, "failed": 0}
-        review = FlowReview.model_validate({**texts, **about, **how, "submitted_at": self.now})
-        await self.store.flow_reviews.submit(review)
-
-    async def flow_reviews_find(self) -> None:
-        assert await self.store.flow_reviews.find(TENANT, "r")
-
-    async def flow_reviews_listed(self) -> None:
-        assert await self.store.flow_reviews.listed(TENANT, None, None, 50)
-        assert await self.store.flow_reviews.listed(TENANT, "open", None, 50)
-
-    async def flow_reviews_has_any(self) -> None:
-        assert await self.store.flow_reviews.has_any(TENANT, "new")
-
-    async def flow_reviews_decide(self) -> None:
-        review = await self.store.flow_reviews.find(TENANT, "r")
-        assert review
-        await self.store.flow_reviews.decide(review, "approved", by="bob", at=self.now)
-
-    async def runs_open_by_version(self) -> None:
-        await self.store.runs.open_by_version(TENANT, "leave_request")
-
-    async def flow_versions_keep(self) -> None:
-        await self.store.flow_versions.keep("one", 1, "b")
-
-    async def flow_versions_known(self) -> None:
-        await self.store.flow_versions.known("one", 1)
-
-    async def flow_versions_replace(self) -> None:
-        await self.store.flow_versions.replace("one", 1, "b")
-
     async def skill_files_keep(self) -> None:
         await self.store.skill_files.keep({"d": b"c"})
 
@@ -679,8 +561,9 @@ class Calls:
 
     def each(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
         """Every call, by the part of the store and the function."""
-        own = (name for name in vars(Calls) if not name.startswith("_") and name != "each")
-        return {name: getattr(self, name) for name in own}
+        kinds = (ConfigurationCalls, Calls)
+        own = (name for kind in kinds for name in vars(kind) if not name.startswith("_"))
+        return {name: getattr(self, name) for name in own if name != "each"}
 
 
 class _Everybody:

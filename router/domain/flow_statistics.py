@@ -60,7 +60,7 @@ class DecisionTime(NamedTuple):
     hours: float
 
 
-class VersionFigures(BaseModel):
+class FlowVersionFigures(BaseModel):
     """Runs that were begun with a version of the flow, by how they stand."""
 
     version: int
@@ -151,7 +151,7 @@ class FlowStatistics(BaseModel):
     until: date
     timezone: str
     version: int | None
-    versions: list[VersionFigures]
+    versions: list[FlowVersionFigures]
     """Of every version, whichever is asked for."""
     states: list[StateFigures]
     ways: list[WayFigures]
@@ -162,7 +162,7 @@ class FlowStatistics(BaseModel):
     reasons: list[ReasonFigures] | None
 
 
-class Visit(NamedTuple):
+class Stay(NamedTuple):
     """A stay in a state, from being entered by `event` until the run went on, if it did."""
 
     state: str
@@ -171,7 +171,7 @@ class Visit(NamedTuple):
     until: datetime | None
 
 
-def visits_of(history: Sequence[HistoryLine]) -> Iterator[Visit]:
+def stays_of(history: Sequence[HistoryLine]) -> Iterator[Stay]:
     """The states that a run with this history was in, in order.
 
     A line that names the state it stands in already only tells of something there.
@@ -180,19 +180,19 @@ def visits_of(history: Sequence[HistoryLine]) -> Iterator[Visit]:
         line for n, line in enumerate(history) if n == 0 or line.state != history[n - 1].state
     ]
     for line, following in zip_longest(entered, entered[1:]):
-        yield Visit(line.state, line.event, line.at, following.at if following else None)
+        yield Stay(line.state, line.event, line.at, following.at if following else None)
 
 
-def given_up_in(visits: Sequence[Visit]) -> str:
-    """Where a run with these visits was given up: what expired did so in the state before."""
-    last = visits[-1]
-    passed_on = last.event == "expired" and len(visits) > 1
-    return visits[-2].state if passed_on else last.state
+def given_up_in(stays: Sequence[Stay]) -> str:
+    """Where a run with these stays was given up: what expired did so in the state before."""
+    last = stays[-1]
+    passed_on = last.event == "expired" and len(stays) > 1
+    return stays[-2].state if passed_on else last.state
 
 
 @dataclass
 class FlowTally:
-    """Counts runs one by one, and tells what was counted. Memory grows with visits, not lines."""
+    """Counts runs one by one, and tells what was counted. Memory grows with stays, not lines."""
 
     now: datetime
     _hours: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -219,26 +219,26 @@ class FlowTally:
                 self._returned[line.state] += 1
                 if reason := " ".join((line.comment or "").split()):
                     self._reasons[line.state, reason[:LONGEST_REASON]] += 1
-        if visits := [*visits_of(run.history)]:
-            self._walk(visits)
-            self._note_stand(run, visits)
+        if stays := [*stays_of(run.history)]:
+            self._walk(stays)
+            self._note_stand(run, stays)
 
-    def _walk(self, visits: Sequence[Visit]) -> None:
-        for visit in visits:
-            self._entered[visit.state] += 1
-            if visit.until is not None:
-                self._hours[visit.state].append((visit.until - visit.since) / _HOUR)
-        for visit, following in pairwise(visits):
-            self._ways[visit.state, following.event, following.state] += 1
+    def _walk(self, stays: Sequence[Stay]) -> None:
+        for stay in stays:
+            self._entered[stay.state] += 1
+            if stay.until is not None:
+                self._hours[stay.state].append((stay.until - stay.since) / _HOUR)
+        for stay, following in pairwise(stays):
+            self._ways[stay.state, following.event, following.state] += 1
 
-    def _note_stand(self, run: RunPath, visits: Sequence[Visit]) -> None:
+    def _note_stand(self, run: RunPath, stays: Sequence[Stay]) -> None:
         if run.status in ENDED:
             if run.status in ("cancelled", "expired", "failed"):
-                self._left[given_up_in(visits)][run.status] += 1
+                self._left[given_up_in(stays)][run.status] += 1
             return
-        self._here[visits[-1].state] += 1
+        self._here[stays[-1].state] += 1
         if run.status in ASKING and run.updated_at < self.now - SILENT:
-            self._left[visits[-1].state]["silent"] += 1
+            self._left[stays[-1].state]["silent"] += 1
 
     @property
     def states(self) -> list[StateFigures]:
@@ -302,13 +302,13 @@ class FlowTally:
         ]
 
 
-def version_figures(counted: Iterable[VersionCount]) -> list[VersionFigures]:
+def version_figures(counted: Iterable[VersionCount]) -> list[FlowVersionFigures]:
     """A line for each version, the newest first."""
     stands: dict[int, Counter[FlowStatus]] = defaultdict(Counter)
     for version, status, number in counted:
         stands[version][status] += number
     return [
-        VersionFigures(
+        FlowVersionFigures(
             version=version,
             begun=stood.total(),
             under_way=sum(n for status, n in stood.items() if status not in ENDED),

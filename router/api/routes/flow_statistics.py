@@ -34,7 +34,7 @@ from router.domain.flow_statistics import (
     ReasonFigures,
     SlotFigures,
     StateFigures,
-    VersionFigures,
+    FlowVersionFigures,
     WayFigures,
     approver_figures,
     version_figures,
@@ -52,7 +52,7 @@ Version = Annotated[
 ]
 Table = Literal["versions", "states", "ways", "slots", "days", "approvers", "reasons"]
 TABLES: Mapping[Table, type[BaseModel]] = {
-    "versions": VersionFigures,
+    "versions": FlowVersionFigures,
     "states": StateFigures,
     "ways": WayFigures,
     "slots": SlotFigures,

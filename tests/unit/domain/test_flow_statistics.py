@@ -16,7 +16,7 @@ from router.domain.flow_statistics import (
     VersionCount,
     approver_figures,
     version_figures,
-    visits_of,
+    stays_of,
 )
 from router.domain.messages import FlowStatus
 from router.domain.records import HistoryLine
@@ -193,10 +193,10 @@ def test_figures_of_two_halves_add_up(one: list[RunPath], other: list[RunPath]) 
 
 
 @given(runs())
-def test_visits_follow_each_other_without_a_gap(run: RunPath) -> None:
-    visits = [*visits_of(run.history)]
-    assert all(a.until == b.since for a, b in pairwise(visits))
-    assert not visits or visits[-1].until is None
+def test_stays_follow_each_other_without_a_gap(run: RunPath) -> None:
+    stays = [*stays_of(run.history)]
+    assert all(a.until == b.since for a, b in pairwise(stays))
+    assert not stays or stays[-1].until is None
 
 
 def test_days_without_a_run_are_there_too() -> None:
