@@ -68,7 +68,11 @@ STORIES = """\
       times: 1
     - expect: {status: completed}
 """
-ASKED: list[dict[str, Any]] = [{"user": "我要办停车证"}, {"user": "京A12345"}, {"user": {"confirm": True}}]
+ASKED: list[dict[str, Any]] = [
+    {"user": "我要办停车证"},
+    {"user": "京A12345"},
+    {"user": {"confirm": True}},
+]
 APPROVED: list[dict[str, Any]] = [*ASKED, {"approver": "bob", "decides": "approve"}]
 
 
