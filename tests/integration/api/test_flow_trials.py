@@ -113,6 +113,15 @@ async def test_a_tool_fails_where_it_is_told_to(olga: AsyncClient) -> None:
     assert found["standing"]["state"] == "tell_failed"
 
 
+async def test_no_model_is_asked_but_the_one_that_a_step_scripts(olga: AsyncClient) -> None:
+    asked = {"user": "食堂几点开饭？", "model": [{"says": "开饭时间贴在食堂门口。"}]}
+    found = await played(olga, asked, ASKED[0])
+    assert found["steps"][0]["said"][0]["text"] == "开饭时间贴在食堂门口。"
+    assert found["standing"]["state"] == "details"
+    unscripted = await played(olga, {"user": "食堂几点开饭？"})
+    assert (unscripted["standing"], unscripted["failed"]) == (None, None)
+
+
 async def test_days_pass_at_once(olga: AsyncClient) -> None:
     found = await played(olga, *ASKED, {"after": "P8D"})
     assert found["standing"]["status"] == "rejected"
