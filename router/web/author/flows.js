@@ -1,18 +1,17 @@
 // The flows there are, with what became of them; a draft of one is opened beside its picture.
 
-import { get, put } from "../api.js";
+import { get } from "../api.js";
 import { number } from "../charts.js";
-import { button, element, freshId, labelled, unfolding } from "../dom.js";
+import { element, freshId, unfolding } from "../dom.js";
 import { empty } from "../runs.js";
-import { language } from "../texts.js";
 import { ago } from "../times.js";
+import { beginnings } from "./beginnings.js";
 import { editor } from "./editor.js";
-import { statistics } from "./statistics.js";
 import { publication } from "./publication.js";
+import { statistics } from "./statistics.js";
 import { either, t } from "./texts.js";
 
 const REVIEW = "review"; // what was submitted, for whoever has no draft of it
-const NAME = "[a-z][a-z0-9_]{0,63}";
 
 export function flows(page) {
   const view = element("div", { class: "authoring" });
@@ -20,7 +19,7 @@ export function flows(page) {
   const waiting = element("div", { class: "part" });
   const title = element("h1", { tabindex: "-1" }, t("flows"));
   const none = empty("flow", t("noFlows"), t("noFlowsHint"));
-  const index = element("section", { class: "sheet flows" }, title, waiting, beginning(page, (name) => (location.hash = `#/flows/${name}`)), none, list);
+  const index = element("section", { class: "sheet flows" }, title, waiting, beginnings(page, (name) => (location.hash = `#/flows/${name}`)), none, list);
   let open = null;
   let vocabulary = null;
   let known = [];
@@ -93,59 +92,4 @@ export function flows(page) {
   }
 
   return { view, show, refresh: async () => (open ? open.refresh() : undefined) };
-}
-
-// From nothing: a name, what it is called, and one state that asks.
-function beginning(page, made) {
-  const name = element("input", { class: "code", required: true, pattern: NAME, autocomplete: "off", spellcheck: "false" });
-  const titles = { zh: element("input", { required: true, lang: "zh" }), en: element("input", { required: true, lang: "en" }) };
-  const hint = element("small", { class: "hint", id: freshId("hint") }, t("nameHint"));
-  name.setAttribute("aria-describedby", hint.id);
-  const field = labelled(t("flowName"), name);
-  field.append(hint);
-  const onsubmit = (event) => {
-    event.preventDefault();
-    page.trying(async () => {
-      const text = fresh(name.value, titles.zh.value, titles.en.value);
-      await put(`/v1/flow-drafts/${encodeURIComponent(name.value)}`, { text, stories: "", revision: 0 });
-      made(name.value);
-    });
-  };
-  const order = language() === "zh" ? ["zh", "en"] : ["en", "zh"];
-  const fields = order.map((locale) => labelled(t(`title_${locale}`), titles[locale]));
-  const form = element("form", { class: "begin-flow", onsubmit }, field, ...fields, button(t("beginFlow"), null, { type: "submit", class: "primary" }));
-  return unfolding(t("newFlow"), () => form, { class: "new-flow" });
-}
-
-// The file that a flow begins with: it asks one thing, confirms it, and ends.
-function fresh(name, zh, en) {
-  const both = (one, other) => `{zh: ${JSON.stringify(one)}, en: ${JSON.stringify(other)}}`;
-  const said = (key) => both(t.in("zh", key), t.in("en", key));
-  return [
-    `flow: ${name}`,
-    "version: 1",
-    `title: ${both(zh, en)}`,
-    `description: ${both(zh, en)}`,
-    "triggers:",
-    `  examples: [${JSON.stringify(zh)}, ${JSON.stringify(en)}]`,
-    "  roles: [employee]",
-    "slots:",
-    "  reason:",
-    "    type: text",
-    `    label: ${said("firstLabel")}`,
-    `    ask: ${said("firstAsk")}`,
-    "start: details",
-    "states:",
-    "  details:",
-    "    collect: [reason]",
-    "    next: review",
-    "  review:",
-    `    confirm: ${said("confirmText")}`,
-    "    confirmed: done",
-    "    declined: details",
-    "  done:",
-    `    say: ${said("sayText")}`,
-    "    end: completed",
-    "",
-  ].join("\n");
 }
