@@ -5,6 +5,7 @@ somebody types (an examination, edits) is stateless: it is about the text that i
 """
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -60,6 +61,8 @@ BODIES = {f"{PREFIX}/": 512 * 1024}
 MOST_EDITS = 100
 """Of one request: each has the whole text read again."""
 MOST_PROBLEMS = 50
+PATIENCE = 10.0
+"""Seconds after which no further edit of a request is begun: a text may be long, and edits many."""
 LATELY = timedelta(days=30)
 
 router = APIRouter(prefix=PREFIX, tags=["authors"], route_class=StrictRoute)
@@ -285,6 +288,9 @@ async def edit(services: Given, author: Author, body: EditsBody) -> EditedText:
     return EditedText(text=text, stories=stories, examination=examination)
 
 
+_TOO_MANY = Fault("so many edits of so long a text take too long", "send fewer of them at once")
+
+
 def _refused(number: int, fault: Fault) -> InvalidInput:
     what, remedy = (said_in("zh", each) for each in fault)
     zh = f"第 {number + 1} 处改动做不了，什么都没有改变：{what}；{remedy}。"
@@ -300,7 +306,10 @@ def _check_sizes(text: str, stories: str) -> None:
 
 
 def _edited(text: str, stories: str, edits: Iterable[Edit]) -> tuple[str, str]:
+    until = time.monotonic() + PATIENCE
     for number, each in enumerate(edits):
+        if time.monotonic() > until:
+            raise _refused(number, _TOO_MANY)
         try:
             if isinstance(each, RenameKey) and renames(each):
                 text, stories = with_new_name(text, stories, each)
