@@ -182,7 +182,8 @@ async def index(services: Given, author: Author) -> FlowEntries:
     for draft in await store.flow_drafts.heads(tenant):
         drafts[draft.flow].append(draft)
     counts = await store.runs.outcomes(tenant, datetime.now(UTC) - LATELY)
-    names = sorted(flows.keys() | drafts.keys())
+    held = {name for name, head in heads.items() if head.active is not None}
+    names = sorted(flows.keys() | drafts.keys() | held)
     return FlowEntries(
         items=[
             _entry(author, name, flows.get(name), heads.get(name), drafts[name], counts)
@@ -205,7 +206,7 @@ def _entry(
         flow=name,
         title=flow.title.within(author.locale) if flow else name,
         description=flow.description.within(author.locale) if flow else "",
-        source="draft" if flow is None else "document" if holding else "file",
+        source="document" if holding else "file" if flow else "draft",
         version=flow.version if flow else None,
         drafts=_shown(drafts),
         published_by=holding.activated_by if holding else None,
