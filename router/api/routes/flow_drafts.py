@@ -5,6 +5,7 @@ somebody types (an examination, edits) is stateless: it is about the text that i
 """
 
 import asyncio
+import json
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +53,7 @@ from router.flow.definition import FlowDefinition
 from router.flow.loader import examine_text
 from router.flow.new_name import renames, with_new_name
 from router.flow.validation.phrases import said_in
-from router.formats.data_edit import Edit, EditRefused, RenameKey
+from router.formats.data_edit import Edit, EditRefused, InsertValue, RenameKey, SetValue
 from router.formats.yaml_edit import edited
 
 PREFIX = "/v1/flow-drafts"
@@ -299,6 +300,13 @@ def _refused(number: int, fault: Fault) -> InvalidInput:
     return InvalidInput(Localised(zh=zh, en=en), [FieldProblem(f"edits.{number}", str(fault))])
 
 
+def _check_value(edit: Edit) -> None:
+    """Refuse what can't fit before it is written and read, which takes long where it is large."""
+    value = edit.value if isinstance(edit, SetValue | InsertValue) else None
+    if len(json.dumps(value, ensure_ascii=False)) > LARGEST_TEXT:
+        raise EditRefused(Fault("the value is longer than a flow may be", "say it in fewer words"))
+
+
 def _check_sizes(text: str, stories: str) -> None:
     for written, most in ((text, LARGEST_TEXT), (stories, LARGEST_STORIES)):
         if (size := len(written.encode())) > most:
@@ -312,6 +320,7 @@ def _edited(text: str, stories: str, edits: Iterable[Edit]) -> tuple[str, str]:
         if time.monotonic() > until:
             raise _refused(number, _TOO_MANY)
         try:
+            _check_value(each)
             if isinstance(each, RenameKey) and renames(each):
                 text, stories = with_new_name(text, stories, each)
             else:
