@@ -259,9 +259,9 @@ def plan() -> list[Figure]:
     old = [one for p, t in sources.items() for one in lines_with(patched, t, p)]
     migrations = [path for path in _sources(ROOMS) if "/migrations/versions/" in path]
     return [
-        Figure("modules", len(sources), 557),
+        Figure("modules", len(sources), 565),
         count("modules under 60 lines", 40, short),
-        count("imported by one neighbour alone", 62, alone(_imports(), names.values())),
+        count("imported by one neighbour alone", 67, alone(_imports(), names.values())),
         count("modules named by a gerund", 12, (Named(1, b) for b in bases if GERUNDS.search(b))),
         count("basenames three times or more", 10, repeated(bases, OFTEN)),
         Figure("lines", sum(lines.values()), 124_200),
@@ -269,8 +269,8 @@ def plan() -> list[Figure]:
         count("lines with the sample company's words", 0, sample),
         count("expressions that may backtrack", 0, slow),
         count("workflow.patched", 0, old),
-        Figure("migrations", len(migrations), 15),
-        Figure("lines of tests, Python", _lines_of_tests("py"), 107_100),
+        Figure("migrations", len(migrations), 16),
+        Figure("lines of tests, Python", _lines_of_tests("py"), 107_900),
         Figure("lines of tests, JSON", _lines_of_tests("json"), 6_000),
     ]
 
@@ -292,7 +292,7 @@ def figures() -> list[Figure]:
     return [
         longest("longest module, lines", LONG_MODULE, modules),
         count(f"modules over {LONG_MODULE}", 0, (m for m in modules if m.value > LONG_MODULE)),
-        longest("longest module of tests and benches", 650, tests),
+        longest("longest module of tests and benches", 670, tests),
         longest("longest function's body, lines", 47, every),
         count(f"functions over {LONG_FUNCTION}", 3, (f for f in every if f.value > LONG_FUNCTION)),
         longest(

@@ -26,6 +26,11 @@ from router.understanding.triggers.patterns import rivalries
 MOST_DRAWN = 150
 """States of a flow whose picture is drawn as one types: more can't be looked at, nor drawn soon."""
 
+MOST_TOLD = 200
+"""Problems, and remarks, of one examination: nobody mends more at a sitting."""
+MOST_TRIED = 200
+"""Examples of a flow that are tried against the others as one types."""
+
 
 def _bounded(most: int) -> AfterValidator:
     def check(text: str) -> str:
@@ -146,7 +151,7 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
         file = examine_text(Path(f"{flow}.yaml"), text, around.known)
     except DefinitionError as error:
         return Examination(
-            problems=[_placed(problem, data, locale) for problem in error.problems],
+            problems=[_placed(problem, data, locale) for problem in error.problems[:MOST_TOLD]],
             remarks=[],
             data=data,
             checks=[],
@@ -158,8 +163,8 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
     remarks = [*_remarks(file, around), *(problem for kind, problem in beside if kind == "remark")]
     graph = graph_of(file.definition, locale)
     return Examination(
-        problems=[_placed(problem, data, locale) for problem in problems],
-        remarks=[_placed(problem, data, locale) for problem in remarks],
+        problems=[_placed(problem, data, locale) for problem in problems[:MOST_TOLD]],
+        remarks=[_placed(problem, data, locale) for problem in remarks[:MOST_TOLD]],
         data=data,
         checks=list(_checks(file.definition, locale)),
         graph=_graph(file, graph, locale),
@@ -212,7 +217,8 @@ def _beside(file: FlowFile, around: Surroundings) -> Iterator[Judged]:
     for place, fault in sub_flow_faults(flow, merged):
         yield "problem", file.problem(place, *fault)
     # Patterns that aren't sound can't be tried, nor those of a flow that bears another's name.
-    if not file.has_sound_triggers or flow.flow != file.path.stem:
+    is_named = flow.flow == file.path.stem
+    if not file.has_sound_triggers or not is_named or len(flow.triggers.examples) > MOST_TRIED:
         return
     for rivalry in rivalries(merged.values()):
         if flow.flow in {rivalry.flow, rivalry.by}:

@@ -27,7 +27,7 @@ from router.formats.data_edit import (
     is_same,
     value_at,
 )
-from router.formats.yaml_document import Place, Unreadable, YamlDocument, read_yaml
+from router.formats.yaml_document import REMEMBERED, Place, Unreadable, YamlDocument, read_yaml
 from router.formats.yaml_marks import REPEATED, UNWRITABLE, MarkedEntry, YamlMarks
 
 _COMMENT = re.compile(r"[ \t]+#[^\r\n]*")
@@ -150,7 +150,7 @@ MOST_PIECES = 8
 def _piecemeal(text: str, edit: SetValue, old: Any) -> Iterator[str]:
     """The text with only those parts of a mapping or list changed that differ."""
     edits = list(_differences(edit.place, old, edit.value))
-    if not edits or len(edits) > MOST_PIECES or edits == [edit]:
+    if not edits or len(edits) > MOST_PIECES or edits == [edit] or len(text) > REMEMBERED:
         return
     try:
         for each in edits:

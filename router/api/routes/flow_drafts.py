@@ -5,6 +5,8 @@ somebody types (an examination, edits) is stateless: it is about the text that i
 """
 
 import asyncio
+import json
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -51,7 +53,7 @@ from router.flow.definition import FlowDefinition
 from router.flow.loader import examine_text
 from router.flow.new_name import renames, with_new_name
 from router.flow.validation.phrases import said_in
-from router.formats.data_edit import Edit, EditRefused, RenameKey
+from router.formats.data_edit import Edit, EditRefused, InsertValue, RenameKey, SetValue
 from router.formats.yaml_edit import edited
 
 PREFIX = "/v1/flow-drafts"
@@ -60,6 +62,8 @@ BODIES = {f"{PREFIX}/": 512 * 1024}
 MOST_EDITS = 100
 """Of one request: each has the whole text read again."""
 MOST_PROBLEMS = 50
+PATIENCE = 10.0
+"""Seconds after which no further edit of a request is begun: a text may be long, and edits many."""
 LATELY = timedelta(days=30)
 
 router = APIRouter(prefix=PREFIX, tags=["authors"], route_class=StrictRoute)
@@ -179,7 +183,8 @@ async def index(services: Given, author: Author) -> FlowEntries:
     for draft in await store.flow_drafts.heads(tenant):
         drafts[draft.flow].append(draft)
     counts = await store.runs.outcomes(tenant, datetime.now(UTC) - LATELY)
-    names = sorted(flows.keys() | drafts.keys())
+    held = {name for name, head in heads.items() if head.active is not None}
+    names = sorted(flows.keys() | drafts.keys() | held)
     return FlowEntries(
         items=[
             _entry(author, name, flows.get(name), heads.get(name), drafts[name], counts)
@@ -202,7 +207,7 @@ def _entry(
         flow=name,
         title=flow.title.within(author.locale) if flow else name,
         description=flow.description.within(author.locale) if flow else "",
-        source="draft" if flow is None else "document" if holding else "file",
+        source="document" if holding else "file" if flow else "draft",
         version=flow.version if flow else None,
         drafts=_shown(drafts),
         published_by=holding.activated_by if holding else None,
@@ -285,11 +290,21 @@ async def edit(services: Given, author: Author, body: EditsBody) -> EditedText:
     return EditedText(text=text, stories=stories, examination=examination)
 
 
+_TOO_MANY = Fault("so many edits of so long a text take too long", "send fewer of them at once")
+
+
 def _refused(number: int, fault: Fault) -> InvalidInput:
     what, remedy = (said_in("zh", each) for each in fault)
     zh = f"第 {number + 1} 处改动做不了，什么都没有改变：{what}；{remedy}。"
     en = f"Edit {number + 1} can't be made, and nothing was changed: {fault}."
     return InvalidInput(Localised(zh=zh, en=en), [FieldProblem(f"edits.{number}", str(fault))])
+
+
+def _check_value(edit: Edit) -> None:
+    """Refuse what can't fit before it is written and read, which takes long where it is large."""
+    value = edit.value if isinstance(edit, SetValue | InsertValue) else None
+    if len(json.dumps(value, ensure_ascii=False)) > LARGEST_TEXT:
+        raise EditRefused(Fault("the value is longer than a flow may be", "say it in fewer words"))
 
 
 def _check_sizes(text: str, stories: str) -> None:
@@ -300,8 +315,12 @@ def _check_sizes(text: str, stories: str) -> None:
 
 
 def _edited(text: str, stories: str, edits: Iterable[Edit]) -> tuple[str, str]:
+    until = time.monotonic() + PATIENCE
     for number, each in enumerate(edits):
+        if time.monotonic() > until:
+            raise _refused(number, _TOO_MANY)
         try:
+            _check_value(each)
             if isinstance(each, RenameKey) and renames(each):
                 text, stories = with_new_name(text, stories, each)
             else:

@@ -54,9 +54,9 @@ def graph_complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     for name in possible.keys() - reached_from(start, possible) if start is not None else ():
         remedy = "lead some state there, or remove it"
         yield complaint(("states", name), f"no way leads to {name}", remedy)
-    ends = {name for name, state in states.items() if state.ends}
+    ending = _leading_to({name for name, state in states.items() if state.ends}, possible)
     for name in possible if draft.states <= states.keys() else ():
-        if not reached_from(name, possible) & ends:
+        if name not in ending:
             remedy = "lead some state after it to one with end: completed"
             yield complaint(("states", name), f"from {name} the flow never ends", remedy)
     if not any(place[:1] == ("slots",) for place in draft.mended):
@@ -90,6 +90,20 @@ def reached_from(start: str, steps: Steps) -> set[str]:
     found, waiting = {start}, [start]
     while waiting:
         new = steps.get(waiting.pop(), set()) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _leading_to(names: AbstractSet[str], steps: Steps) -> set[str]:
+    """Everything from which one of the names can be come to, themselves included."""
+    before: dict[str, set[str]] = {}
+    for name, to in steps.items():
+        for each in to:
+            before.setdefault(each, set()).add(name)
+    found, waiting = {*names}, [*names]
+    while waiting:
+        new = before.get(waiting.pop(), set()) - found
         found |= new
         waiting += new
     return found

@@ -12,6 +12,7 @@ import pytest
 from httpx import AsyncClient
 
 from router.api.dependencies import Services
+from router.api.routes import flow_drafts
 from router.domain.records import LogEntry
 from router.store.store import Store
 from tests.integration.api.conftest import problem
@@ -318,6 +319,10 @@ SET = {"op": "set", "place": ["start"], "value": "done"}
         ([SET, {"op": "move", "place": ["states", "x"], "at": 9}], "edits.1"),
         ([{"op": "insert", "place": ["states"], "at": 10**9, "value": 1}], "edits.0"),
         ([{"op": "set", "place": ["start"], "value": "x" * 140_000}], "edits.0"),
+        ([{"op": "set", "place": ["start"], "value": ["x"] * 60_000}], "edits.0"),
+        ("edits.0",),
+        ([{"op": "insert", "place": [], "at": 0, "key": "k" * 2_000, "value": 1}], "edits.0"),
+        ([{"op": "set", "place": ["states"] * 5_000, "value": 1}], "edits.0"),
         ([{"op": "set", "place": [], "value": 1}], "edits.0"),
         ([{"op": "burn", "place": ["start"]}], "edits.0"),
         ([SET] * 1_000, "edits"),
@@ -330,6 +335,17 @@ async def test_an_edit_that_can_t_be_made_is_named_and_none_is(
     refused = problem(await anna.post(f"{PATH}/edits", json=_edits(overtime(), edits)), 422)
 
     assert any(each["field"].startswith(field) for each in refused["errors"])
+
+
+async def test_edits_that_would_take_too_long_are_refused_together(
+    anna: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow_drafts, "PATIENCE", -1.0)
+
+    refused = problem(await anna.post(f"{PATH}/edits", json=_edits(overtime(), [SET])), 422)
+
+    assert refused["errors"][0]["field"] == "edits.0"
+    assert "send fewer" in refused["errors"][0]["detail"]
 
 
 BOMB = "a: &a [x, x]\n" + "\n".join(

@@ -240,6 +240,10 @@ def _edit(chosen: random.Random, data: Any) -> Edit:
     return RenameKey(place=chosen.choice(keys or [("none",)]), key=f"k{chosen.randrange(10**6)}")
 
 
+UNDONE = 12
+"""Edits of one file, where each that sets a value is also taken back to look at that."""
+
+
 def _edit_at_random(text: str, chosen: random.Random, times: int) -> int:
     """Make so many edits, each of which gives the data it should; how many were refused."""
     data, refused = read_yaml(text).data, 0
@@ -254,6 +258,9 @@ def _edit_at_random(text: str, chosen: random.Random, times: int) -> int:
             refused += 1
             continue
         assert json.dumps(read_yaml(after).data) == json.dumps(wanted), edit
+        if isinstance(edit, SetValue) and times <= UNDONE:
+            back = edited(after, SetValue(place=edit.place, value=value_at(data, edit.place)))
+            assert json.dumps(read_yaml(back).data) == json.dumps(data), edit
         text, data = after, wanted
     return refused
 
