@@ -4,6 +4,7 @@ Runs that are under way keep the version that they began with; how many there ar
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
@@ -33,6 +34,8 @@ from router.domain.errors import Conflict, Forbidden, NotFound
 from router.domain.flow_reviews import FlowReview, why_not_theirs, why_unplanned, why_unpublished
 from router.domain.locale import Localised
 from router.domain.principals import Principal
+from router.formats.data_edit import EditRefused, SetValue
+from router.formats.yaml_edit import edited
 
 MOST_SHOWN = 50
 """Of what held before."""
@@ -235,6 +238,8 @@ async def publish(
     await audit.note("publication.publish", found.subject, whose=review.author, detail=detail)
     stories = await _stories(found, review)
     await services.store.configuration.write(version, examined.mark, wanted, stories)
+    if body.at is None and body.share == WHOLE:
+        await _done_with_draft(found, review)
     return await _changed(found)
 
 
@@ -284,7 +289,9 @@ async def roll_back(
     await _check_theirs(found, taken)
     seen = await _mark_without(found, taken)
     await claim(services, author, key, f"roll back {found.flow}")
-    await audit.note("publication.rollback", found.subject, detail=f"v{found.number(taken[0])}")
+    await audit.note(
+        "publication.rollback", found.subject, detail=f"v{found.number(taken[0]) or 'none'}"
+    )
     whole = await _with_stories(found, taken)
     await services.store.configuration.take_back(whole, seen, author.id, found.now)
     return await _changed(found)
@@ -356,6 +363,17 @@ async def _stories(found: PublishedFlow, review: FlowReview) -> DocumentVersion 
     kept = found.services.store.configuration
     before = await kept.versions(review.tenant, "stories", review.flow)
     return _written(found, review, "stories", review.stories, before)
+
+
+async def _done_with_draft(found: PublishedFlow, review: FlowReview) -> None:
+    """Delete the author's draft where it says what everybody has now, but for the number."""
+    drafts, where = found.services.store.flow_drafts, (review.tenant, review.author, review.flow)
+    draft = await drafts.find(*where)
+    if draft is not None and draft.stories == review.stories:
+        with suppress(EditRefused):
+            number = SetValue(place=("version",), value=review.version)
+            if edited(draft.text, number) == review.text:
+                await drafts.discard(*where)
 
 
 async def _with_stories(found: PublishedFlow, taken: Sequence[Activation]) -> list[Activation]:

@@ -62,6 +62,20 @@ async def test_stories_that_were_published_are_those_of_the_next_draft(people: R
     assert [each.text for each in await held(people, "stories")] == [STORIES]
 
 
+async def test_a_draft_that_everybody_has_by_now_is_none_any_more_and_a_changed_one_stays(
+    people: Room,
+) -> None:
+    await people.published(overtime())
+    shown = ok(await people.anna.client.get("/v1/flow-drafts/overtime"))
+    assert (shown["revision"], shown["outdated"]) == (0, False)
+
+    review = await people.approved(overtime(hours=3))
+    await people.anna.save(overtime(hours=4))
+    ok(await people.ann.publish(review))
+    shown = ok(await people.anna.client.get("/v1/flow-drafts/overtime"))
+    assert (shown["text"], shown["outdated"]) == (overtime(hours=4), True)
+
+
 async def test_stories_are_widened_and_rolled_back_with_their_flow(people: Room) -> None:
     await people.published(overtime())
     more = f"{STORIES}- story: two\n"
