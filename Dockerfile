@@ -8,7 +8,7 @@ WORKDIR /build
 RUN python -m venv /opt/router
 # What it depends on comes first: a layer that lasts until pyproject.toml changes.
 COPY pyproject.toml deploy/requirements.py ./
-RUN python requirements.py pyproject.toml adapters documents anthropic gemini > requirements.txt \
+RUN python requirements.py pyproject.toml adapters documents anthropic gemini trials > requirements.txt \
     && /opt/router/bin/pip install --requirement requirements.txt
 COPY . .
 RUN /opt/router/bin/pip install --no-deps .

@@ -12,6 +12,7 @@ from uuid import uuid4
 from router.domain.configuration_documents import Activation, DocumentVersion
 from router.domain.documents import Document
 from router.domain.flow_drafts import FlowDraft
+from router.domain.flow_reviews import FlowReview
 from router.domain.hand_offs import HandOffRecord
 from router.domain.messages import Usage
 from router.domain.notifications import NotificationPreferences
@@ -600,6 +601,31 @@ class Calls:
 
     async def flow_drafts_discard(self) -> None:
         assert await self.store.flow_drafts.discard(TENANT, self.person, "new")
+
+    async def flow_reviews_submit(self) -> None:
+        texts = {"text": "t", "stories": "s", "digest": "d", "held_text": "", "held_stories": ""}
+        about = {"id": "r", "tenant": TENANT, "flow": "new", "version": 1, "author": self.person}
+        how = {"note": "", "held": None, "status": "open", "passed": 1, "failed": 0}
+        review = FlowReview.model_validate({**texts, **about, **how, "submitted_at": self.now})
+        await self.store.flow_reviews.submit(review)
+
+    async def flow_reviews_find(self) -> None:
+        assert await self.store.flow_reviews.find(TENANT, "r")
+
+    async def flow_reviews_listed(self) -> None:
+        assert await self.store.flow_reviews.listed(TENANT, None, None, 50)
+        assert await self.store.flow_reviews.listed(TENANT, "open", None, 50)
+
+    async def flow_reviews_has_any(self) -> None:
+        assert await self.store.flow_reviews.has_any(TENANT, "new")
+
+    async def flow_reviews_decide(self) -> None:
+        review = await self.store.flow_reviews.find(TENANT, "r")
+        assert review
+        await self.store.flow_reviews.decide(review, "approved", by="bob", at=self.now)
+
+    async def runs_open_by_version(self) -> None:
+        await self.store.runs.open_by_version(TENANT, "leave_request")
 
     async def flow_versions_keep(self) -> None:
         await self.store.flow_versions.keep("one", 1, "b")

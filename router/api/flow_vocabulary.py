@@ -150,6 +150,11 @@ def _slot_types() -> Iterator[NamedSlotType]:
         yield NamedSlotType(type=name, label=kind.label, description=kind.about, keys=keys)
 
 
+def approver_names(roles: Iterable[str]) -> dict[str, Localised]:
+    """What the usual ways to name approvers are called, by their expressions."""
+    return {each.expression: each.label for each in _approvers(roles)}
+
+
 def _approvers(roles: Iterable[str]) -> Iterator[NamedApprover]:
     for expression, label in APPROVERS.items():
         if BY_ROLE not in expression:

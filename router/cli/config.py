@@ -32,8 +32,8 @@ from router.domain.configuration_documents import (
 from router.domain.errors import InvalidInput, NotFound, RouterError
 
 VERSIONS = ".versions.json"
-ORDER: tuple[DocumentKind, ...] = ("tools", "servers", "skills", "flows", "personas")
-"""In which they are pushed: flows call tools."""
+ORDER: tuple[DocumentKind, ...] = ("tools", "servers", "skills", "flows", "stories", "personas")
+"""In which they are pushed: flows call tools, and stories are about flows."""
 REFUSED = 422
 API = "/v1/configuration"
 
@@ -110,7 +110,7 @@ class DocumentFolder:
 
     def _found(self) -> Iterable[DocumentId]:
         for kind in ORDER:
-            for path in sorted((self.root / kind).glob("*/SKILL.md" if kind == "skills" else "*")):
+            for path in sorted(self.root.glob(path_of(kind, "*"))):
                 found = placed(PurePosixPath(path.relative_to(self.root).as_posix()))
                 if found is not None:
                     yield DocumentId(*found)
@@ -370,16 +370,35 @@ def diff(
 
 @app.command("list")
 def listing(user: User = OPERATOR, url: Url = None, token: Token = None) -> None:
-    """List the server's documents: which version of each holds, and who wrote it."""
+    """List the server's documents: which version of each holds or is to, and who wrote it."""
     found = asyncio.run(asked(url, token or user, lambda rest: rest.get(API)))
-    rows = [("document", "holds", "newest", "by", "written")]
-    for each in found["items"]:
-        holds = "none" if each["active"] is None else str(each["active"])
-        about = (each["author"], each["written_at"][:16])
-        rows.append((f"{each['kind']}/{each['name']}", holds, str(each["latest"]), *about))
-    echo_aligned(rows)
+    echo_aligned([HEADINGS, *map(row_of, found["items"])])
     if found["unfit"]:
         raise RouterError(f"these can't be taken up as they are: {found['unfit']}")
+
+
+HEADINGS = ("document", "holds", "to come", "newest", "by", "written")
+
+
+def row_of(head: Mapping[str, Any]) -> tuple[str, ...]:
+    """A document as a line of the list, with what a share of people has and what is to hold.
+
+    >>> head = {"kind": "flows", "name": "overtime", "active": 1, "latest": 2, "author": "anna"}
+    >>> row_of({**head, "shared": 2, "share": 10, "written_at": "2026-11-23T09:00:00Z"})
+    ('flows/overtime', '1, 2 for 10 %', '-', '2', 'anna', '2026-11-23T09:00')
+    """
+    holds = _number(head["active"])
+    if head.get("share") is not None:
+        holds += f", {_number(head['shared'])} for {head['share']} %"
+    coming, moment = "-", head.get("upcoming_from")
+    if moment is not None:
+        coming = f"{_number(head['upcoming'])} from {moment[:16]}"
+    name, written = f"{head['kind']}/{head['name']}", head["written_at"][:16]
+    return (name, holds, coming, str(head["latest"]), head["author"], written)
+
+
+def _number(version: int | None) -> str:
+    return "none" if version is None else str(version)
 
 
 @app.command()

@@ -3,7 +3,8 @@
 A document is a tenant's, of one kind, under one name. Its versions are only ever added to; which
 one holds is said by activations, of which the newest that has begun counts: for everybody, or for a
 share of people, while the others have what held before. A folder of documents looks as the
-project's own files do: `flows/overtime.yaml`, `skills/policy-advisor/SKILL.md`.
+project's own files do: `flows/overtime.yaml`, `flows/tests/overtime.yaml` with its stories,
+`skills/policy-advisor/SKILL.md`.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ from typing import Literal, get_args
 from router.domain.errors import Problem
 from router.domain.records import Record
 
-DocumentKind = Literal["flows", "skills", "tools", "servers", "personas"]
+DocumentKind = Literal["flows", "skills", "tools", "servers", "personas", "stories"]
 """What a document may define, as it is called in paths."""
 KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)
 
@@ -61,6 +62,7 @@ RULES: Mapping[DocumentKind, KindRules] = MappingProxyType(
         "personas": KindRules(
             re.compile(PERSONA), f"{PERSONA}, the only one", "personas/{name}.yaml"
         ),
+        "stories": KindRules(*_UNDERSCORED, "flows/tests/{name}.yaml"),
     }
 )
 LONGEST_NAME = 64
@@ -94,15 +96,18 @@ def placed(path: PurePosixPath) -> tuple[DocumentKind, str] | None:
 
     >>> placed(PurePosixPath("skills/policy-advisor/SKILL.md"))
     ('skills', 'policy-advisor')
-    >>> placed(PurePosixPath("flows/tests/overtime.yaml")) is None
+    >>> placed(PurePosixPath("flows/tests/overtime.yaml"))
+    ('stories', 'overtime')
+    >>> placed(PurePosixPath("flows/overtime/notes.txt")) is None
     True
     """
-    kind = kind_of(path.parts[0]) if len(path.parts) > 1 else None
-    if kind is None:
-        return None
-    name = PurePosixPath(path.parts[1]).stem if kind != "skills" else path.parts[1]
-    fits = is_name(kind, name) and path_of(kind, name) == path.as_posix()
-    return (kind, name) if fits else None
+    written = path.as_posix()
+    for kind, rules in RULES.items():
+        before, _, after = rules.file.partition("{name}")
+        name = written.removeprefix(before).removesuffix(after)
+        if is_name(kind, name) and path_of(kind, name) == written:
+            return kind, name
+    return None
 
 
 def digest_of(text: str) -> str:
@@ -176,7 +181,7 @@ class Activation(Record):
 
 
 @dataclass(frozen=True)
-class Standing:
+class DocumentStanding:
     """How one document stands at a moment."""
 
     whole: Activation | None = None
@@ -208,7 +213,7 @@ def _order(of: Activation) -> tuple[datetime, int]:
     return (of.moment, of.sequence or 0)
 
 
-def standing(activations: Iterable[Activation], now: datetime) -> Standing:
+def standing(activations: Iterable[Activation], now: datetime) -> DocumentStanding:
     """How the document stands whose activations these are, in whatever order.
 
     It is enough to give those that no later one of everybody has replaced; `before` is shorter.
@@ -217,7 +222,7 @@ def standing(activations: Iterable[Activation], now: datetime) -> Standing:
     begun = [each for each in left if each.has_begun(now)][::-1]
     whole = next((each for each in begun if each.share == WHOLE), None)
     shared = begun[0] if begun and begun[0].share < WHOLE else None
-    return Standing(
+    return DocumentStanding(
         whole,
         shared,
         tuple(each for each in left if not each.has_begun(now)),

@@ -8,7 +8,7 @@ function of values that says why not, or None where it may be done.
 from datetime import datetime, timedelta
 from typing import Literal
 
-from router.domain.configuration_documents import WHOLE, Standing, digest_of
+from router.domain.configuration_documents import WHOLE, DocumentStanding, digest_of
 from router.domain.locale import Localised
 from router.domain.records import Record
 
@@ -113,7 +113,7 @@ def why_unpublished(review: FlowReview, held: str | None) -> Localised | None:
 
 
 def why_unplanned(
-    standing: Standing, elsewhere: int, at: datetime | None, share: int, now: datetime
+    standing: DocumentStanding, elsewhere: int, at: datetime | None, share: int, now: datetime
 ) -> Localised | None:
     """Why another version can't be published beside what there is.
 

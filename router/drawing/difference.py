@@ -27,6 +27,7 @@ from router.flow.definition import Branch, FlowDefinition, State
 from router.flow.prompts.values import span
 from router.flow.slot_types.slot import SKIPPABLE, Slot, SlotCheck
 from router.flow.view import STATUSES
+from router.formats.regex import compiled
 
 Names = Mapping[str, Localised]
 """What expressions are called, by the expression: `manager(requester)` is “their manager”."""
@@ -227,13 +228,13 @@ _LEFT_OUT = frozenset(
 _CHOSEN = frozenset({"mode", "hours", "wait_for"})
 _ORDERED = frozenset({"collect", "parallel", "from"})
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_FILLED_IN = re.compile(r"\{\{\s*(?:(?:shown|slots)\.(\w+))?.*?\}\}", re.DOTALL)
-_BLOCKS = re.compile(r"\{%.*?%\}", re.DOTALL)
+_FILLED_IN = compiled(r"(?s)\{\{\s*(?:(?:shown|slots)\.(\w+))?.*?\}\}")
+_BLOCKS = compiled(r"(?s)\{%.*?%\}")
 
 
 def _slot_content(name: str, slot: Slot) -> str:
     """All of it, under whatever name it reads itself; nothing to know it by without a label."""
-    own = re.compile(rf"\bslots\.{re.escape(name)}\b")
+    own = compiled(rf"\bslots\.{name}\b")
     return own.sub("slots", slot.model_dump_json()) if slot.label is not None else ""
 
 
@@ -263,8 +264,7 @@ def _renamed(
 def _with_slots_renamed(flow: FlowDefinition, names: Mapping[str, str]) -> FlowDefinition:
     if not names:
         return flow
-    any_of = "|".join(map(re.escape, names))
-    read = re.compile(rf"\bslots\.({any_of})\b")
+    read = compiled(rf"\bslots\.({'|'.join(names)})\b")
 
     def said(value: Any) -> Any:
         if isinstance(value, dict):
@@ -444,7 +444,7 @@ class _Words:
         read = _FILLED_IN.sub(self._called, text.within(locale or self.locale))
         return " ".join(_BLOCKS.sub("", read).split())
 
-    def _called(self, filled_in: re.Match[str]) -> str:
+    def _called(self, filled_in: Any) -> str:
         name = filled_in[1]
         slot = self.after.slots.get(name or "") or self.before.slots.get(name or "")
         return f"[{slot.label.within(self.locale)}]" if slot and slot.label else "…"

@@ -9,14 +9,12 @@ out to the byte, whatever their line ends are.
 import base64
 import difflib
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.header import Header
 from email.utils import format_datetime, formataddr
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _NOTHING = "0" * 40
 _WIDTH = 76
 _ADDRESSED = str.maketrans("<>@", "   ")
@@ -93,11 +91,17 @@ def _difference(file: ChangedFile) -> str:
 
 def unified(before: str, after: str, was: str, now: str) -> str:
     """The unified difference of two texts, which are called so; empty where they are the same."""
-    lines = difflib.unified_diff(_LINE.findall(before), _LINE.findall(after), was, now)
+    lines = difflib.unified_diff(_lines_of(before), _lines_of(after), was, now)
     ended = (
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
     return "".join(ended)
+
+
+def _lines_of(text: str) -> list[str]:
+    """The lines as git has them, with their ends: no other character ends one."""
+    *ended, last = text.split("\n")
+    return [*(f"{line}\n" for line in ended), *([last] if last else [])]
 
 
 def _blob(text: str | None) -> str:

@@ -211,7 +211,7 @@ class _Reading:
         except ValueError:
             return written
 
-    def _whole(self, node: ScalarNode) -> str:
+    def _whole(self, node: Node) -> str:
         """What is written there, without halves of characters, which nothing could be said in."""
         written = str(node.value)
         if written.isascii() or not _HALF.search(written):

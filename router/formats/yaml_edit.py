@@ -7,7 +7,7 @@ written there is refused, and never half done: one within what stands elsewhere 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -49,6 +49,53 @@ def edited(text: str, edit: Edit) -> str:
         if is_same(after.data, wanted) and len(after.faults) <= len(found.faults):
             return written
     raise EditRefused(unfit if unfit is not None else UNWRITABLE)
+
+
+def respelt(text: str, values: Mapping[Place, str], keys: Mapping[Place, str]) -> str:
+    """The text with other texts at places, and keys called otherwise, all of it at once.
+
+    What stands by an alias is written where its anchor is. Raises `EditRefused`, nothing done.
+    """
+    data = _readable(text).data
+    wanted = data
+    for place, value in values.items():
+        wanted = changed(wanted, SetValue(place=place, value=value))
+    # The innermost first: further out, places have other names by then.
+    for place, key in sorted(keys.items(), key=lambda each: -len(each[0])):
+        wanted = changed(wanted, RenameKey(place=place, key=key))
+    if is_same(wanted, data):
+        return text
+    found = MarkedText(text)
+    pieces = dict([*_values_at(found, data, values), *_keys_at(found, keys)])
+    written = text
+    for start, end in sorted(pieces, reverse=True):
+        written = written[:start] + pieces[start, end] + written[end:]
+    try:
+        if is_same(read_yaml(written).data, wanted):
+            return written
+    except Unreadable as bad:
+        raise EditRefused(bad.fault) from None
+    raise EditRefused(UNWRITABLE)
+
+
+Piece = tuple[tuple[int, int], str]
+"""What is written instead from one position to another."""
+
+
+def _values_at(found: MarkedText, data: Any, values: Mapping[Place, str]) -> Iterator[Piece]:
+    for place, value in values.items():
+        if (entry := found.own(place)) is None:
+            continue
+        written = found.text[entry.value : entry.end]
+        patched = next(_pieces(written, value_at(data, place), value), None)
+        like = getattr(entry.node, "style", None)
+        yield (entry.value, entry.end), style.scalar(value, like) if patched is None else patched
+
+
+def _keys_at(found: MarkedText, keys: Mapping[Place, str]) -> Iterator[Piece]:
+    for place, key in keys.items():
+        if (entry := found.own(place)) is not None:
+            yield found.key_of(entry), style.scalar(key)
 
 
 def _readable(text: str) -> YamlDocument:
@@ -139,19 +186,23 @@ AROUND = 12
 
 def _patched(text: str, place: Place, old: str, new: str) -> Iterator[str]:
     """The text with only that piece of a scalar rewritten which differs: its line breaks stay."""
-    found = MarkedText(text)
-    entry = found.way(place)[-1]
+    entry = MarkedText(text).way(place)[-1]
+    for piece in _pieces(text[entry.value : entry.end], old, new):
+        yield text[: entry.value] + piece + text[entry.end :]
+
+
+def _pieces(written: str, old: str, new: str) -> Iterator[str]:
+    """A scalar as it is written, with only that piece of it rewritten which differs."""
     same = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), None)
     first = min(len(old), len(new)) if same is None else same
     rest = min(len(old), len(new)) - first
     last = next((n for n in range(rest) if old[-1 - n] != new[-1 - n]), rest)
-    written = text[entry.value : entry.end]
     for around in (AROUND, AROUND // 2, 2):
         before, after = old[max(first - around, 0) : first], old[len(old) - last :][:around]
         sought = before + old[first : len(old) - last] + after
         if sought and written.count(sought) == 1:
             piece = before + new[first : len(new) - last] + after
-            yield text[: entry.value] + written.replace(sought, piece) + text[entry.end :]
+            yield written.replace(sought, piece)
 
 
 def _replaced(
@@ -275,7 +326,8 @@ def _remove(text: str, edit: RemoveValue) -> Iterator[str]:
             yield text[: entries[number - 1].end] + text[entry.end :]
     elif found.leads_line(entry.start):
         start, end = found.chunk(entry)
-        if not text[found.line_start(max(start - 1, 0)) : start].strip() and start:
+        is_apart = start > 0 and not text[found.line_start(start - 1) : start].strip()
+        if is_apart or number == 0:
             end = _past_blank(found, end)
         yield text[:start] + text[end:]
     else:
@@ -325,5 +377,5 @@ def _rename(text: str, edit: RenameKey) -> Iterator[str]:
     holder, entry = found.way(edit.place)[-2:]
     if holder.is_alias:
         raise EditRefused(REPEATED)
-    end = entry.start + len(text[entry.start : entry.colon - 1].rstrip())
-    yield text[: entry.start] + style.scalar(edit.key) + text[end:]
+    start, end = found.key_of(entry)
+    yield text[:start] + style.scalar(edit.key) + text[end:]

@@ -68,6 +68,18 @@ class MarkedText:
             found.append(below[part])
         return found
 
+    def own(self, place: Place) -> Entry | None:
+        """The entry at the place; None where it stands there by an alias."""
+        try:
+            entry = self.way(place)[-1]
+        except EditRefused:
+            return None
+        return None if entry.is_alias else entry
+
+    def key_of(self, entry: Entry) -> tuple[int, int]:
+        """Where the key of an entry of a mapping is written."""
+        return entry.start, entry.start + len(self.text[entry.start : entry.colon - 1].rstrip())
+
     def entries(self, holder: Entry) -> list[Entry]:
         """What is in the mapping or list, in its order."""
         node = holder.node
@@ -143,6 +155,11 @@ class MarkedText:
             return int(end)
         if getattr(node, "flow_style", False) or not node.value:
             return int(node.end_mark.index)
+        if isinstance(node, MappingNode):
+            # Its last one, without looking at all before: this is asked for at every level.
+            key, value = node.value[-1]
+            colon = self.text.find(":", key.end_mark.index) + 1
+            return self._entry(str(key.value), key.start_mark.index, colon, value).end
         last = Entry("", 0, behind, node.start_mark.index, 0, node)
         return max(entry.end for entry in self.entries(last))
 

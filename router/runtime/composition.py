@@ -332,11 +332,13 @@ def _house(
     offered: Capabilities,
     index: CapabilityIndex,
     tenants: LiveTenants,
+    directory: Everybody,
     *,
     has_model: bool,
 ) -> HouseConfiguration:
     reader = Reader(offered.flows(), offered.phrases(), offered.listed(skills=has_model))
-    return HouseConfiguration(settings, offered, reader, index, tenants, has_model)
+    people = directory.everyone
+    return HouseConfiguration(settings, offered, reader, index, tenants, has_model, people)
 
 
 def _tool_caller(registry: Registry, dependencies: Dependencies, store: Store) -> ToolCaller:
@@ -366,7 +368,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         await store.skill_files.keep(loaded.contents)
         written_by = _writer(settings, store, chains, prompt_files.prompts)
         await _provide_more(dependencies, settings, registry, index, written_by)
-        house = _house(settings, offered, index, tenants, has_model=chains.usual is not None)
+        has_model = chains.usual is not None
+        house = _house(settings, offered, index, tenants, directory, has_model=has_model)
         yield Parts(
             settings=settings,
             directory=directory,

@@ -3,6 +3,9 @@
 A document takes the place of the file of its name, for its tenant alone. It is held to all that a
 file is held to, and to a little more, as its author isn't the house's operator: it runs no code,
 reaches addresses that the house's settings let tools reach, and no variable but its tenant's own.
+
+Stories are read as they are written, and never again: who leaves, or a flow that is changed, takes
+nothing out of use.
 """
 
 import logging

@@ -12,9 +12,9 @@ from itertools import combinations
 
 from activities.capabilities import Capabilities
 from router.domain.configuration_documents import (
+    DocumentStanding,
     DocumentVersion,
     HeldVersion,
-    Standing,
     standing,
 )
 from router.domain.shares import Shared
@@ -50,18 +50,18 @@ def documents_of(held: Iterable[HeldVersion], now: datetime) -> dict[str, Tenant
         of[its.tenant, its.kind, its.name].append(each)
     whole = defaultdict[str, list[DocumentVersion]](list)
     shared = defaultdict[str, list[SharedVersion]](list)
-    for (tenant, _, _), those in sorted(of.items()):
+    for (tenant, kind, _), those in sorted(of.items()):
         texts = {each.activation.sequence: each.document for each in those}
         at = standing((each.activation for each in those), now)
         document = texts[at.whole.sequence] if at.whole else None
         whole[tenant] += [document] if document else []
-        shared[tenant] += _of_share(at, texts)
+        shared[tenant] += _of_share(at, texts) if kind == "flows" else ()
     tenants = {tenant for tenant in whole if whole[tenant] or shared[tenant]}
     return {t: TenantDocuments(tuple(whole[t]), tuple(shared[t])) for t in tenants}
 
 
 def _of_share(
-    at: Standing, texts: Mapping[int | None, DocumentVersion | None]
+    at: DocumentStanding, texts: Mapping[int | None, DocumentVersion | None]
 ) -> Iterator[SharedVersion]:
     document = None if at.shared is None else texts[at.shared.sequence]
     if at.shared is not None and document is not None:

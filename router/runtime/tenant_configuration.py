@@ -25,6 +25,7 @@ from router.domain.configuration_documents import (
     path_of,
 )
 from router.domain.errors import DefinitionError, Problem, RouterError
+from router.domain.principals import Principal
 from router.flow.catalog import behaviour
 from router.formats.watcher import SECONDS
 from router.retrieval.index import CapabilityIndex
@@ -41,6 +42,8 @@ from router.runtime.shares import (
 )
 from router.settings import Settings
 from router.store.store import Store
+from router.story.entries import StoryNames
+from router.story.loader import story_problems
 from router.telemetry.metrics import CONFIGURATION_UNFIT
 from router.tool.kinds.mcp_servers import ServerTools, TenantServers
 from router.tool.mcp.file import ServerEntry
@@ -59,6 +62,8 @@ class HouseConfiguration:
     index: CapabilityIndex
     tenants: LiveTenants
     has_model: bool
+    people: Callable[[str], Iterable[Principal]] = lambda _: ()
+    """Who a tenant's people are, whom its stories name."""
 
     def draft(
         self,
@@ -341,6 +346,11 @@ class Configuration:
         listed = self._servers.tools(tenant)
         draft = await asyncio.to_thread(self._house.draft, tenant, [*others, *new], listed)
         path, problems = path_of(kind, name), draft.problems
+        if kind == "stories" and text is not None:
+            people = [person.id for person in self._house.people(tenant)]
+            there = draft.capabilities
+            names = StoryNames(people, there.registry.names, there.catalog.flows)
+            problems = [*problems, *story_problems(path, text, names)]
         if problems:
             now = (await asyncio.to_thread(self._house.draft, tenant, held, listed)).problems
             problems = [each for each in problems if each.file == path or each not in now]

@@ -54,7 +54,7 @@ COMMAND = (*PROGRAM, "flows", "trial")
 LOADING = 60.0
 """Seconds that a process may take until it is ready."""
 PATIENCE = 10.0
-"""Seconds that a request waits for an earlier one of the same author."""
+"""Seconds that a request waits for an earlier one of the same author, or for a place."""
 GRACE = 3.0
 """Seconds in which a process that nobody asks any more may end by itself."""
 LONGEST_LINE = 64 * 1024 * 1024
@@ -188,6 +188,7 @@ class DraftTrials:
         self._places: dict[tuple[str, str], _Place] = {}
         self._tools: WeakKeyDictionary[Tool, TrialTool] = WeakKeyDictionary()
         self._ending: set[asyncio.Task[None]] = set()
+        self._freed = asyncio.Event()
         self._closed = False
 
     @property
@@ -260,8 +261,9 @@ class DraftTrials:
                 FieldProblem("text", f"{each.line}: {each.what}; {each.remedy}")
                 for each in error.problems[:MOST_PROBLEMS]
             ]
-            zh = f"草稿有 {len(error.problems)} 处问题，改好才能试。"
-            en = f"The draft has {len(error.problems)} problems: mend them, and then try it."
+            count = len(error.problems)
+            zh = f"草稿有 {count} 处问题，改好才能试。"
+            en = f"The draft has {count} problem{'s' * (count > 1)}: mend that, and then try it."
             raise InvalidInput(Localised(zh=zh, en=en), found) from None
 
     def _stage(self, offered: Capabilities, tenant: str, flow: str, text: str) -> TrialStage:
@@ -288,12 +290,11 @@ class DraftTrials:
     async def _answer(
         self, author: Principal, stage: TrialStage, request: TrialRequest
     ) -> TrialAnswer:
-        place = await self._place(author)
         try:
             async with asyncio.timeout(PATIENCE):
-                await place.turn.acquire()
+                place = await self._taken(author)
         except TimeoutError:
-            raise TooManyRequests(_STILL_AT_WORK, retry_after=_AGAIN) from None
+            raise TooManyRequests(_ALL_TAKEN, retry_after=_AGAIN) from None
         try:
             self._stay(place)
             answer = await self._asked(place, stage, request)
@@ -304,6 +305,7 @@ class DraftTrials:
         finally:
             place.used = time.monotonic()
             place.turn.release()
+            self._freed.set()
             self._may_go(place)
         if answer.refused is not None:
             if answer.refused.kind == "unavailable":
@@ -332,27 +334,47 @@ class DraftTrials:
         except _Gone:
             raise Unavailable(_GAVE_WAY) from None
 
-    async def _place(self, author: Principal) -> _Place:
-        """The author's place; another's where they have none and all are taken, if it is idle."""
+    async def _taken(self, author: Principal) -> _Place:
+        """The author's place, held for them; another's where all are taken, once that is idle."""
+        while True:
+            place = self._place(author)
+            if place is None:
+                self._freed.clear()
+                await self._freed.wait()
+                continue
+            await place.turn.acquire()
+            if self._is_there(place):
+                return place
+            place.turn.release()  # it was given away meanwhile
+
+    def _place(self, author: Principal) -> _Place | None:
+        """Theirs, or one that can be theirs from now on; None where there is none just now."""
         if self._closed or not self._settings.processes:
             raise Unavailable(_NONE_HERE)
         key = (author.tenant, author.id)
-        if key in self._places:
-            return self._places[key]
-        place = _Place(*key)
-        if len(self._places) >= self._settings.processes:
+        if key not in self._places and len(self._places) >= self._settings.processes:
             idle = [each for each in self._places.values() if not each.turn.locked()]
             if not idle:
-                raise TooManyRequests(_ALL_TAKEN, retry_after=_AGAIN)
-            last = min(idle, key=lambda each: (each.tenant != author.tenant, each.used))
-            del self._places[last.tenant, last.author]
-            self._stay(last)
-            if last.tenant == author.tenant:
-                place.process, last.process = last.process, None
-            self._places[key] = place
-            await last.clear()
-        self._places[key] = place
-        return place
+                return None
+            self._give(min(idle, key=lambda each: (each.tenant != author.tenant, each.used)), key)
+        return self._places.setdefault(key, _Place(*key))
+
+    def _is_there(self, place: _Place) -> bool:
+        return self._places.get((place.tenant, place.author)) is place
+
+    def _give(self, idle: _Place, key: tuple[str, str]) -> None:
+        """Let whoever had the place have it no more: what runs there is of use in its tenant."""
+        del self._places[idle.tenant, idle.author]
+        self._stay(idle)
+        self._places[key] = place = _Place(*key)
+        if idle.tenant == place.tenant:
+            place.process, idle.process = idle.process, None
+        self._clear_soon(idle)
+
+    def _clear_soon(self, place: _Place) -> None:
+        task = asyncio.get_running_loop().create_task(place.clear())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
 
     def _stay(self, place: _Place) -> None:
         if place.going is not None:
@@ -366,11 +388,9 @@ class DraftTrials:
             place.going = loop.call_later(seconds, self._let_go, place)
 
     def _let_go(self, place: _Place) -> None:
-        if not place.turn.locked():
-            self._places.pop((place.tenant, place.author), None)
-            task = asyncio.get_running_loop().create_task(place.clear())
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
+        if not place.turn.locked() and self._is_there(place):
+            del self._places[place.tenant, place.author]
+            self._clear_soon(place)
 
     async def close(self) -> None:
         """End all processes; no other is started."""
@@ -393,10 +413,6 @@ _NONE_HERE = Localised(
 _ALL_TAKEN = Localised(
     zh="试草稿的位置都有人在用，请过几秒再试。",
     en="Every place for trying drafts is in use: try again in a few seconds.",
-)
-_STILL_AT_WORK = Localised(
-    zh="上一步还没有走完，请过几秒再试。",
-    en="An earlier step is still under way: try again in a few seconds.",
 )
 _GAVE_WAY = Localised(
     zh="试草稿的进程中断了，请再试一次。",

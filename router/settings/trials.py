@@ -14,8 +14,8 @@ class TrialSettings(Section):
     model_config = SettingsConfigDict(env_prefix="ROUTER_TRIAL_")
 
     processes: Annotated[int, Field(ge=0, le=32)] = 2
-    """How many authors may try drafts at once, each in a process of 250 MB; 0: none may. Where all
-    are taken the one that has been idle longest is."""
+    """How many authors have a process in which their drafts are tried, of 400 MB each; 0: nobody.
+    Where there are as many, the next one is given the one that was idle longest."""
     idle_seconds: Annotated[float, Field(ge=1, le=86_400)] = 600.0
     """How long such a process waits for the next step before it ends."""
     seconds: Annotated[float, Field(ge=1, le=600)] = 120.0

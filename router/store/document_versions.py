@@ -32,9 +32,9 @@ from router.domain.configuration_documents import (
     Activation,
     DocumentHead,
     DocumentKind,
+    DocumentStanding,
     DocumentVersion,
     HeldVersion,
-    Standing,
     behaviours,
     standing,
 )
@@ -123,11 +123,15 @@ class ConfigurationStore(Aggregate):
         return await records(self._database, Activation, ordered)
 
     async def write(
-        self, version: DocumentVersion, seen: int | None, held: Activation | None = None
+        self,
+        version: DocumentVersion,
+        seen: int | None,
+        held: Activation | None = None,
+        beside: DocumentVersion | None = None,
     ) -> None:
         """Add a version, and with `seen`, the mark it was checked at, let it hold.
 
-        It holds at once, or as `held` says.
+        It holds at once, or as `held` says; what is written `beside` it holds as it does.
 
         Raises `Outdated` where the newest isn't the one before this, or another activation came
         after `seen`; `Conflict` where its flow's number is given to other behaviour already, or
@@ -140,11 +144,21 @@ class ConfigurationStore(Aggregate):
             connection.execute(insert(_versions), to_row(version))
             if seen is not None:
                 self._activate(connection, held or _at_once(version), seen)
+            if beside is not None and held is not None:
+                self._check_new(connection, beside)
+                connection.execute(insert(_versions), to_row(beside))
+                named = beside.model_dump(include={*_OF, "version"})
+                self._insert(connection, held.model_copy(update=named))
 
         await self._database.write(work)
 
-    async def activate(self, wanted: Activation, seen: int) -> None:
-        """Let a version hold, or with None no version; raises as `write`, and `NotFound`."""
+    async def activate(
+        self, wanted: Activation, seen: int, beside: Activation | None = None
+    ) -> None:
+        """Let a version hold, or with None no version; raises as `write`, and `NotFound`.
+
+        What is `beside` it holds as well.
+        """
 
         def work(connection: Connection) -> None:
             self._serialise(connection, wanted.tenant)
@@ -153,6 +167,8 @@ class ConfigurationStore(Aggregate):
             if wanted.version is not None and not connection.execute(there).scalar_one():
                 raise NotFound("There is no such version.")
             self._activate(connection, wanted, seen)
+            if beside is not None:
+                self._insert(connection, beside)
 
         await self._database.write(work)
 
@@ -217,6 +233,9 @@ class ConfigurationStore(Aggregate):
 
     def _activate(self, connection: Connection, wanted: Activation, seen: int) -> None:
         _check_mark(connection, wanted.tenant, wanted.activated_at, seen)
+        self._insert(connection, wanted)
+
+    def _insert(self, connection: Connection, wanted: Activation) -> None:
         row = to_row(wanted)
         del row["sequence"]
         if wanted.holds_from is None:
@@ -291,7 +310,7 @@ def _held(row: dict[str, Any]) -> HeldVersion:
     return HeldVersion(activation=Activation.model_validate(its), document=document)
 
 
-def _stood(head: DocumentHead, at: Standing) -> DocumentHead:
+def _stood(head: DocumentHead, at: DocumentStanding) -> DocumentHead:
     """The head with what people of a share have, and what is to hold next."""
     shared = at.shared
     coming = at.upcoming[0] if at.upcoming else None

@@ -51,15 +51,6 @@ class FlowReviews(Aggregate):
         moment = _reviews.c.submitted_at
         return await page(self._database, ReviewHead, query, moment, before, limit)
 
-    async def stories_of(self, tenant: str, flow: str, digest: str) -> str | None:
-        """The stories that were published with a text; None where it wasn't, by a review."""
-        published = select(_reviews.c.stories).filter_by(
-            tenant=tenant, flow=flow, digest=digest, status="published"
-        )
-        newest = published.order_by(_reviews.c.submitted_at.desc()).limit(1)
-        found: str | None = await self._database.read(lambda c: c.scalar(newest))
-        return found
-
     async def has_any(self, tenant: str, flow: str) -> bool:
         """True where somebody has submitted a draft of the flow."""
         its = select(_reviews.c.id).filter_by(tenant=tenant, flow=flow).limit(1)

@@ -160,6 +160,15 @@ def read_stories(
     return reading.stories(), problems_in(file, document, reading.complaints)
 
 
+def story_problems(file: str, text: str, known: StoryNames) -> list[Problem]:
+    """What is wrong with a text that is to be a file of stories."""
+    try:
+        document = read_yaml(text)
+    except Unreadable as bad:
+        return [Problem(file, bad.line, *bad.fault)]
+    return read_stories(document, file, known)[1]
+
+
 LARGEST = 256 * 1024
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.flow.definition import FlowDefinition
-from router.formats.regex import compiled
+from router.formats.regex import compiled, refused
 from router.story.entries import BEGINS
 from router.tool.context import Dependencies, ToolContext
 from router.tool.implementation import (
@@ -179,6 +179,8 @@ def _of_type(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> 
         kind = next((each for each in kind if each != "null"), "null")
     if kind == "object":
         declared = schema.get("properties") or {}
+        if declared.keys() == _MONEY.keys():
+            return dict(_MONEY)
         return {name: _value(each, root, depth + 1) for name, each in declared.items()}
     if kind == "array":
         items = schema.get("items")
@@ -192,7 +194,9 @@ def _of_type(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> 
 
 
 _NUMBER = 10
-_OTHERS = ("1", "CNY", "A1", "2026-11-18")
+_MONEY: Mapping[str, JsonValue] = {"amount": "10.00", "currency": "CNY"}
+"""As flows have it, which count with the number in the text."""
+_OTHERS = ("10", "CNY", "A1", "2026-11-18")
 """Texts that one of the usual patterns admits: of amounts, currencies, numbers and days."""
 
 
@@ -207,7 +211,12 @@ def _number(schema: Mapping[str, Any]) -> JsonValue:
 
 def _fits(text: str, schema: Mapping[str, Any]) -> bool:
     pattern = schema.get("pattern")
-    return not isinstance(pattern, str) or bool(compiled(pattern).search(text))
+    if not isinstance(pattern, str):
+        return True
+    if refused(pattern) is not None:
+        # One that looks around, as that of decimals does: it can only be guessed at.
+        return text.isdecimal() == (r"\d" in pattern)
+    return bool(compiled(pattern).search(text))
 
 
 _READ = r"\bresults\.{name}((?:\.[A-Za-z_]\w*)+)"

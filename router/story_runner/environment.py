@@ -280,7 +280,7 @@ def binary() -> Path:
     if found is None:
         raise MisconfiguredError(
             f"stories need {NAME}, which isn't beside {sys.executable} nor on the PATH: "
-            "run `make setup` in a clone, else `pip install 'intent-router[test]'`"
+            "run `make setup` in a clone, else `pip install 'intent-router[trials]'`"
         )
     return Path(found)
 

@@ -7,6 +7,7 @@ There is one performance at a time, for the clock is everybody's.
 """
 
 import asyncio
+import logging
 import os
 import resource
 import sys
@@ -66,6 +67,12 @@ from router.tool.tool import Tool
 OWN = "activities.builtin."
 """Tools of modules that begin so work on the trial's own runs and files, and are called."""
 LONGEST_LINE = 64 * 1024 * 1024
+_GAVE_WAY = Localised(
+    zh="这份草稿让试运行出了错，请换一种写法再试。",
+    en="The trial broke over this draft: write it another way, and try again.",
+)
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -118,6 +125,10 @@ class TrialHouse:
             fields = tuple((each.field, each.detail) for each in found)
             refused = TrialRefusal(kind=kind, message=error.said, fields=fields)
             return TrialAnswer(refused=refused)
+        except Exception:  # noqa: BLE001 - whatever an author's draft leads to
+            _log.exception("a trial gave way")
+            await self._close()
+            return TrialAnswer(refused=TrialRefusal(kind="unavailable", message=_GAVE_WAY))
 
     async def play(self, asked: TrialPlay) -> PlayedTrial:
         """Play the steps, going on from what was just played where they begin with that.

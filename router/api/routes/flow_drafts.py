@@ -28,6 +28,7 @@ from router.api.params import StrictRoute
 from router.domain.configuration_documents import DocumentHead, digest_of, is_name
 from router.domain.errors import Fault, FieldProblem, InvalidInput, NotFound
 from router.domain.flow_drafts import (
+    LARGEST_STORIES,
     LARGEST_TEXT,
     DraftBase,
     DraftHead,
@@ -38,7 +39,8 @@ from router.domain.flow_drafts import (
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.flow.definition import FlowDefinition
-from router.formats.data_edit import Edit, EditRefused
+from router.flow.new_name import renames, with_new_name
+from router.formats.data_edit import Edit, EditRefused, RenameKey
 from router.formats.yaml_edit import edited
 
 PREFIX = "/v1/flow-drafts"
@@ -125,6 +127,8 @@ class TextBody(_Body):
 class EditsBody(TextBody):
     """Edits to be made in the text, one after the other: all of them or none."""
 
+    stories: StoryFileText = ""
+    """Those that go with it: a state or slot that is renamed is renamed in them too."""
     edits: Annotated[
         list[Annotated[Edit, Field(discriminator="op")]], Field(min_length=1, max_length=MOST_EDITS)
     ]
@@ -134,6 +138,7 @@ class EditedText(BaseModel):
     """The text after the edits, and what is to be said of it."""
 
     text: str
+    stories: str
     examination: Examination
 
 
@@ -212,21 +217,26 @@ async def edit(services: Given, author: Author, body: EditsBody) -> EditedText:
 
     422 names the first edit that can't be made, such as `edits.2`; then none was made.
     """
-    text = await asyncio.to_thread(_edited, body.text, body.edits)
-    return EditedText(text=text, examination=await _examined(services, author, body.flow, text))
+    text, stories = await asyncio.to_thread(_edited, body.text, body.stories, body.edits)
+    examination = await _examined(services, author, body.flow, text)
+    return EditedText(text=text, stories=stories, examination=examination)
 
 
-def _fitting(text: str) -> str:
-    if (size := len(text.encode())) > LARGEST_TEXT:
-        what = f"the text would have {size} bytes; {LARGEST_TEXT} are the most"
-        raise EditRefused(Fault(what, "say it in fewer words"))
-    return text
+def _check_sizes(text: str, stories: str) -> None:
+    for written, most in ((text, LARGEST_TEXT), (stories, LARGEST_STORIES)):
+        if (size := len(written.encode())) > most:
+            what = f"the text would have {size} bytes; {most} are the most"
+            raise EditRefused(Fault(what, "say it in fewer words"))
 
 
-def _edited(text: str, edits: Iterable[Edit]) -> str:
+def _edited(text: str, stories: str, edits: Iterable[Edit]) -> tuple[str, str]:
     for number, each in enumerate(edits):
         try:
-            text = _fitting(edited(text, each))
+            if isinstance(each, RenameKey) and renames(each):
+                text, stories = with_new_name(text, stories, each)
+            else:
+                text = edited(text, each)
+            _check_sizes(text, stories)
         except EditRefused as refused:
             field = f"edits.{number}"
             raise InvalidInput(
@@ -237,7 +247,7 @@ def _edited(text: str, edits: Iterable[Edit]) -> str:
                 ),
                 [FieldProblem(field, str(refused.fault))],
             ) from None
-    return text
+    return text, stories
 
 
 @router.get("/vocabulary", responses=problems(404))
@@ -314,14 +324,24 @@ async def held_flow(
         document = await kept.find(author.tenant, "flows", flow, head.active)
         if document is not None:
             base = DraftBase(source="document", version=head.active, digest=document.digest)
-            reviewed = await services.store.flow_reviews.stories_of(
-                author.tenant, flow, document.digest
-            )
-            beside = file.stories if file else ""
-            return base, FlowText(document.text, beside if reviewed is None else reviewed)
+            stories = await held_stories(services, author, flow)
+            return base, FlowText(document.text, stories)
     if file is None:
         return DraftBase(source="draft"), None
-    return DraftBase(source="file", digest=digest_of(file.text)), file
+    stories = await held_stories(services, author, flow)
+    return DraftBase(source="file", digest=digest_of(file.text)), FlowText(file.text, stories)
+
+
+async def held_stories(services: Services, author: Principal, flow: str) -> str:
+    """The stories that hold of the flow in their tenant; empty where there are none."""
+    kept = services.store.configuration
+    head = await kept.head(author.tenant, "stories", flow)
+    if head is not None and head.active is not None:
+        document = await kept.find(author.tenant, "stories", flow, head.active)
+        if document is not None:
+            return document.text
+    file = services.flow_texts.in_file(flow)
+    return file.stories if file else ""
 
 
 async def _examined(services: Services, author: Principal, flow: str, text: str) -> Examination:

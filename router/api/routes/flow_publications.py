@@ -13,21 +13,24 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
 from router.api.errors import problems
-from router.api.flow_examination import FlowName
 from router.api.idempotency import IdempotencyKey, claim, claimed
 from router.api.params import StrictRoute
 from router.api.routes.configuration import examined_document
+from router.api.routes.flow_drafts import held_stories
 from router.api.routes.flow_reviews import held_digest
 from router.domain.configuration_documents import (
     WHOLE,
     Activation,
+    DocumentKind,
+    DocumentStanding,
     DocumentVersion,
-    Standing,
+    digest_of,
+    is_name,
     path_of,
     standing,
 )
 from router.domain.errors import Conflict, Forbidden, NotFound
-from router.domain.flow_reviews import why_not_theirs, why_unplanned, why_unpublished
+from router.domain.flow_reviews import FlowReview, why_not_theirs, why_unplanned, why_unpublished
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 
@@ -101,7 +104,7 @@ class ShareBody(BaseModel):
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedFlow:
     """A flow's documents as they are now."""
 
     flow: str
@@ -112,7 +115,7 @@ class Published:
     activations: Sequence[Activation]
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> DocumentStanding:
         """Which of them count."""
         return standing(self.activations, self.now)
 
@@ -164,21 +167,26 @@ class Published:
         return self.shown(activation)
 
 
-async def _published(services: Given, author: Author, flow: FlowName) -> Published:
+_NOT_THERE = Localised(zh="没有这个流程。", en="There is no such flow.")
+
+
+async def _published(services: Given, author: Author, flow: str) -> PublishedFlow:
+    if not is_name("flows", flow):
+        raise NotFound(_NOT_THERE)
     kept = services.store.configuration
     versions = await kept.versions(author.tenant, "flows", flow)
     activations = await kept.activations(author.tenant, "flows", flow)
     there = flow in services.flow_texts.flows(author.tenant)
     if not versions and not there and not await _is_reviewed(services, author, flow):
-        raise NotFound(Localised(zh="没有这个流程。", en="There is no such flow."))
-    return Published(flow, author, services, datetime.now(UTC), versions, activations)
+        raise NotFound(_NOT_THERE)
+    return PublishedFlow(flow, author, services, datetime.now(UTC), versions, activations)
 
 
 async def _is_reviewed(services: Services, author: Principal, flow: str) -> bool:
     return bool(await services.store.flow_reviews.has_any(author.tenant, flow))
 
 
-Found = Annotated[Published, Depends(_published)]
+Found = Annotated[PublishedFlow, Depends(_published)]
 """The flow in the path as it is published in the caller's tenant; 404 where there is none."""
 
 
@@ -210,19 +218,9 @@ async def publish(
     elsewhere = await _shared_elsewhere(found)
     _insist(why_unplanned(found.standing, elsewhere, body.at, body.share, found.now))
     examined = await examined_document(services, author, "flows", found.flow, review.text)
-    version = DocumentVersion(
-        tenant=author.tenant,
-        kind="flows",
-        name=found.flow,
-        version=max((each.version for each in found.versions), default=0) + 1,
-        digest=review.digest,
-        text=review.text,
-        note=review.note,
-        author=review.author,
-        written_at=found.now,
-        flow_version=examined.flow_version,
-        behaviour=examined.behaviour,
-    )
+    written = _written(found, review, "flows", review.text, found.versions)
+    its = {"flow_version": examined.flow_version, "behaviour": examined.behaviour}
+    version = written.model_copy(update=its)
     wanted = Activation(
         **version.model_dump(include={"tenant", "kind", "name", "version"}),
         activated_by=author.id,
@@ -235,7 +233,8 @@ async def publish(
     moment = body.at.isoformat() if body.at else "at once"
     detail = f"v{version.flow_version} of {review.id}, {body.share} of 100, {moment}"
     await audit.note("publication.publish", found.subject, whose=review.author, detail=detail)
-    await services.store.configuration.write(version, examined.mark, wanted)
+    stories = await _stories(found, review)
+    await services.store.configuration.write(version, examined.mark, wanted, stories)
     return await _changed(found)
 
 
@@ -259,8 +258,10 @@ async def share(
     examined = await examined_document(services, author, "flows", found.flow, text)
     detail = f"v{found.number(shared)}, {shared.share} ▸ {body.share} of 100"
     await audit.note("publication.share", found.subject, detail=detail)
-    wanted = found.activation(shared, body.share)
-    await services.store.configuration.activate(wanted, examined.mark)
+    kept = services.store.configuration
+    stories = standing(await kept.activations(author.tenant, "stories", found.flow), found.now)
+    beside = found.activation(stories.shared, body.share) if stories.shared else None
+    await kept.activate(found.activation(shared, body.share), examined.mark, beside)
     return await _changed(found)
 
 
@@ -284,7 +285,8 @@ async def roll_back(
     seen = await _mark_without(found, taken)
     await claim(services, author, key, f"roll back {found.flow}")
     await audit.note("publication.rollback", found.subject, detail=f"v{found.number(taken[0])}")
-    await services.store.configuration.take_back(taken, seen, author.id, found.now)
+    whole = await _with_stories(found, taken)
+    await services.store.configuration.take_back(whole, seen, author.id, found.now)
     return await _changed(found)
 
 
@@ -300,7 +302,8 @@ async def call_off(
     seen = await services.store.configuration.mark(author.tenant, found.now)
     numbers = ", ".join(f"v{found.number(each)}" for each in coming)
     await audit.note("publication.call_off", found.subject, detail=numbers)
-    await services.store.configuration.take_back(coming, seen, author.id, found.now)
+    whole = await _with_stories(found, coming)
+    await services.store.configuration.take_back(whole, seen, author.id, found.now)
     return await _changed(found)
 
 
@@ -316,7 +319,7 @@ def _check_person(person: Principal, author: str | None, reviewer: str | None) -
         raise Forbidden(refusal)
 
 
-async def _check_theirs(found: Published, these: Iterable[Activation]) -> None:
+async def _check_theirs(found: PublishedFlow, these: Iterable[Activation]) -> None:
     """Raise `Forbidden` where the person neither submitted nor reviewed one of these."""
     kept, tenant = found.services.store.flow_reviews, found.person.tenant
     for each in these:
@@ -325,14 +328,51 @@ async def _check_theirs(found: Published, these: Iterable[Activation]) -> None:
         _check_person(found.person, author, reviewer)
 
 
-async def _shared_elsewhere(found: Published) -> int:
+def _written(
+    found: PublishedFlow,
+    review: FlowReview,
+    kind: DocumentKind,
+    text: str,
+    before: Iterable[DocumentVersion],
+) -> DocumentVersion:
+    """The next version of a document that the review comes to."""
+    return DocumentVersion(
+        tenant=review.tenant,
+        kind=kind,
+        name=review.flow,
+        version=max((each.version for each in before), default=0) + 1,
+        digest=digest_of(text),
+        text=text,
+        note=review.note,
+        author=review.author,
+        written_at=found.now,
+    )
+
+
+async def _stories(found: PublishedFlow, review: FlowReview) -> DocumentVersion | None:
+    """The stories that are published beside the flow; None where they hold already."""
+    if await held_stories(found.services, found.person, found.flow) == review.stories:
+        return None
+    kept = found.services.store.configuration
+    before = await kept.versions(review.tenant, "stories", review.flow)
+    return _written(found, review, "stories", review.stories, before)
+
+
+async def _with_stories(found: PublishedFlow, taken: Sequence[Activation]) -> list[Activation]:
+    """These, with those of the stories that were published beside them."""
+    kept, reviews = found.services.store.configuration, {each.review for each in taken}
+    stories = await kept.activations(found.person.tenant, "stories", found.flow)
+    return [*taken, *(each for each in stories if each.review and each.review in reviews)]
+
+
+async def _shared_elsewhere(found: PublishedFlow) -> int:
     """How many of the tenant's other flows are with a share of people, or are to be."""
     held = await found.services.store.configuration.holding(found.person.tenant, found.now)
     others = (each.activation for each in held if each.activation.name != found.flow)
     return len({each.name for each in others if each.share < WHOLE})
 
 
-async def _mark_without(found: Published, taken: Sequence[Activation]) -> int:
+async def _mark_without(found: PublishedFlow, taken: Sequence[Activation]) -> int:
     """The mark at which what holds without these was held to what there is now."""
     gone = {each.sequence for each in taken}
     left = standing((e for e in found.activations if e.sequence not in gone), found.now)
@@ -343,13 +383,13 @@ async def _mark_without(found: Published, taken: Sequence[Activation]) -> int:
     return examined.mark
 
 
-async def _changed(found: Published) -> FlowPublications:
+async def _changed(found: PublishedFlow) -> FlowPublications:
     """How it is after what was done, which this process has taken up."""
     await found.services.configuration.refresh()
     return await _view(await _published(found.services, found.person, found.flow))
 
 
-async def _view(found: Published) -> FlowPublications:
+async def _view(found: PublishedFlow) -> FlowPublications:
     at = found.standing
     counting = {each.sequence for each in (at.shared, at.whole, *at.upcoming) if each}
     past = [each for each in reversed(found.activations) if each.sequence not in counting]

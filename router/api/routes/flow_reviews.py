@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from router.api.dependencies import Audited, Author, Given, Paged, PageParams, Services
 from router.api.errors import problems
 from router.api.flow_examination import MOST_DRAWN, FlowName
+from router.api.flow_vocabulary import approver_names
 from router.api.idempotency import IdempotencyKey, claim, claimed
 from router.api.params import Comment, StrictRoute, derived_id, fresh_id
 from router.api.routes.configuration import MOST_PROBLEMS, examined_document
@@ -43,7 +44,7 @@ from router.domain.flow_reviews import (
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
 from router.drawing import graph_of, svg_of
-from router.drawing.difference import FlowDifference, difference
+from router.drawing.difference import FlowDifference, Names, difference
 from router.drawing.svg import Marks
 from router.flow.catalog import behaviour
 from router.flow.definition import FlowDefinition
@@ -125,7 +126,7 @@ class SubmissionBody(BaseModel):
     note: Annotated[Comment, Field(max_length=LONGEST_NOTE)] = ""
 
 
-class DecisionBody(BaseModel):
+class VerdictBody(BaseModel):
     """What the reviewer says to it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -223,7 +224,7 @@ async def decide(
     services: Given,
     author: Author,
     found: Found,
-    body: DecisionBody,
+    body: VerdictBody,
     audit: Audited,
     key: IdempotencyKey,
 ) -> ReviewView:
@@ -385,16 +386,21 @@ async def _green(services: Services, author: Principal, flow: str, written: Flow
 async def _view(services: Services, reader: Principal, review: FlowReview) -> ReviewView:
     held = await held_digest(services, reader, review.flow)
     known = services.flow_texts.vocabulary(reader.tenant)
-    shown = await asyncio.to_thread(_difference, review, known, reader.locale)
+    everyone = services.directory.everyone(reader.tenant)
+    roles = {role for person in everyone for role in person.roles}
+    names = approver_names(sorted(roles))
+    shown = await asyncio.to_thread(_difference, review, known, names, reader.locale)
     return ReviewView(**dict(ListedReview.of(review, held)), difference=shown)
 
 
-def _difference(review: FlowReview, known: Vocabulary, locale: Locale) -> DifferenceView:
+def _difference(
+    review: FlowReview, known: Vocabulary, names: Names, locale: Locale
+) -> DifferenceView:
     path = f"flows/{review.flow}.yaml"
     after = _read(path, review.text, known)
     before = _read(path, review.held_text, known) if review.held is not None else None
     # What was fit when it was submitted may name what isn't there any more.
-    found = difference(before, after, locale) if after is not None else FlowDifference()
+    found = difference(before, after, locale, names) if after is not None else FlowDifference()
     return DifferenceView(
         words=list(found.sentences),
         text=unified(review.held_text, review.text, f"a/{path}", f"b/{path}"),

@@ -167,7 +167,13 @@ def house_of(settings: Settings) -> HouseConfiguration:
     offered = load_capabilities(settings)
     tenants = tenants_of(settings)
     return HouseConfiguration(
-        settings, offered, Reader([]), CapabilityIndex(None), tenants, has_model=True
+        settings,
+        offered,
+        Reader([]),
+        CapabilityIndex(None),
+        tenants,
+        has_model=True,
+        people=lambda _: FileDirectory.load().everyone(),
     )
 
 

@@ -202,12 +202,31 @@ async def test_what_another_document_needs_can_not_be_taken_away(olga: AsyncClie
     assert ok(await olga.get(f"{PATH}/tools/sky"))["active"] == 1
 
 
+STORY = "- story: a\n  steps: [{user: hello}, {expect: {flow: overtime, state: agree}}]\n"
+
+
+async def test_stories_are_held_to_their_flow_when_written_and_keep_it_from_nothing(
+    olga: AsyncClient,
+) -> None:
+    ok(await put(olga, "flows/overtime", overtime()))
+    ok(await put(olga, "stories/overtime", STORY))
+    wrong = problem(await put(olga, "stories/overtime", STORY.replace("agree", "x"), over=1), 422)
+    assert wrong["errors"][0] == {
+        "field": "flows/tests/overtime.yaml:2",
+        "detail": "'x' is no state of overtime; there are agree, gather, noted, turned_down",
+    }
+    another = overtime(version=2).replace("agree", "look_over")
+    assert ok(await put(olga, "flows/overtime", another, over=1))["active"] == 2
+
+
 HOSTILE: dict[str, tuple[str, Any, int]] = {
     "yaml-bomb": ("flows/x", {"text": "a: &a [1]\n" + "b: [*a,*a,*a]\n" * 9000}, 422),
     "brackets": ("flows/x", {"text": "[" * 100_000}, 422),
     "no-flow": ("flows/x", {"text": "- 1"}, 422),
     "python": ("flows/x", {"text": "!!python/object/apply:os.system ['true']"}, 422),
     "a-skill-as-a-flow": ("flows/x", {"text": SOUND["skills"][1]}, 422),
+    "a-flow-as-stories": ("stories/x", {"text": overtime()}, 422),
+    "stories-of-nobody": ("stories/x", {"text": "- story: a\n  user: zoe\n  steps: []"}, 422),
     "a-flow-as-a-tool": ("tools/x", {"text": overtime()}, 422),
     "a-program-as-a-tool": ("tools/x", {"text": '{"command": "sh", "args": ["-c", "true"]}'}, 422),
     "half-a-character": ("flows/x", {"text": "\ud800"}, 400),

@@ -213,6 +213,21 @@ def _edits(text: str, edits: list[dict[str, Any]]) -> dict[str, Any]:
     return {"flow": "business_trip", "text": text, "edits": edits}
 
 
+async def test_a_slot_that_is_renamed_is_followed_in_the_flow_and_in_its_stories(
+    anna: AsyncClient,
+) -> None:
+    text = (FLOWS / "business_trip.yaml").read_text()
+    stories = (FLOWS / "tests/business_trip.yaml").read_text()
+    edits = [{"op": "rename", "place": ["slots", "destination"], "key": "where_to"}]
+
+    after = ok(await anna.post(f"{PATH}/edits", json=_edits(text, edits) | {"stories": stories}))
+
+    assert after["examination"]["problems"] == []
+    assert "slots.destination" not in after["text"]
+    assert "destination:" not in after["stories"]
+    assert "where_to: 上海" in after["stories"]
+
+
 SET = {"op": "set", "place": ["start"], "value": "done"}
 
 

@@ -12,7 +12,7 @@ from router.domain.configuration_documents import DocumentVersion
 from router.domain.records import AuditFilter
 from router.store.store import Store
 from tests.integration.api.conftest import problem
-from tests.integration.api.reviewed import Room, room
+from tests.integration.api.reviewed import STORIES, Room, room
 from tests.integration.api.test_configuration import ok, put
 from tests.integration.api.test_runs import run_record
 from tests.unit.runtime.documents import overtime
@@ -30,10 +30,10 @@ def later(**more: float) -> str:
     return (datetime.now(UTC) + timedelta(**more)).isoformat()
 
 
-async def held(people: Room) -> list[DocumentVersion]:
+async def held(people: Room, kind: str = "flows") -> list[DocumentVersion]:
     store = people.company.app.state.shared.services.store
     active: list[DocumentVersion] = await store.configuration.active(people.company.tenant)
-    return active
+    return [each for each in active if each.kind == kind]
 
 
 def told(view: Any) -> tuple[Any, ...]:
@@ -58,7 +58,22 @@ async def test_what_was_approved_is_what_holds_to_the_byte(people: Room) -> None
 async def test_stories_that_were_published_are_those_of_the_next_draft(people: Room) -> None:
     await people.published(overtime())
     shown = ok(await people.ann.client.get("/v1/flow-drafts/overtime"))
-    assert shown["stories"] == "- story: one\n"
+    assert shown["stories"] == STORIES
+    assert [each.text for each in await held(people, "stories")] == [STORIES]
+
+
+async def test_stories_are_widened_and_rolled_back_with_their_flow(people: Room) -> None:
+    await people.published(overtime())
+    more = f"{STORIES}- story: two\n"
+    await people.anna.save(overtime(hours=3), more)
+    review = (await people.anna.submit()).json()
+    ok(await people.ann.decide(review))
+    ok(await people.ann.publish(review, share=10))
+    assert [each.text for each in await held(people, "stories")] == [STORIES]
+    ok(await people.ann.client.patch(PATH, json={"share": 100}))
+    assert [each.text for each in await held(people, "stories")] == [more]
+    ok(await people.ann.client.post(f"{PATH}/rollback"))
+    assert [each.text for each in await held(people, "stories")] == [STORIES]
 
 
 async def test_nothing_is_published_that_no_second_person_has_approved(people: Room) -> None:

@@ -3,19 +3,22 @@
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from fastapi import FastAPI
 from httpx import AsyncClient
 
+import flows
 from router.api.dependencies import Services
 from router.directory.file import FileDirectory
 from router.runtime.server import create_app
-from router.runtime.trials import DraftTrials
+from router.runtime.trials import COMMAND, DraftTrials
 from router.settings.trials import TrialSettings
 from tests.integration.api.conftest import As, client_of, problem
 from tests.trials import APPROVED, ASKED, DRAFT, STORIES, offering
@@ -208,6 +211,54 @@ async def test_two_at_once_see_nothing_of_each_other(caller: As) -> None:
     assert other["steps"][0]["said"][0]["text"] == "What is the number plate?"
 
 
+async def test_more_authors_than_places_take_turns(
+    services: Services, trials: DraftTrials, trace: Path
+) -> None:
+    """One process serves a tenant's authors in turn, and is another's only once it has ended."""
+    one = DraftTrials(offering(trace), trials._directory, TrialSettings(processes=1))
+    app = create_app(replace(services, trials=one, directory=trials._directory))
+    async with client_of(app, "olga") as olga, client_of(app, "algae/olga") as away:
+        first = await played(olga, *ASKED)
+        (pid,) = one.pids
+        here, there = await asyncio.gather(
+            played(olga, *APPROVED), played(away, {"user": "我要办停车证"})
+        )
+        assert (first["failed"], here["standing"]["status"]) == (None, "completed")
+        assert there["standing"]["state"] == "details"
+        assert len(one.pids) == 1
+        assert one.pids != [pid]
+    await one.close()
+    assert one.pids == []
+
+
+async def test_a_process_that_nobody_asks_ends_by_itself(
+    services: Services, trials: DraftTrials, trace: Path
+) -> None:
+    brief = DraftTrials(offering(trace), trials._directory, TrialSettings(idle_seconds=1.0))
+    app = create_app(replace(services, trials=brief, directory=trials._directory))
+    async with client_of(app, "olga") as olga:
+        await played(olga, ASKED[0])
+        (pid,) = brief.pids
+        async with asyncio.timeout(30):
+            while psutil.pid_exists(pid):  # noqa: ASYNC110 - it is another program that ends
+                await asyncio.sleep(0.05)
+    assert brief.pids == []
+
+
+async def test_without_its_test_server_it_says_what_to_install(
+    services: Services, trials: DraftTrials, trace: Path, tmp_path: Path
+) -> None:
+    python = tmp_path / "python"
+    python.symlink_to(sys.executable)
+    paths = os.pathsep.join(each for each in sys.path if each)
+    bare = ("/usr/bin/env", "PATH=/nowhere", f"PYTHONPATH={paths}", str(python), *COMMAND[1:])
+    none = DraftTrials(offering(trace), trials._directory, TrialSettings(), bare)
+    app = create_app(replace(services, trials=none, directory=trials._directory))
+    async with client_of(app, "olga") as olga:
+        found = problem(await olga.post(PATH, json=body()), 503)
+    assert "pip install 'intent-router[trials]'" in found["detail"]
+
+
 async def test_where_none_may_be_tried_the_answer_says_what_to_set(
     services: Services, trials: DraftTrials, trace: Path
 ) -> None:
@@ -258,6 +309,27 @@ EXPECTED = """
     - tool: issue_permit
       with: {plate: 京A12345}
 """
+
+
+@pytest.mark.parametrize(
+    "flow",
+    [
+        "equipment_request",
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("business_trip", "leave_request", "reimbursement")
+        ),
+    ],
+)
+async def test_the_stories_of_a_shipped_flow_are_green_with_what_is_made_up(
+    olga: AsyncClient, flow: str
+) -> None:
+    folder = Path(next(iter(flows.__path__)))
+    text, stories = folder / f"{flow}.yaml", folder / "tests" / f"{flow}.yaml"
+    sent = {"flow": flow, "text": text.read_text(), "stories": stories.read_text()}
+    found = (await olga.post(f"{PATH}/stories", json=sent)).json()
+    assert [each["told"] for each in found["stories"] if not each["ok"]] == []
+    assert found["coverage"]["share"] > 95
 
 
 async def test_a_story_that_fails_says_how(olga: AsyncClient) -> None:

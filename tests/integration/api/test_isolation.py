@@ -15,6 +15,7 @@ from router.contracts import flow
 from router.directory.file import FileDirectory
 from router.domain.configuration_documents import DocumentVersion
 from router.domain.flow_drafts import DraftBase, FlowDraft
+from router.domain.flow_reviews import FlowReview
 from router.domain.hand_offs import HandOffDesk, HandOffRecord
 from router.domain.records import LogEntry
 from router.runtime.server import create_app
@@ -43,6 +44,8 @@ CONVERSATION = "/v1/conversations/{conversation}"
 RUN = "/v1/flow-runs/{run}"
 HAND_OFF = "/v1/handoffs/{hand_off}"
 DOCUMENT = "/v1/configuration/{kind}/{document}"
+REVIEW = "/v1/flow-reviews/{review}"
+PUBLICATION = "/v1/flow-publications/{flow}"
 FLOW_DRAFT = "/v1/flow-drafts/{flow}"
 TABLE = {
     ("get", CONVERSATION): Row(),
@@ -76,6 +79,14 @@ TABLE = {
     ("post", f"{HAND_OFF}/reply"): Row("dave", {"text": "hello"}),
     ("post", f"{HAND_OFF}/return"): Row("dave"),
     ("post", f"{HAND_OFF}/close"): Row("dave"),
+    ("get", REVIEW): Row("olga"),
+    ("get", f"{REVIEW}/patch"): Row("olga"),
+    ("post", f"{REVIEW}/decision"): Row("nina", {"decision": "approve"}),
+    ("post", f"{REVIEW}/withdrawal"): Row("olga"),
+    ("get", PUBLICATION): Row("olga"),
+    ("patch", PUBLICATION): Row("olga", {"share": 50}),
+    ("post", f"{PUBLICATION}/rollback"): Row("olga"),
+    ("delete", f"{PUBLICATION}/upcoming"): Row("olga"),
     ("get", DOCUMENT): Row("olga"),
     ("get", f"{DOCUMENT}/versions"): Row("olga"),
     ("post", f"{DOCUMENT}/activate"): Row("olga", {"version": 1}),
@@ -88,6 +99,7 @@ NOBODYS = {
     ("put", "/v1/prompts/{job}/shares"),
     ("post", "/v1/prompts/{job}/rollback"),
     ("put", DOCUMENT),
+    ("post", PUBLICATION),
     ("put", FLOW_DRAFT),
 }
 """Calls whose path has a name that is nobody's in particular."""
@@ -103,7 +115,10 @@ def tenants(services: Services) -> Services:
     there = [person.model_copy(update={"tenant": OTHER}) for person in sample]
     zed = sample[0].model_copy(update={"id": "zed", "tenant": OTHER})
     helps = HandOffDesk(roles=frozenset({"hr"}))
-    everybody = FileDirectory([*sample, *there, zed])
+    # A second operator, who may review what olga has submitted.
+    olga = next(person for person in sample if person.id == "olga")
+    nina = olga.model_copy(update={"id": "nina"})
+    everybody = FileDirectory([*sample, *there, zed, nina])
     return replace(services, directory=everybody, hand_off_desk=lambda _: helps)
 
 
@@ -125,6 +140,49 @@ def document(name: str) -> DocumentVersion:
     )
 
 
+def turn_of(conversation: str, message_id: str, turn: Any) -> LogEntry:
+    return LogEntry(
+        key=message_id,
+        kind="turn",
+        at=AT,
+        conversation=conversation,
+        message_id=message_id,
+        data={"digest": "d", "turn": turn},
+    )
+
+
+def draft_of_olga(flow: str) -> FlowDraft:
+    return FlowDraft(
+        flow=flow,
+        author="olga",
+        text="",
+        revision=1,
+        base=DraftBase(source="draft"),
+        updated_at=AT,
+    )
+
+
+def submitted_by_olga(id_: str, flow: str) -> FlowReview:
+    return FlowReview(
+        id=id_,
+        tenant="default",
+        flow=flow,
+        version=1,
+        author="olga",
+        note="",
+        text="",
+        stories="",
+        digest="d",
+        held=None,
+        held_text="",
+        held_stories="",
+        submitted_at=AT,
+        status="open",
+        passed=1,
+        failed=0,
+    )
+
+
 def handed_to_dave(id_: str, conversation: str) -> HandOffRecord:
     return HandOffRecord(
         id=id_,
@@ -143,43 +201,33 @@ def handed_to_dave(id_: str, conversation: str) -> HandOffRecord:
 
 
 @pytest.fixture
-async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[str, str]:
+async def ids(
+    caller: As, store: Store, temporal: Client, unique: str
+) -> AsyncIterator[dict[str, str]]:
     """Ids of alice's, of each kind; her run waits for bob."""
     alice = caller("alice")
     conversation = (await alice.post("/v1/conversations", json={})).json()["id"]
     path = f"/v1/conversations/{conversation}/messages"
     said = {"text": "a word of alice's", "message_id": unique}
     turn = (await alice.post(path, json=said)).json()
-    recorded = LogEntry(
-        key=unique,
-        kind="turn",
-        at=AT,
-        conversation=conversation,
-        message_id=unique,
-        data={"digest": "d", "turn": turn},
-    )
-    await store.log.append("default", [recorded])
+    await store.log.append("default", [turn_of(conversation, unique, turn)])
     record = run_record(unique[:12])
     approval = approval_record(record)
     await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
     await store.runs.publish(record, [approval])
     kept = document(f"s{unique}")
     await store.configuration.write(kept, await store.configuration.mark("default"))
-    draft = FlowDraft(
-        flow=f"f{unique}",
-        author="olga",
-        text="",
-        revision=1,
-        base=DraftBase(source="draft"),
-        updated_at=AT,
-    )
+    draft = draft_of_olga(f"f{unique}")
     await store.flow_drafts.save("default", draft)
+    review = submitted_by_olga(f"r{unique}", draft.flow)
+    await store.flow_reviews.submit(review)
     handed_off = handed_to_dave(f"h{unique}", conversation)
     await store.hand_offs.publish(handed_off)
-    return {
+    yield {
         "kind": kept.kind,
         "document": kept.name,
         "flow": draft.flow,
+        "review": review.id,
         "conversation": conversation,
         "message_id": unique,
         "run": record.id,
@@ -190,6 +238,8 @@ async def ids(caller: As, store: Store, temporal: Client, unique: str) -> dict[s
         "file": (await send(alice)).json()["id"],
         "memory": (await alice.post("/v1/memory", json={"text": unique})).json()["id"],
     }
+    # Nobody has room for as many drafts as there are tests.
+    await store.flow_drafts.discard("default", "olga", draft.flow)
 
 
 async def _told(store: Store, run: str) -> str:

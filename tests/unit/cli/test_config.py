@@ -15,6 +15,7 @@ from router.cli.config import (
     differences,
     pulled,
     pushed,
+    row_of,
 )
 from router.client import Refused
 from router.domain.configuration_documents import DocumentKind, path_of
@@ -230,7 +231,7 @@ async def test_a_skill_with_files_beside_it_is_no_document(tmp_path: Path) -> No
 
 async def test_files_that_are_no_documents_are_left_alone(tmp_path: Path) -> None:
     folder = of(tmp_path)
-    for path in ("flows/tests/x.yaml", "flows/notes.md", "README.md", "skills/lost.md"):
+    for path in ("flows/tests/a/x.yaml", "flows/notes.md", "README.md", "skills/lost.md"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("x")
     assert [*folder.documents()] == [OVERTIME]
@@ -260,6 +261,29 @@ def test_what_names_no_document_is_refused(written: str) -> None:
 
 def test_a_document_is_named_by_its_file_too() -> None:
     assert DocumentId.read("flows/overtime") == DocumentId.read("flows/overtime.yaml") == OVERTIME
+
+
+HEAD = {"kind": "flows", "name": "overtime", "latest": 3, "author": "anna"}
+MOMENTS = {"written_at": "2026-11-23T09:00:00Z", "upcoming_from": "2026-12-01T08:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("standing", "holds", "coming"),
+    [
+        ({"active": 1}, "1", "-"),
+        ({"active": None}, "none", "-"),
+        ({"active": 1, "shared": 2, "share": 10}, "1, 2 for 10 %", "-"),
+        ({"active": None, "shared": 1, "share": 5}, "none, 1 for 5 %", "-"),
+        ({"active": 1, "upcoming": 2, **MOMENTS}, "1", "2 from 2026-12-01T08:00"),
+        ({"active": 1, "upcoming": None, **MOMENTS}, "1", "none from 2026-12-01T08:00"),
+    ],
+)
+def test_the_list_says_what_a_share_has_and_what_is_to_come(
+    standing: dict[str, Any], holds: str, coming: str
+) -> None:
+    written = {"written_at": MOMENTS["written_at"]}
+    row = row_of({**HEAD, **written, **standing})
+    assert row == ("flows/overtime", holds, coming, "3", "anna", "2026-11-23T09:00")
 
 
 async def test_the_note_remembers_what_the_files_were(tmp_path: Path) -> None:

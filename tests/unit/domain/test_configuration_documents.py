@@ -12,6 +12,7 @@ NAMED: list[tuple[DocumentKind, str]] = [
     ("skills", "policy-advisor"),
     ("tools", "weather"),
     ("personas", "desk"),
+    ("stories", "overtime"),
 ]
 
 
@@ -24,7 +25,8 @@ ELSEWHERE = [
     "overtime.yaml",
     "flows/overtime.yml",
     "flows/Overtime.yaml",
-    "flows/tests/overtime.yaml",
+    "flows/tests/overtime.yml",
+    "stories/overtime.yaml",
     "skills/SKILL.md",
     "skills/a/b/SKILL.md",
     "skills/a/README.md",

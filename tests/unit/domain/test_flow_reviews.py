@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from router.domain.configuration_documents import Activation, Standing, digest_of
+from router.domain.configuration_documents import Activation, DocumentStanding, digest_of
 from router.domain.flow_reviews import (
     FURTHEST,
     MOST_SHARED,
@@ -107,18 +107,20 @@ def activation(share: int = 100) -> Activation:
     return Activation(**about, activated_by="olga", activated_at=NOW, share=share)
 
 
-HELD = Standing(whole=activation())
+HELD = DocumentStanding(whole=activation())
+SHARED = DocumentStanding(shared=activation(9))
+COMING = DocumentStanding(upcoming=(activation(),))
 SECOND = timedelta(seconds=1)
-PLANS: dict[str, tuple[Standing, int, datetime | None, int, str]] = {
+PLANS: dict[str, tuple[DocumentStanding, int, datetime | None, int, str]] = {
     "at-once-for-everybody": (HELD, 0, None, 100, ""),
-    "where-nothing-was": (Standing(), 0, None, 100, ""),
+    "where-nothing-was": (DocumentStanding(), 0, None, 100, ""),
     "later-for-a-share": (HELD, 0, NOW + SECOND, 10, ""),
     "now-is-no-moment-to-come": (HELD, 0, NOW, 100, "has to begin after now"),
     "the-past": (HELD, 0, NOW - SECOND, 100, "has to begin after now"),
     "the-furthest": (HELD, 0, NOW + FURTHEST, 100, ""),
     "too-far": (HELD, 0, NOW + FURTHEST + SECOND, 100, "has to begin after now"),
-    "beside-a-share": (Standing(shared=activation(9)), 0, None, 100, "with a share of people"),
-    "beside-what-is-to-come": (Standing(upcoming=(activation(),)), 0, None, 100, "call that off"),
+    "beside-a-share": (SHARED, 0, None, 100, "with a share of people"),
+    "beside-what-is-to-come": (COMING, 0, None, 100, "call that off"),
     "one-share-too-many": (HELD, MOST_SHARED, None, 10, "are the most"),
     "as-many-as-there-may-be": (HELD, MOST_SHARED - 1, None, 10, ""),
     "everybody-beside-many-shares": (HELD, MOST_SHARED, None, 100, ""),
@@ -127,7 +129,7 @@ PLANS: dict[str, tuple[Standing, int, datetime | None, int, str]] = {
 
 @pytest.mark.parametrize(("held", "elsewhere", "at", "share", "why"), PLANS.values(), ids=PLANS)
 def test_when_and_for_how_many_a_version_may_be_published(
-    held: Standing, elsewhere: int, at: datetime | None, share: int, why: str
+    held: DocumentStanding, elsewhere: int, at: datetime | None, share: int, why: str
 ) -> None:
     said = english(why_unplanned(held, elsewhere, at, share, NOW))
     assert (why in said) if why else said == ""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from router.domain.configuration_documents import Activation, Standing, standing
+from router.domain.configuration_documents import Activation, DocumentStanding, standing
 
 NOW = datetime(2026, 11, 23, 9, tzinfo=UTC)
 
@@ -19,7 +19,7 @@ class Line(NamedTuple):
     taken_back: bool = False
 
 
-def made(*lines: Line) -> Standing:
+def made(*lines: Line) -> DocumentStanding:
     return standing(
         [
             Activation(

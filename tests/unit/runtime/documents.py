@@ -78,5 +78,6 @@ SOUND: dict[DocumentKind, tuple[str, str]] = {
     "tools": ("weather", weather()),
     "servers": ("crm", server()),
     "personas": ("desk", PERSONA),
+    "stories": ("overtime", "- story: a\n  steps: [{user: hello}]\n"),
 }
 """By kind, a name and a text that fit the shipped files."""

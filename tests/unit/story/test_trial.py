@@ -47,7 +47,9 @@ def badge_tool() -> Tool:
     [
         ({"type": "string"}, "example"),
         ({"type": "string", "format": "date"}, "2026-11-18"),
-        ({"type": "string", "pattern": r"^\d+$"}, "1"),
+        ({"type": "string", "pattern": r"^\d+$"}, "10"),
+        ({"type": "string", "pattern": r"^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$"}, "10"),
+        ({"type": "string", "pattern": "^(?=x)"}, "example"),
         ({"type": "string", "pattern": "^[A-Z]{3}$"}, "CNY"),
         ({"type": "string", "enum": ["red", "blue"]}, "red"),
         ({"type": "string", "examples": ["R-7"]}, "R-7"),
@@ -61,6 +63,7 @@ def badge_tool() -> Tool:
         ({"type": "array", "items": {"type": "integer"}}, [10]),
         ({"type": "array"}, []),
         ({"properties": {"a": {"type": "integer"}}}, {"a": 10}),
+        ({"properties": {"amount": {}, "currency": {}}}, {"amount": "10.00", "currency": "CNY"}),
         ({"allOf": [{"properties": {"a": {"const": 1}}}, {"type": "object"}]}, {"a": 1}),
         ({"$ref": "#/$defs/it", "$defs": {"it": {"const": "x"}}}, "x"),
         ({"$ref": "#/$defs/gone"}, None),
