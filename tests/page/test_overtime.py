@@ -13,10 +13,13 @@ import pytest
 from playwright.async_api import expect
 from temporalio.client import Client
 
-from tests.page.author_house import A_TRIAL, Author, authors_house, writing
+from tests.page.author_house import A_TRIAL, AUTHORS, Author, Keys, Pointer, authors_house, writing
 from tests.page.house import Door, Served
 
 FLOW = "overtime"
+BOB, CAROL = "陈博 Bob", "Carol Meyer"
+"""Frank's manager, and hers."""
+TOO_MANY = "12 is the most. Please give a smaller number."
 
 
 @dataclass
@@ -35,7 +38,7 @@ class Stopwatch:
         return "\n".join(f"{name:<40} {seconds:6.1f} s" for name, seconds in self.took.items())
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 async def house(
     real_client: Client, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Served]:
@@ -43,113 +46,115 @@ async def house(
         yield served
 
 
-async def begun(dave: Author) -> None:
+async def begun(author: Author) -> None:
     """A flow of this name, with what it begins with."""
-    page = dave.page
-    await page.locator(".new-flow summary").click()
-    await page.get_by_label("Its name in files").fill(FLOW)
-    await page.get_by_label("Title in English").fill("Overtime")
-    await page.get_by_label("Title in Chinese").fill("加班申请")
-    await page.get_by_role("button", name="Begin", exact=True).click()
-    await expect(dave.state("details")).to_be_visible()
+    await author.hand.press(author.page.locator(".new-flow summary"))
+    await author.fill("flowName", FLOW)
+    await author.fill("title_en", "Overtime")
+    await author.fill("title_zh", "加班申请")
+    await author.press("beginFlow")
+    await expect(author.state("details")).to_be_visible()
 
 
-async def asks_for_hours(dave: Author) -> None:
+async def asks_for_hours(author: Author) -> None:
     """It asks for a number with a limit."""
-    await dave.add("Add something to know", Type="number", Name_in_the_file="hours")
-    await dave.words("Label", "小时", "Hours")
-    await dave.words("The question", "加班几个小时？", "How many hours?")
-    await dave.form.get_by_label("Add a condition…").select_option("at_most")
-    await dave.form.get_by_label("At most", exact=True).fill("12")
-    await expect(
-        dave.form.get_by_role("group", name="What is said otherwise").get_by_label("English")
-    ).to_have_value("12 is the most. Please give a smaller number.")
+    await author.add("addSlot", slotType="number", nameInFile="hours")
+    await author.words("slotLabel", "小时", "Hours")
+    await author.words("slotAsk", "加班几个小时？", "How many hours?")
+    await author.hand.choose(author.form.get_by_label(await author.t("addCheck")), "at_most")
+    await author.fill("parameter_most", "12", author.form)
+    said = author.form.get_by_role("group", name=await author.t("checkSays"))
+    await expect(said.locator("[lang=en]")).to_have_value(TOO_MANY)
 
 
-async def starts_by(dave: Author) -> None:
+async def starts_by(author: Author) -> None:
     """What starts it."""
-    await dave.pick("What starts it")
-    await dave.form.get_by_label("Topics").fill("加班\n\\bovertime\\b")
-    await dave.form.get_by_label("Examples").fill("我要申请加班\nI want to request overtime")
+    await author.pick(await author.t("triggers"))
+    await author.fill("topics", "加班\n\\bovertime\\b")
+    await author.fill("examples", "我要申请加班\nI want to request overtime")
 
 
-async def approved_at_two_levels(dave: Author) -> None:
+async def approved_at_two_levels(author: Author) -> None:
     """The manager decides; above three hours the director does as well."""
-    await dave.point("review")
-    await dave.add("Add a step", What_it_does="approve", Name_in_the_file="manager")
-    await dave.add(
-        "Add a step", What_it_does="approve", Name_in_the_file="director", It_comes_after="manager"
-    )
-    await dave.form.get_by_label("Approver", exact=True).select_option("role('director')")
-    await dave.point("manager")
-    way = dave.form.locator(".way").filter(has_text="Once approved")
-    await way.get_by_role("button", name="Depending on something").click()
-    await way.get_by_label("Value").fill("3")
-    await way.get_by_label("goes to").last.select_option("done")
-    await dave.point("done")
-    await dave.words("What it says", "加班批准了。", "Your overtime is approved.")
-    await expect(dave.problems).to_have_text("No problems")
-    await dave.saved()
+    await author.point("review")
+    await author.add("addState", does="approve", nameInFile="manager")
+    await author.add("addState", does="approve", nameInFile="director", comesAfter="manager")
+    await author.choose("approver", "role('director')", author.form)
+    await author.point("manager")
+    way = author.form.locator(".way").filter(has_text=await author.t("way_approved"))
+    await author.press("splitWay", way)
+    await author.fill("value", "3", way)
+    await author.choose("goesTo", "done", way)
+    await author.point("done")
+    await author.words("says", "加班批准了。", "Your overtime is approved.")
+    await expect(author.problems).to_have_text(await author.t("noProblems"))
+    await author.saved()
 
 
-async def tried(dave: Author, hours: str, decisions: dict[str, str], ends: str, title: str) -> None:
+async def tried(author: Author, hours: str, decisions: dict[str, str], title: str) -> None:
     """Play a request of frank's, decide on it as each of these, and keep it as a story."""
-    await dave.part("Try it")
-    await dave.page.get_by_label("Who asks").select_option("frank")
-    await dave.says("What they say", "I want to request overtime", "the release", hours)
-    await dave.presses("Yes")
+    await author.part("tryIt")
+    if await author.page.locator(".trial-log > li").count():
+        await author.press("fromStart")
+        sure = author.page.get_by_role("group", name=await author.t("reallyFromStart"))
+        await author.press("fromStart", sure)
+    else:
+        await author.choose("asWhom", "frank")
+    await author.says("I want to request overtime", "the release", hours)
+    await author.presses("yes")
     for who, how in decisions.items():
-        await dave.presses(how, f"As {who}")
-    await expect(dave.page.locator(".trial-log .bot").last).to_contain_text(ends)
-    await dave.page.get_by_label("What to call what was played").fill(title)
-    await dave.page.get_by_role("button", name="Keep as a story").click()
-    await expect(dave.page.locator("#status")).to_have_text(
-        f"Kept as a story: {title}", timeout=A_TRIAL
-    )
+        await author.presses(how, who)
+    ends = "It wasn't approved" if "reject" in decisions.values() else "Your overtime is approved"
+    await expect(author.page.locator(".trial-log .bot").last).to_contain_text(ends)
+    await author.fill("storyTitle", title)
+    await author.press("keepStory")
+    await author.told("storyKept", title)
 
 
-async def green(dave: Author) -> None:
+async def green(author: Author) -> None:
     """All that was kept passes."""
-    await dave.part("Publish")
-    await dave.page.get_by_role("button", name="Run the stories").click()
-    told = dave.page.locator(".submission")
-    await expect(told).to_contain_text("Stories: 3 passed, 0 failed", timeout=A_TRIAL)
+    await author.part("publish")
+    await author.press("runStories")
+    told = author.page.locator(".submission")
+    await expect(told).to_contain_text(await author.t("storiesTold", 3, 0), timeout=A_TRIAL)
 
 
-async def submitted(dave: Author, note: str) -> None:
+async def submitted(author: Author, note: str) -> None:
     """The draft is submitted, its stories green."""
-    await dave.part("Publish")
-    await dave.page.get_by_label("A word to whoever reviews it").fill(note)
-    await dave.page.get_by_role("button", name="Submit for review").click()
-    await expect(dave.page.locator("#status")).to_have_text("Submitted for review", timeout=A_TRIAL)
+    await author.part("publish")
+    await author.fill("reviewNote", note)
+    await author.press("submitReview")
+    await author.told("submitted")
 
 
-async def reviewed(erin: Author, note: str, difference: str) -> None:
-    """Erin finds it among what waits, reads what is different, and agrees."""
-    await erin.open()
-    await erin.page.get_by_role("link", name="overtime，Dave Hughes 提交").click()
-    review = erin.page.locator(".review").first
+async def reviewed(reviewer: Author, author: str, note: str) -> None:
+    """Somebody else finds it among what waits, reads what is different, and agrees."""
+    await reviewer.open()
+    link = reviewer.page.get_by_role("link", name=await reviewer.t("toReview", FLOW, author))
+    await reviewer.hand.press(link)
+    review = reviewer.page.locator(".review").first
     await expect(review).to_contain_text(note)
-    await expect(review.locator(".words-of")).to_contain_text(difference)
-    await review.get_by_text("对照流程图").click()
-    await expect(review.get_by_role("img", name="之后的流程图，标出了改动")).to_be_visible()
-    await review.get_by_role("button", name="通过", exact=True).click()
-    await expect(erin.page.locator("#status")).to_have_text("已通过")
+    await expect(review.locator(".words-of li").first).to_be_visible()
+    await reviewer.hand.press(review.get_by_text(await reviewer.t("asPictures")))
+    after = review.get_by_role("img", name=await reviewer.t("picture_after"))
+    await expect(after).to_be_visible()
+    await reviewer.press("approveReview", review)
+    await reviewer.told("reviewApproved")
 
 
-async def published(dave: Author) -> None:
-    """Dave lets it hold for everybody."""
-    await dave.page.get_by_role("button", name="Refresh").click()
-    await dave.page.get_by_role("button", name="Publish", exact=True).click()
-    await expect(dave.page.locator("#status")).to_have_text("It is published")
+async def published(author: Author) -> None:
+    """They let it hold for everybody."""
+    await author.press("reload")
+    await author.press("publishIt", author.page.locator(".publishing"))
+    await author.told("wasPublished")
 
 
-async def rolled_back(dave: Author) -> None:
+async def rolled_back(author: Author) -> None:
     """One press, and the one that makes sure."""
-    await dave.page.get_by_role("button", name="Roll back").click()
-    sure = dave.page.get_by_role("group", name="Back to version 1")
-    await sure.get_by_role("button", name="Roll back").click()
-    await expect(dave.page.locator("#status")).to_have_text("It was rolled back")
+    await author.press("rollBack")
+    sure = author.page.get_by_role("group", name=await author.t("reallyRollBack", 1))
+    await author.press("rollBack", sure)
+    await author.told("rolledBack")
 
 
 async def begins(house: Served) -> int:
@@ -165,52 +170,55 @@ async def begins(house: Served) -> int:
     return version
 
 
+@pytest.mark.parametrize(
+    ("who", "by", "other"),
+    [
+        pytest.param("dave", Pointer, "erin", id="pointing-en"),
+        pytest.param("erin", Keys, "dave", id="keys-zh"),
+    ],
+)
 async def test_overtime_is_made_tried_reviewed_published_used_changed_and_rolled_back(
-    door: Door, house: Served
+    house: Served, door: Door, who: str, by: type[Pointer], other: str
 ) -> None:
     watch = Stopwatch()
-    dave = await writing(door, house, "dave")
+    author = await writing(door, house, who, by=by)
     with watch.step("a flow from nothing"):
-        await begun(dave)
+        await begun(author)
     with watch.step("what it asks, with a limit"):
-        await asks_for_hours(dave)
-        await starts_by(dave)
+        await asks_for_hours(author)
+    with watch.step("what starts it"):
+        await starts_by(author)
     with watch.step("two levels of approval"):
-        await approved_at_two_levels(dave)
+        await approved_at_two_levels(author)
     with watch.step("the first story"):
-        await tried(dave, "2", {"陈博 Bob": "Approve"}, "Your overtime is approved", "two hours")
+        await tried(author, "2", {BOB: "approve"}, "two hours")
     with watch.step("two more stories"):
-        both = {"陈博 Bob": "Approve", "Carol Meyer": "Approve"}
-        await tried(dave, "5", both, "Your overtime is approved", "five hours")
-        await tried(dave, "2", {"陈博 Bob": "Reject"}, "It wasn't approved", "refused")
+        await tried(author, "5", {BOB: "approve", CAROL: "approve"}, "five hours")
+        await tried(author, "2", {BOB: "reject"}, "refused")
     with watch.step("all stories run"):
-        await green(dave)
+        await green(author)
     with watch.step("submitted"):
-        await submitted(dave, "Overtime without paper")
-    erin = await writing(door, house, "erin")
+        await submitted(author, "Overtime without paper")
+    reviewer = await writing(door, house, other, by=by)
     with watch.step("reviewed by somebody else"):
-        await reviewed(erin, "Overtime without paper", "这是一个新流程")
+        await reviewed(reviewer, AUTHORS[who], "Overtime without paper")
     with watch.step("published"):
-        await published(dave)
+        await published(author)
     with watch.step("used by somebody else"):
         assert await begins(house) == 1
     with watch.step("changed, submitted"):
-        await dave.part("Edit")
-        await dave.point("manager")
-        await dave.form.get_by_label("Value", exact=True).fill("4")
-        await dave.point("done")
-        await dave.words(
-            "What it says", "加班批准了。记得调休。", "Your overtime is approved. Take it off."
-        )
-        await dave.saved()
-        await dave.part("Publish")
-        await submitted(dave, "It says more")
+        await author.part("edit")
+        await author.point("manager")
+        await author.fill("value", "4", author.form)
+        await author.saved()
+        await submitted(author, "Four hours now")
     with watch.step("reviewed, published again"):
-        await reviewed(erin, "It says more", "记得调休")
-        await published(dave)
+        await reviewed(reviewer, AUTHORS[who], "Four hours now")
+        await published(author)
         assert await begins(house) == 2
     with watch.step("rolled back"):
-        await rolled_back(dave)
+        await rolled_back(author)
         assert await begins(house) == 1
-    await expect(dave.page.locator(".publication")).to_contain_text("version 2: 1")
+    running = author.page.locator(".publication")
+    await expect(running).to_contain_text(await author.t("runsOn", 2, 1))
     print(f"\n{watch.table()}")

@@ -2,6 +2,7 @@
 
 import { post } from "../api.js";
 import { button, element, labelled, unfolding } from "../dom.js";
+import { Problem } from "../wire.js";
 import { storiesTold } from "./publication.js";
 import { t } from "./texts.js";
 
@@ -12,7 +13,8 @@ export function submission(draft, { page, submitted }) {
   const stories = element("textarea", { class: "code", rows: "8", spellcheck: "false" });
   const note = element("textarea", { rows: "2", maxlength: "2000" });
   const submit = button(t("submitReview"), null, { type: "submit", class: "primary" });
-  const form = element("form", { class: "part", onsubmit: (event) => (event.preventDefault(), page.trying(send)) }, labelled(t("reviewNote"), note), submit);
+  const refused = element("ul", { class: "problems", role: "alert" });
+  const form = element("form", { class: "part", onsubmit: (event) => (event.preventDefault(), page.trying(send)) }, labelled(t("reviewNote"), note), submit, refused);
   stories.addEventListener("change", () => draft.keepStories(stories.value));
   const view = element(
     "div",
@@ -38,8 +40,15 @@ export function submission(draft, { page, submitted }) {
   }
 
   async function send() {
+    refused.replaceChildren();
     await draft.save();
-    await post("/v1/flow-reviews", { flow: draft.flow, note: note.value.trim() });
+    try {
+      await post("/v1/flow-reviews", { flow: draft.flow, note: note.value.trim() });
+    } catch (problem) {
+      // Each thing that is in the way, such as a story that fails, by itself.
+      if (problem instanceof Problem) refused.replaceChildren(...problem.errors.map(({ detail }) => element("li", {}, detail)));
+      throw problem;
+    }
     note.value = "";
     page.say(t("submitted"));
     await submitted();
