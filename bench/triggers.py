@@ -3,7 +3,8 @@
     python bench/triggers.py
 
 Every row is the shipped files with only some of their triggers: precision and recall by language,
-on the sentences that rules and weights were made with, and on such as nothing was fitted to.
+on the sentences that rules and weights were made with, and on such as nothing was fitted to. Then
+the same with the gallery beside them, on the requests that were written for it before its patterns.
 Examples start no flow by themselves; taken as patterns, word for word, they say what a list of
 sentences would do.
 """
@@ -21,6 +22,7 @@ from understanding import ROLES, ROOT, TESTS, language, rows_of
 import activities.lookups
 from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition, Triggers
+from router.flow.gallery import Gallery
 from router.flow.loader import load_flows
 from router.tool.registry import Registry
 from router.understanding.triggers.patterns import PatternIndex
@@ -61,6 +63,18 @@ def figures(index: PatternIndex, rows: Iterable[dict]) -> str:
     )
 
 
+def of_gallery(flows: Iterable[FlowDefinition]) -> None:
+    """The gallery's table, over all flows that ship: each of its sentences is for one or none."""
+    together = [*flows, *(one.definition for one in Gallery())]
+    sets = sorted((TESTS / "understanding" / "data" / "gallery").glob("*.jsonl"))
+    rows = [row for each in sets for row in rows_of(each)]
+    print(f"| triggers, {len(together)} flows | gallery, {len(rows)} sentences, zh | en |")
+    print("| --- | --- | --- |")
+    for name, way in WAYS.items():
+        index = PatternIndex(limited(flow, way) for flow in together)
+        print(f"| {name} |{figures(index, rows)}")
+
+
 def main() -> None:
     Registry().discover(activities.lookups)
     flows = list(load_flows(ROOT / "flows"))
@@ -73,6 +87,7 @@ def main() -> None:
     for flow in flows:
         zh = [p for p in flow.triggers.patterns if language(p) == "zh"]
         print(f"{flow.flow}: {len(zh)} patterns zh, {len(flow.triggers.patterns) - len(zh)} en")
+    of_gallery(flows)
 
 
 if __name__ == "__main__":
