@@ -233,8 +233,8 @@ def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldRe
     return ScaffoldResult([*files, *copies, *story_copies], commands)
 
 
-SCHEMAS = re.compile(r"(?:\.\./)+router/schemas")
-"""Where the gallery's files have their schemas, seen from where they stand."""
+SCHEMAS = "../../router/schemas"
+"""Where the gallery's flow files have their schema; its stories and tools stand one deeper."""
 
 
 def new_process(settings: Settings, name: str) -> ScaffoldResult:
@@ -244,13 +244,13 @@ def new_process(settings: Settings, name: str) -> ScaffoldResult:
     tool_place = _http_place(settings, None)
     stories, tools = flow_place.folder / "tests", tool_place.folder
     files, copies = list[NewFile](), list[NewFile]()
-    for schema, folder, ending, text, top in (
-        ("flow", flow_place.folder, "yaml", one.text, None),
-        ("story", stories, "yaml", one.stories, flow_place.folder),
-        ("tools", tools, "json", one.tools, None),
+    for schema, folder, ending, text, written, top in (
+        ("flow", flow_place.folder, "yaml", one.text, SCHEMAS, None),
+        ("story", stories, "yaml", one.stories, f"../{SCHEMAS}", flow_place.folder),
+        ("tools", tools, "json", one.tools, f"../{SCHEMAS}", None),
     ):
         near, missing = schema_for(folder, schema, top)
-        files.append(NewFile(folder / f"{name}.{ending}", SCHEMAS.sub(near, text)))
+        files.append(NewFile(folder / f"{name}.{ending}", text.replace(written, near)))
         copies += missing
     check_absent(files)
     return ScaffoldResult(

@@ -40,7 +40,7 @@ REPORT = {
     "injured": False,
     "account": "台阶松了",
 }
-MADE = {
+MADE: dict[str, dict[str, Any]] = {
     "/purchase-orders": ORDER,
     "/contracts": SEAL,
     "/access": RIGHT,
