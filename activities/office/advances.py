@@ -88,7 +88,7 @@ async def repay(id_: str, body: Repayment, records: Records, asker: Asker, key: 
 @router.post("/{id_}/deduction")
 async def deduct(id_: str, records: Records, asker: Asker) -> Advance:
     """Keep from the next wages what is owed yet."""
-    return _advance(records.move(asker, id_, "deducted", {PAID_OUT, "settled"}))
+    return _advance(records.move(asker, id_, "deducted", {PAID_OUT}))
 
 
 def _owed(entry: LedgerEntry) -> Decimal:

@@ -1,4 +1,4 @@
-"""`intent-router new`: `flow`, `skill`, `tool` and `hook`, begun from files that work at once.
+"""`intent-router new`: `flow`, `process`, `skill`, `tool` and `hook`, from files that work at once.
 
 Files are written all of them or none, and never over one that is there, where they are found at
 once, and never into an installed package.
@@ -25,6 +25,7 @@ import skills
 from router.cli.flows import validated
 from router.cli.schema import FOLDER, NAMES, text_of
 from router.domain.errors import Conflict, InvalidInput, MisconfiguredError
+from router.flow.gallery import Gallery
 from router.runtime.definitions import load_registry
 from router.settings import Settings
 from router.tool.tool import RESERVED
@@ -149,10 +150,11 @@ class ScaffoldPlace:
     folder: Path
     setting: str | None
 
-    def command(self, words: str) -> str:
-        """A command as it has to be typed to find the new files."""
-        before = f"{self.setting}={shlex.quote(str(self.folder))} " if self.setting else ""
-        return f"{before}intent-router {words}"
+    def command(self, words: str, *others: "ScaffoldPlace") -> str:
+        """A command as it has to be typed to find the new files, here and in the `others`."""
+        places = (each for each in (self, *others) if each.setting)
+        before = [f"{each.setting}={shlex.quote(str(each.folder))} " for each in places]
+        return f"{''.join(before)}intent-router {words}"
 
 
 def place_for(
@@ -229,6 +231,36 @@ def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldRe
     tests = f"flows test {files[1].path}"
     commands = [place.command(each) for each in (f'route "我要申请{names.zh}"', tests)]
     return ScaffoldResult([*files, *copies, *story_copies], commands)
+
+
+SCHEMAS = "../../router/schemas"
+"""Where the gallery's flow files have their schema; its stories and tools stand one deeper."""
+
+
+def new_process(settings: Settings, name: str) -> ScaffoldResult:
+    """The gallery's files of this process, each where it is found; raises `NotFound`."""
+    one = Gallery().find(name)
+    flow_place = place_for(None, settings.flows, Path(flows.__path__[0]), "flows", "ROUTER_FLOWS")
+    tool_place = _http_place(settings, None)
+    stories, tools = flow_place.folder / "tests", tool_place.folder
+    files, copies = list[NewFile](), list[NewFile]()
+    for schema, folder, ending, text, written, top in (
+        ("flow", flow_place.folder, "yaml", one.text, SCHEMAS, None),
+        ("story", stories, "yaml", one.stories, f"../{SCHEMAS}", flow_place.folder),
+        ("tools", tools, "json", one.tools, f"../{SCHEMAS}", None),
+    ):
+        near, missing = schema_for(folder, schema, top)
+        files.append(NewFile(folder / f"{name}.{ending}", text.replace(written, near)))
+        copies += missing
+    check_absent(files)
+    return ScaffoldResult(
+        [*files, *copies],
+        [
+            f"intent-router tools validate {files[2].path}",
+            flow_place.command(f"flows test {files[1].path}", tool_place),
+        ],
+        f"put the address of your system into {files[2].path}: base_url",
+    )
 
 
 def new_skill(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
@@ -323,10 +355,7 @@ def _requesting(
     settings: Settings, names: Names, given: Path | None, file_from: str, test_from: str
 ) -> ScaffoldResult:
     """A JSON file of requests from the one template, and the test of it from the other."""
-    configured = (
-        settings.http_tools if settings.http_tools and settings.http_tools.is_dir() else None
-    )
-    place = place_for(given, configured, _OWN / "http", "http_tools", "ROUTER_HTTP_TOOLS")
+    place = _http_place(settings, given)
     folder = place.folder
     near, copies = schema_for(folder, "tools")
     file = folder / f"{names.name}.json"
@@ -342,6 +371,14 @@ def _requesting(
         [validate, place.command("tools list"), f"python -m pytest {test}"],
         f"put the address of your system into {file}, or into {_variable(names)}",
     )
+
+
+def _http_place(settings: Settings, given: Path | None) -> ScaffoldPlace:
+    """Where files of HTTP tools are found."""
+    configured = settings.http_tools
+    if configured is not None and not configured.is_dir():
+        configured = None
+    return place_for(given, configured, _OWN / "http", "http_tools", "ROUTER_HTTP_TOOLS")
 
 
 def _variable(names: Names) -> str:
@@ -414,6 +451,14 @@ def flow(name: Name, zh: Zh = None, en: En = None, folder: Folder = None) -> Non
     settings = Settings.load()
     names = named("flow", name, zh, en, load_registry(settings).names)
     _write(new_flow(settings, names, folder))
+
+
+@app.command()
+def process(
+    name: Annotated[str, typer.Argument(help="One of the gallery's, such as overtime.")],
+) -> None:
+    """Copy a whole process of the gallery: its flow, its stories, and the file of its tools."""
+    _write(new_process(Settings.load(), name))
 
 
 @app.command()

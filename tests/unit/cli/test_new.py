@@ -119,6 +119,44 @@ class TestFlow:
         assert (elsewhere / there).read_text() == "mine"
 
 
+class TestProcess:
+    def test_it_is_copied_with_its_stories_and_tools_and_says_how_to_go_on(self, run: Run) -> None:
+        assert run.printed("new", "process", "overtime").splitlines() == [
+            "wrote flows/overtime.yaml",
+            "wrote flows/tests/overtime.yaml",
+            "wrote http_tools/overtime.json",
+            "wrote flows/.schemas/flow.json",
+            "wrote flows/.schemas/story.json",
+            "wrote http_tools/.schemas/tools.json",
+            "then  put the address of your system into http_tools/overtime.json: base_url",
+            "next  intent-router tools validate http_tools/overtime.json",
+            (
+                "      ROUTER_FLOWS=flows ROUTER_HTTP_TOOLS=http_tools intent-router "
+                "flows test flows/tests/overtime.yaml"
+            ),
+        ]
+
+    def test_it_is_sound_where_it_was_copied_to(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run.printed("new", "process", "overtime")
+        monkeypatch.setenv("ROUTER_HTTP_TOOLS", "http_tools")
+        monkeypatch.setenv("ROUTER_TOOL_OFFICE_URL", "https://hr.example.com")
+        printed = run.printed("flows", "validate", "--strict", "flows")
+        assert printed == "ok  overtime version 1: 16 states\n"
+
+    def test_what_the_gallery_lacks_is_refused_with_the_nearest(self, run: Run) -> None:
+        refused = run("new", "process", "overtim")
+        assert refused.status == 1
+        assert "overtime" in refused.err
+
+    def test_what_is_there_stays(self, run: Run, elsewhere: Path) -> None:
+        run.printed("new", "process", "overtime")
+        (elsewhere / "http_tools" / "overtime.json").write_text("mine", encoding="utf-8")
+        assert run("new", "process", "overtime").status == 1
+        assert (elsewhere / "http_tools" / "overtime.json").read_text("utf-8") == "mine"
+
+
 class TestSkill:
     def test_it_is_sound_here_and_by_the_reference(self, run: Run, elsewhere: Path) -> None:
         printed = run.printed("new", "skill", "parking-permits", *PERMIT[1:])
