@@ -15,8 +15,8 @@ from router.domain.flow_statistics import (
     RunPath,
     VersionCount,
     approver_figures,
-    version_figures,
     stays_of,
+    version_figures,
 )
 from router.domain.messages import FlowStatus
 from router.domain.records import HistoryLine
