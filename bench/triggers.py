@@ -3,10 +3,13 @@
     python bench/triggers.py
 
 Every row is the shipped files with only some of their triggers: precision and recall by language,
-on the sentences that rules and weights were made with, and on such as nothing was fitted to. Then
-the same with the gallery beside them, on the requests that were written for it before its patterns.
+on the sentences that rules and weights were made with, and on such as nothing was fitted to.
 Examples start no flow by themselves; taken as patterns, word for word, they say what a list of
 sentences would do.
+
+The second table is the gallery's, all its flows beside the shipped ones: on the requests that were
+held out for them, and on what strangers said of a thing that a flow has among its `names`, which
+the weights were made with and no pattern was.
 """
 
 import re
@@ -63,16 +66,31 @@ def figures(index: PatternIndex, rows: Iterable[dict]) -> str:
     )
 
 
-def of_gallery(flows: Iterable[FlowDefinition]) -> None:
-    """The gallery's table, over all flows that ship: each of its sentences is for one or none."""
-    together = [*flows, *(one.definition for one in Gallery())]
-    sets = sorted((TESTS / "understanding" / "data" / "gallery").glob("*.jsonl"))
-    rows = [row for each in sets for row in rows_of(each)]
-    print(f"| triggers, {len(together)} flows | gallery, {len(rows)} sentences, zh | en |")
-    print("| --- | --- | --- |")
+def held_out(gallery: Iterable[FlowDefinition]) -> list[dict]:
+    """The requests that were imagined for the gallery's flows before their patterns."""
+    folder = TESTS / "understanding" / "data" / "gallery"
+    return [row for flow in gallery for row in rows_of(folder / f"{flow.flow}.jsonl")]
+
+
+def of_strangers(gallery: Iterable[FlowDefinition]) -> list[dict]:
+    """What strangers said of things that flows of the gallery are called by, asking or not."""
+    named = {name: flow.flow for flow in gallery for name in flow.names}
+    said = rows_of(ROOT / "bench" / "requests.jsonl")
+    return [
+        {"text": row["text"], "label": named[row["topic"]] if row["asks"] else "none"}
+        for row in said
+        if row.get("topic") in named
+    ]
+
+
+def table(flows: list[FlowDefinition], sets: dict[str, list[dict]]) -> None:
+    """A row for each way, with two columns for each set of sentences."""
+    print(f"| triggers |{''.join(f' {name}, zh | en |' for name in sets)}")
+    print("| --- |" + " --- |" * 2 * len(sets))
     for name, way in WAYS.items():
-        index = PatternIndex(limited(flow, way) for flow in together)
-        print(f"| {name} |{figures(index, rows)}")
+        index = PatternIndex(limited(flow, way) for flow in flows)
+        print(f"| {name} |{''.join(figures(index, rows) for rows in sets.values())}")
+    print()
 
 
 def main() -> None:
@@ -80,14 +98,14 @@ def main() -> None:
     flows = list(load_flows(ROOT / "flows"))
     learned = [row for row in rows_of(ROOT / "bench" / "requests.jsonl") if "label" in row]
     unseen = rows_of(TESTS / "understanding" / "data" / "prematch_unseen.jsonl")
-    print("| triggers | learned from, zh | en | unseen, zh | en |\n| --- | --- | --- | --- | --- |")
-    for name, way in WAYS.items():
-        index = PatternIndex(limited(flow, way) for flow in flows)
-        print(f"| {name} |{figures(index, learned)}{figures(index, unseen)}")
-    for flow in flows:
+    table(flows, {"learned from": learned, "unseen": unseen})
+    gallery = [one.definition for one in Gallery()]
+    print(f"With the gallery's {len(gallery)} flows:\n")
+    held, said = held_out(gallery), of_strangers(gallery)
+    table([*flows, *gallery], {"held out": held, "strangers": said})
+    for flow in [*flows, *gallery]:
         zh = [p for p in flow.triggers.patterns if language(p) == "zh"]
         print(f"{flow.flow}: {len(zh)} patterns zh, {len(flow.triggers.patterns) - len(zh)} en")
-    of_gallery(flows)
 
 
 if __name__ == "__main__":
