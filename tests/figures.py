@@ -269,8 +269,8 @@ def plan() -> list[Figure]:
         count("lines with the sample company's words", 0, sample),
         count("expressions that may backtrack", 0, slow),
         count("workflow.patched", 0, old),
-        Figure("migrations", len(migrations), 17),
-        Figure("lines of tests, Python", _lines_of_tests("py"), 109_800),
+        Figure("migrations", len(migrations), 15),
+        Figure("lines of tests, Python", _lines_of_tests("py"), 108_000),
         Figure("lines of tests, JSON", _lines_of_tests("json"), 6_000),
     ]
 

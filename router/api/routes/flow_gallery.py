@@ -1,5 +1,6 @@
 """The gallery of processes, for authors: what there is to begin from, and the files of each."""
 
+import asyncio
 from functools import cache
 
 from fastapi import APIRouter
@@ -63,7 +64,7 @@ def _items(locale: Locale) -> list[GalleryItem]:
 @router.get("", responses=problems(404))
 async def index(author: Author) -> GalleryPage:
     """List the processes that ship, to begin from; none is in use by itself."""
-    return GalleryPage(items=_items(author.locale))
+    return GalleryPage(items=await asyncio.to_thread(_items, author.locale))
 
 
 @router.get("/{flow}", responses=problems(404))
