@@ -320,7 +320,6 @@ SET = {"op": "set", "place": ["start"], "value": "done"}
         ([{"op": "insert", "place": ["states"], "at": 10**9, "value": 1}], "edits.0"),
         ([{"op": "set", "place": ["start"], "value": "x" * 140_000}], "edits.0"),
         ([{"op": "set", "place": ["start"], "value": ["x"] * 60_000}], "edits.0"),
-        ("edits.0",),
         ([{"op": "insert", "place": [], "at": 0, "key": "k" * 2_000, "value": 1}], "edits.0"),
         ([{"op": "set", "place": ["states"] * 5_000, "value": 1}], "edits.0"),
         ([{"op": "set", "place": [], "value": 1}], "edits.0"),
