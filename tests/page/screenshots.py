@@ -21,7 +21,19 @@ from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
 from tests.document_files import pdf, saved
+from tests.page.author_house import AUTHORS, with_authors, writing
 from tests.page.house import PHONE, Caller, Door, Served, Visitor, chromium
+from tests.page.test_overtime import (
+    BOB,
+    CAROL,
+    approved_at_two_levels,
+    asks_for_hours,
+    begun,
+    reviewed,
+    starts_by,
+    submitted,
+    tried,
+)
 from tests.page.test_portal import Portal
 from tests.temporal import dev_server, register_attributes
 from tests.workflow.desk import QUEUE
@@ -205,6 +217,31 @@ class Studio:
         await expect(olga.page.locator(".chart")).to_be_visible()
         await taken(olga.page, "operations-en")
 
+    async def authors(self) -> None:
+        big = {"viewport": {"width": 1280, "height": 900}}
+        dave = await writing(self.door, self.served, "dave", **big)
+        await begun(dave)
+        await asks_for_hours(dave)
+        await taken(dave.page, "author-slot-en")
+        await starts_by(dave)
+        await approved_at_two_levels(dave)
+        await dave.point("manager")
+        await dave.form.locator(".ways").scroll_into_view_if_needed()
+        await taken(dave.page, "author-ways-en")
+        await dave.part("yaml")
+        await taken(dave.page, "author-yaml-en")
+        await tried(dave, "5", {BOB: "approve", CAROL: "approve"}, "five hours")
+        await taken(dave.page, "author-trial-en")
+        await submitted(dave, "Overtime without paper")
+        erin = await writing(self.door, self.served, "erin", **big, **DARK)
+        await taken(erin.page, "author-list-zh-dark")
+        await erin.open("equipment_request")
+        await erin.point("finance")
+        await taken(erin.page, "author-approval-zh-dark")
+        await erin.visitor.page.emulate_media(color_scheme="light")
+        await reviewed(erin, AUTHORS["dave"], "Overtime without paper")
+        await taken(erin.page, "author-review-zh")
+
     async def papers(self) -> None:
         alice = await self.visitor("王丽 Alice", viewport=TALL)
         three = {"taxi.jpg": slip(TAXI), "hotel.jpg": slip(HOTEL), "meal.pdf": pdf(INVOICE)}
@@ -367,6 +404,7 @@ async def posed(parts: Parts, temporal: Client, wanted: list[str]) -> None:
             studio.operations,
             studio.portal_page,
             studio.hand_off,
+            studio.authors,
         )
         for scene in every:
             if not wanted or scene.__name__ in wanted:
@@ -381,11 +419,15 @@ def _helped(folder: Path) -> Path:
     return file
 
 
+def _settings(folder: Path) -> Settings:
+    return Settings.load(data=folder, tenants=_helped(folder), directory=with_authors(folder))
+
+
 async def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         async with (
-            at_work(Settings.load(data=Path(folder), tenants=_helped(Path(folder)))) as parts,
+            at_work(_settings(Path(folder))) as parts,
             await dev_server() as environment,
         ):
             always_worked(parts)
