@@ -218,7 +218,7 @@ class Studio:
         await taken(olga.page, "operations-en")
 
     async def authors(self) -> None:
-        big = {"viewport": {"width": 1280, "height": 900}}
+        big: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}}
         dave = await writing(self.door, self.served, "dave", **big)
         await begun(dave)
         await asks_for_hours(dave)

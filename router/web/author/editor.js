@@ -63,7 +63,6 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
   );
 
   async function commit(edits, key) {
-    if (!edits.length) return draft.untouched();
     refusal.textContent = "";
     try {
       return await draft.edit(edits, key);
