@@ -234,7 +234,6 @@ class Studio:
         await taken(dave.page, "author-trial-en")
         await submitted(dave, "Overtime without paper")
         erin = await writing(self.door, self.served, "erin", **big, **DARK)
-        await taken(erin.page, "author-list-zh-dark")
         await erin.open("equipment_request")
         await erin.point("finance")
         await taken(erin.page, "author-approval-zh-dark")
