@@ -7,7 +7,7 @@ export function element(tag, attributes = {}, ...children) {
     else if (typeof value === "boolean") made.toggleAttribute(name, value);
     else if (value !== undefined && value !== null) made.setAttribute(name, value);
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
+  made.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
   return made;
 }
 

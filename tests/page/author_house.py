@@ -35,9 +35,9 @@ AUTHORS = {"dave": "Dave Hughes", "erin": "林娥 Erin"}
 """Who writes flows here: one in English, one in Chinese."""
 
 
-def with_authors(folder: Path) -> Path:
-    """The sample directory, in which two more people have the role `author`."""
-    text = SAMPLE.read_text("utf-8")
+def with_authors(folder: Path, directory: Path = SAMPLE) -> Path:
+    """The directory, in which two more people have the role `author`; as a file in the folder."""
+    text = directory.read_text("utf-8")
     for role in ("hr", "finance"):
         assert f"roles: [{role}]" in text
         text = text.replace(f"roles: [{role}]", f"roles: [{role}, author]")

@@ -22,7 +22,19 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from tests.document_files import pdf, saved
 from tests.fakes.smtp import MailServer
+from tests.page.author_house import AUTHORS, with_authors, writing
 from tests.page.house import PHONE, Caller, Door, Served, Visitor, chromium
+from tests.page.test_overtime import (
+    BOB,
+    CAROL,
+    approved_at_two_levels,
+    asks_for_hours,
+    begun,
+    reviewed,
+    starts_by,
+    submitted,
+    tried,
+)
 from tests.page.test_portal import Portal
 from tests.temporal import dev_server, register_attributes
 from tests.workflow.desk import QUEUE
@@ -229,6 +241,30 @@ class Studio:
         await visitor.page.set_content(letter.html)
         await taken(visitor.page, "mail-zh")
 
+    async def authors(self) -> None:
+        big: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}}
+        dave = await writing(self.door, self.served, "dave", **big)
+        await begun(dave)
+        await asks_for_hours(dave)
+        await taken(dave.page, "author-slot-en")
+        await starts_by(dave)
+        await approved_at_two_levels(dave)
+        await dave.point("manager")
+        await dave.form.locator(".ways").scroll_into_view_if_needed()
+        await taken(dave.page, "author-ways-en")
+        await dave.part("yaml")
+        await taken(dave.page, "author-yaml-en")
+        await tried(dave, "5", {BOB: "approve", CAROL: "approve"}, "five hours")
+        await taken(dave.page, "author-trial-en")
+        await submitted(dave, "Overtime without paper")
+        erin = await writing(self.door, self.served, "erin", **big, **DARK)
+        await erin.open("equipment_request")
+        await erin.point("finance")
+        await taken(erin.page, "author-approval-zh-dark")
+        await erin.visitor.page.emulate_media(color_scheme="light")
+        await reviewed(erin, AUTHORS["dave"], "Overtime without paper")
+        await taken(erin.page, "author-review-zh")
+
     async def papers(self) -> None:
         alice = await self.visitor("王丽 Alice", viewport=TALL)
         three = {"taxi.jpg": slip(TAXI), "hotel.jpg": slip(HOTEL), "meal.pdf": pdf(INVOICE)}
@@ -393,6 +429,7 @@ async def posed(parts: Parts, temporal: Client, wanted: list[str]) -> None:
             studio.portal_page,
             studio.hand_off,
             studio.mail_pages,
+            studio.authors,
         )
         for scene in every:
             if not wanted or scene.__name__ in wanted:
@@ -413,7 +450,8 @@ def _helped(folder: Path) -> Path:
 
 
 def _settings(folder: Path) -> Settings:
-    return Settings.load(data=folder, tenants=_helped(folder), directory=with_addresses(folder))
+    people = with_authors(folder, with_addresses(folder))
+    return Settings.load(data=folder, tenants=_helped(folder), directory=people)
 
 
 async def main() -> None:

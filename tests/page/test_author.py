@@ -4,11 +4,12 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx
 import pytest
 from playwright.async_api import expect
 from temporalio.client import Client
 
-from tests.page.author_house import Author, authors_house, writing
+from tests.page.author_house import AUTHORS, Author, authors_house, writing
 from tests.page.house import NARROW, Door, Served
 from tests.page.test_looks import SMALL_TARGETS, violations
 
@@ -65,6 +66,18 @@ async def house(
 ) -> AsyncIterator[Served]:
     async with authors_house(tmp_path_factory.mktemp("authors"), real_client) as served:
         yield served
+
+
+@pytest.fixture(autouse=True)
+async def nothing_kept(house: Served) -> AsyncIterator[None]:
+    """Every test begins with what holds: no author has a draft."""
+    yield
+    for who in AUTHORS:
+        bearer = {"Authorization": f"Bearer {who}"}
+        async with httpx.AsyncClient(base_url=house.origin, headers=bearer) as http:
+            for entry in (await http.get("/v1/flow-drafts")).json()["items"]:
+                if who in [draft["author"] for draft in entry["drafts"]]:
+                    await http.delete(f"/v1/flow-drafts/{entry['flow']}")
 
 
 async def test_a_change_by_pointing_is_in_the_yaml_and_back(door: Door, house: Served) -> None:
@@ -186,6 +199,55 @@ async def test_in_a_trial_days_pass_and_tools_fail(door: Door, house: Served) ->
     await expect(log.locator(".bot").last).to_contain_text("没能备齐")
     await erin.page.get_by_role("button", name="退一步").click()
     await expect(log.locator(".bot").last).not_to_contain_text("没能备齐")
+
+
+async def test_a_tool_and_what_it_is_given_are_chosen_from_lists(door: Door, house: Served) -> None:
+    dave = await writing(door, house, "dave", FLOW)
+    await dave.point("worth")
+    given = dave.form.locator(".mapping select").first
+    await dave.hand.choose(given, "slots.reason")
+    await dave.part("yaml")
+    await expect(dave.source).to_have_value(re.compile(r'with: \{items: "slots.reason"\}'))
+    await dave.part("edit")
+    await dave.choose("tool", "release_equipment", dave.form)
+    await expect(dave.form.get_by_label(await dave.t("undoneBy"))).to_be_visible()
+    await dave.part("yaml")
+    await expect(dave.source).to_have_value(re.compile(r"call: release_equipment"))
+
+
+async def test_who_approves_depends_on_an_amount_without_an_expression(
+    door: Door, house: Served
+) -> None:
+    erin = await writing(door, house, "erin", "business_trip")
+    await erin.point("manager")
+    await erin.choose("approver", "=amount", erin.form)
+    await erin.fill("limit", "5000", erin.form)
+    await erin.choose("above", "role('finance')", erin.form)
+    await erin.choose("upTo", "'bob'", erin.form)
+    await erin.part("yaml")
+    by = "amount(slots.estimate) > 500000 ? role('finance') : 'bob'"
+    await expect(erin.source).to_have_value(re.compile(re.escape(by)))
+
+
+async def test_what_names_a_step_follows_its_new_name_and_leads_on_once_it_is_gone(
+    door: Door, house: Served
+) -> None:
+    dave = await writing(door, house, "dave", FLOW)
+    await dave.point("worth")
+    await dave.fill("nameInFile", "value_it", dave.form)
+    await dave.page.keyboard.press("Enter")
+    await expect(dave.page.locator(".edit h2")).to_contain_text("value_it")
+    await dave.part("yaml")
+    await expect(dave.source).to_have_value(re.compile(r"next: value_it\n  value_it:"))
+    await dave.part("edit")
+    await dave.press("removeState", dave.form)
+    sure = dave.page.get_by_role("group", name=await dave.t("reallyRemoveState"))
+    await dave.press("removeState", sure)
+    await expect(dave.state("value_it")).to_have_count(0)
+    await dave.part("yaml")
+    await expect(dave.source).to_have_value(re.compile(r"next: review\n  review:"))
+    await dave.press("undo")
+    await expect(dave.source).to_have_value(re.compile(r"next: value_it\n  value_it:"))
 
 
 async def test_by_keys_alone_a_flow_is_begun_walked_and_edited(door: Door, house: Served) -> None:

@@ -25,7 +25,8 @@ export function fieldsOf(commit, touched) {
     const send = () => {
       clearTimeout(waits);
       waits = null;
-      if (data) commit(same(control.value, read(data)) ? [] : write(control.value, data), key);
+      const { value } = control;
+      if (data) commit((now) => (same(value, read(now)) ? [] : write(value, now)), key);
     };
     control.dataset.key = key;
     control.addEventListener("change", send);

@@ -39,6 +39,7 @@ export function draftOf(shown, { changed, told, minding }) {
   let undone = [];
   let merged = { key: null, at: 0 };
   let queue = Promise.resolve();
+  let underWay = Promise.resolve();
   let saving = null;
   let reading = null;
   let asked = 0;
@@ -61,12 +62,15 @@ export function draftOf(shown, { changed, told, minding }) {
     plan();
   }
 
-  // One after the other; an edit of a text that somebody typed in meanwhile is made anew in that.
+  // One after the other: `edits` may be a function of the data that those before have left. An edit of a text
+  // that somebody typed in meanwhile is made anew in that.
   function edit(edits, key = null) {
     const work = async () => {
       for (;;) {
         const before = text;
-        const whole = edits.map((one) => lifted(one, examination.data));
+        const wanted = typeof edits === "function" ? edits(examination.data) : edits;
+        if (!wanted.length) return void untouched();
+        const whole = wanted.map((one) => lifted(one, examination.data));
         const made = await post("/v1/flow-drafts/edits", { flow, text: before, edits: whole });
         if (before !== text) continue;
         asked += 1; // what is still being read of an older text is no news
@@ -137,10 +141,17 @@ export function draftOf(shown, { changed, told, minding }) {
     saving = setTimeout(() => minding(save), SAVES_AFTER);
   }
 
-  async function save() {
+  // One at a time, each with the revision that the one before has left.
+  function save() {
     clearTimeout(saving);
+    const done = underWay.then(keep);
+    underWay = done.catch(() => {});
+    return done;
+  }
+
+  async function keep() {
     await queue;
-    if (isKept()) return;
+    if (isKept() || standing === "behind") return;
     const sent = { text, stories };
     stand("saving");
     try {
@@ -160,7 +171,7 @@ export function draftOf(shown, { changed, told, minding }) {
   async function look() {
     const now = await get(`/v1/flow-drafts/${encodeURIComponent(flow)}`);
     ({ others, outdated } = now);
-    if (now.revision !== revision && standing !== "saving") return stand("behind");
+    if (now.revision > revision && standing !== "saving") return stand("behind");
     return told();
   }
 

@@ -41,6 +41,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
   const published = publication(shown.flow, { page, holds: () => draft.base.source !== "draft" });
   const submitting = submission(draft, { page, submitted: published.load });
   const publishing = element("section", {}, submitting.view, published.view);
+  const zoom = button(t("zoom"), () => zoom.setAttribute("aria-pressed", String(drawing.view.classList.toggle("full"))), { "aria-pressed": "false" });
   const outline = element("nav", { class: "outline", "aria-label": t("outline") });
   const undo = button(t("undo"), draft.undo, { "aria-keyshortcuts": "Control+Z" });
   const redo = button(t("redo"), draft.redo, { "aria-keyshortcuts": "Control+Y" });
@@ -58,11 +59,10 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
     behind,
     count,
     refusal,
-    element("div", { class: "bench" }, element("div", { class: "map" }, drawing.view, outline), panel),
+    element("div", { class: "bench" }, element("div", { class: "map" }, drawing.view, element("div", { class: "actions" }, zoom), outline), panel),
   );
 
   async function commit(edits, key) {
-    if (!edits.length) return draft.untouched();
     refusal.textContent = "";
     try {
       return await draft.edit(edits, key);
@@ -229,7 +229,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
     const found = element("div", { role: "status" });
     const ask = async () => {
       const { checked, changed } = await post("/v1/flow-drafts/impact", { flow: draft.flow, text: draft.text });
-      const row = (one) => element("li", {}, `“${one.text}”: ${one.before || t("nothing")} ▸ ${one.after || t("nothing")}`);
+      const row = (one) => element("li", {}, `${one.text ? `“${one.text}”` : t("somebodySaid")}: ${one.before || t("nothing")} ▸ ${one.after || t("nothing")}`);
       found.replaceChildren(element("p", {}, t("impactFound", checked, changed.length)), element("ul", {}, ...changed.map(row)));
     };
     return element("section", {}, element("h3", {}, t("impact")), button(t("findImpact"), () => page.trying(ask)), found);

@@ -115,8 +115,17 @@ function sign(state, isWrong) {
   const called = state.querySelector("title")?.textContent.replaceAll("\n", ", ") ?? state.dataset.state;
   state.setAttribute("aria-label", isWrong ? `${called}, ${t("hasProblems")}` : called);
   state.querySelector(".sign")?.remove();
-  const box = isWrong && state.querySelector(".box")?.getBBox();
-  if (!box) return;
-  const [x, y] = [box.x + box.width - 4, box.y + 4];
-  state.append(drawn("g", { class: "sign" }, drawn("circle", { cx: x, cy: y, r: 9 }), drawn("text", { x, y: y + 4.5, "text-anchor": "middle" }, "!")));
+  const box = state.querySelector(".box");
+  if (!isWrong || !box) return;
+  const [x, y] = corner(box);
+  state.append(drawn("g", { class: "sign" }, drawn("circle", { cx: x - 4, cy: y + 4, r: 9 }), drawn("text", { x: x - 4, y: y + 8.5, "text-anchor": "middle" }, "!")));
+}
+
+// The upper right one, out of what it is drawn from: what isn't on the page yet has no size.
+function corner(box) {
+  const of = (name) => Number(box.getAttribute(name));
+  if (box.nodeName === "rect") return [of("x") + of("width"), of("y")];
+  const points = box.getAttribute("points").split(" ").map((point) => point.split(",").map(Number));
+  const top = Math.min(...points.map(([, y]) => y));
+  return [Math.max(...points.filter(([, y]) => y === top).map(([x]) => x)), top];
 }
