@@ -107,6 +107,10 @@ class FlowWorkflow(Hooked):
         return answer
 
     async def _answer(self, told: contract.Tell) -> contract.FlowAnswer:
+        if told.aside and isinstance(told.event, events.Cancelled):
+            locked = machine.why_locked(self._definition, self._run, told.event)
+            if locked is not None:
+                return contract.FlowAnswer(view=self.view(), locked=locked)
         deadline = workflow.now() + self._patience(told.event)
         self._listeners += 1
         try:

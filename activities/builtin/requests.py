@@ -25,7 +25,7 @@ from router.domain.messages import ENDED, FlowStatus
 from router.domain.principals import Directory
 from router.domain.records import ApprovalRecord, RunRecord
 from router.flow.engine.events import Cancelled, Nudged
-from router.gateway.run_updates import WHY_NOT, NotNow, RunStanding, tell, to_remind
+from router.gateway.run_updates import WHY_NOT, NotNow, RunLocked, RunStanding, tell, to_remind
 from router.gateway.withdrawals import Withdrawals
 from router.store.flow_runs import Runs
 from router.tool.context import Depends, ToolContext
@@ -507,6 +507,8 @@ async def _tell(
     """How the run stands after the word; None where it was over before it heard."""
     try:
         return await tell(await connect(), run, ctx.caller, event, f"{event.type}:{ctx.key}")
+    except RunLocked:
+        raise
     except Conflict:
         return None
 

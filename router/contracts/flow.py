@@ -117,6 +117,8 @@ class FlowAnswer(Payload):
     """The tools that the run called since it was last heard of."""
     begun: list[str] = []
     """The runs that it had started since: each has its first word as news."""
+    locked: Localised | None = None
+    """Why it wasn't taken back: it can't be where it stands."""
 
 
 class ApprovalDecision(Payload):

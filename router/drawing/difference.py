@@ -176,6 +176,7 @@ LABELS: Mapping[str, Localised] = MappingProxyType(
         "pattern": _words("编号格式", "the pattern of numbers"),
         "say": _words("告知的话", "what is said"),
         "name": _words("步骤名", "its name"),
+        "locked": _words("不能再撤回时说的话", "what is said where it can't be taken back"),
         "call": _words("调用的工具", "the tool that is called"),
         "with": _words("参数", "the argument"),
         "save": _words("结果的名字", "the name of the result"),

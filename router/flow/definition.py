@@ -247,6 +247,9 @@ class State(Definition):
 
     name: Localised | None = None
     """What it is called in pictures that people look at; without one, what its kind does."""
+    locked: Localised | None = None
+    """What a requester is told who wants to take the run back here, and can't: what was done
+    concerns others by now. Operators can still end it."""
 
     fails: ClassVar[bool] = False
     """True where it may come to nothing, and says why as `results.error`."""

@@ -118,12 +118,21 @@ class RunStanding(BaseModel):
     state: str
 
 
+class RunLocked(Conflict):
+    """The run can't be taken back by its requester where it stands."""
+
+
 async def tell(
     temporal: Client, run: RunRecord, caller: Principal, event: Cancelled | Nudged, word: str
 ) -> RunStanding:
-    """Tell a run something; `word` makes the update one, however often it is sent."""
+    """Tell a run something; `word` makes the update one, however often it is sent.
+
+    Raises `RunLocked` where it can't be taken back any more, with what its file says then.
+    """
     told = flow.Tell(event=event, locale=caller.locale, aside=True)
     answer = await _update(temporal, run, flow.TELL, told, flow.FlowAnswer, word)
+    if answer.locked is not None:
+        raise RunLocked(answer.locked)
     return RunStanding(id=run.id, status=answer.view.status, state=answer.view.state)
 
 

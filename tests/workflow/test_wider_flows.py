@@ -96,6 +96,12 @@ DELIVERY = flow(
     order=booking("'desk'", "arrival"),
     arrival={"wait": ARRIVAL | {"for": "P7D"}, "next": "good", "late": "bad"},
 )
+PAID_OUT = {"zh": "钱已经付给你了。", "en": "The money is with you."}
+LOAN = flow(
+    "loan",
+    pay=booking("'loan'", "spending"),
+    spending={"wait": ARRIVAL, "locked": PAID_OUT, "next": "good"},
+)
 HOTEL = flow(
     "hotel",
     {"city": {"type": "text", "label": text("City"), "ask": text("Which city?")}},
@@ -135,7 +141,7 @@ AGAIN = {"attempts": 2, "every": "PT1H"}
 PAYMENT = flow("payment", pay={"call": "pay", "retry": AGAIN, "hold": True, "next": "good"})
 AWAY = {"if": "results.error.kind == 'unavailable'", "to": "bad"}
 PRICE = flow("price", ask={"call": "get_price", "next": "good", "on_error": [AWAY, {"to": "good"}]})
-FLOWS = (PRICE, PAYMENT, DELIVERY, HOTEL, TRIP, TOUR, BROKEN_TOUR, SIGN_OFF, SHIPMENT)
+FLOWS = (PRICE, PAYMENT, DELIVERY, LOAN, HOTEL, TRIP, TOUR, BROKEN_TOUR, SIGN_OFF, SHIPMENT)
 
 
 @pytest.fixture
@@ -376,3 +382,14 @@ async def test_another_worker_takes_a_family_over(real_client: Client, parts: Pa
         await becomes(parts, second, lambda r: r.status == "cancelled")
         await becomes(parts, run, lambda r: r.status == "cancelled")
     assert booked() == UNDONE
+
+
+async def test_where_it_is_locked_its_requester_takes_nothing_back(desk: Talk) -> None:
+    run = await started(desk, "loan")
+    await becomes(desk.parts, run, lambda r: r.state == "spending")
+
+    with pytest.raises(run_updates.RunLocked, match="The money is with you"):
+        await withdrawn(desk, run)
+
+    assert (await run_of(desk.parts, run)).status == "waiting"
+    assert booked() == [("book", "loan")]

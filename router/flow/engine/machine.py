@@ -229,7 +229,10 @@ def _puzzled(context: StepContext, _: events.Puzzled) -> None:
 
 def _cancelled(context: StepContext, event: events.Cancelled) -> None:
     """End, once a call under way has come back: what it did can only be taken back then."""
-    run = context.run
+    run, locked = context.run, why_locked(context.definition, context.run, event)
+    if locked is not None:
+        context.say(locked)
+        return
     context.note("withdrawn", event.by, event.comment)
     if event.final:
         incidents.leave(context)
@@ -389,6 +392,13 @@ def _move(context: StepContext) -> bool:
         case Rescheduling() as rescheduling:
             return decisions.reschedule(context, rescheduling)
     return context.state.execute(context)
+
+
+def why_locked(definition: FlowDefinition, run: Run, event: events.Cancelled) -> Localised | None:
+    """What a requester is told who can't take the run back where it stands; None where they can."""
+    state = definition.states.get(run.state)
+    is_requesters = event.by == run.requester.id and not (event.final or event.changed)
+    return state.locked if state is not None and is_requesters else None
 
 
 def refusal_of(

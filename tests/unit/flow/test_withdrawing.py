@@ -6,7 +6,7 @@ import pytest
 
 from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation
-from router.flow.engine.events import Began
+from router.flow.engine.events import Began, Cancelled
 from router.flow.engine.run import Run
 from tests.unit.flow.definitions import ALICE, LEAVE, NOW, Driver, flow, text
 
@@ -84,3 +84,36 @@ def test_a_run_that_did_nothing_or_has_no_way_back_can_not_be_taken_back() -> No
         (first.run, first.definition.model_copy(update={"withdrawal": None})),
     ):
         assert not compensation.can_be_withdrawn(definition, run)
+
+
+LOCKED = {"zh": "钱已经付了。", "en": "It is paid out."}
+
+
+def paid_out(**cancelled: object) -> Driver:
+    """A run that waits in a state which its requester can't leave, and hears this."""
+    states = {
+        "pay": {"call": "reserve", "save": "paid", "undo": "release", "next": "spending"},
+        "spending": {
+            "wait": {"event": "repaid", "roles": ["finance"]},
+            "locked": LOCKED,
+            "next": "done",
+        },
+        "done": {"say": text("Thank you"), "end": "completed"},
+    }
+    driver = Driver(flow(LEAVE, start="pay", states=states)).begin()
+    assert (driver.run.state, driver.called) == ("spending", ["reserve"])
+    return driver.take(Cancelled(**cancelled))
+
+
+def test_where_it_is_locked_its_requester_is_told_so_and_nothing_is_undone() -> None:
+    driver = paid_out(by="alice")
+    assert (driver.run.status, driver.run.state) == ("waiting", "spending")
+    assert driver.called == ["reserve"]
+    assert driver.said[-1] == LOCKED["en"]
+
+
+@pytest.mark.parametrize("by", [{"by": "olga", "final": True}, {"by": None}], ids=str)
+def test_an_operator_ends_it_all_the_same(by: dict[str, object]) -> None:
+    driver = paid_out(**by)
+    assert driver.run.status == "cancelled"
+    assert driver.called == ["reserve", "release"]
