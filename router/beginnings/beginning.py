@@ -123,13 +123,23 @@ UNASKED = Question(
 )
 
 
-def written(sketch: FlowSketch, known: Vocabulary) -> Beginning:
+@dataclass(frozen=True)
+class Neighbourhood:
+    """What a beginning stands among."""
+
+    known: Vocabulary = field(default_factory=Vocabulary)
+    """What its states may name."""
+    taken: frozenset[str] = frozenset()
+    """The names of flows that there are already."""
+
+
+def written(sketch: FlowSketch, around: Neighbourhood) -> Beginning:
     """The sketch as a flow file; what checks refuse of it becomes a question.
 
     Raises:
         InvalidInput: the file would be larger than one may be.
     """
-    flow = name_of(sketch.title, otherwise="new_flow")
+    flow = name_of(sketch.title, around.taken, name_of("new_flow", around.taken))
     title = both(sketch.title or flow)
     head: dict[str, Any] = {
         "flow": flow,
@@ -147,7 +157,7 @@ def written(sketch: FlowSketch, known: Vocabulary) -> Beginning:
         en = "As a flow it is too large: split the process in several."
         raise InvalidInput(Localised(zh=zh, en=en))
     asked = [UNTRANSLATED, UNASKED, *sketch.questions]
-    asked += _unexplained(asked, _problems(flow, text, known))
+    asked += _unexplained(asked, _problems(flow, text, around.known))
     return Beginning(flow, text, _bounded_questions(asked), _bounded_parts(sketch.unmapped))
 
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from router.beginnings.beginning import Beginning, FlowSketch, both, written
+from router.beginnings.beginning import Beginning, FlowSketch, Neighbourhood, both, written
 from router.beginnings.bpmn_process import (
     EXIT,
     GATEWAYS,
@@ -24,7 +24,6 @@ from router.beginnings.bpmn_states import StateMaker
 from router.beginnings.bpmn_words import verdict_of
 from router.beginnings.conditions import Untranslated, are_opposite, bare, translated
 from router.flow.definition import KINDS
-from router.flow.loader import Vocabulary
 
 MOST_BRANCHES = 40
 """Ways out of one state, gateways behind each other multiplied out."""
@@ -35,13 +34,13 @@ Branch = dict[str, Any]
 """As a flow file has it: `{if, to, name}`."""
 
 
-def beginning_of_bpmn(content: bytes, known: Vocabulary | None = None) -> Beginning:
+def beginning_of_bpmn(content: bytes, around: Neighbourhood | None = None) -> Beginning:
     """The draft that a BPMN 2.0 file gives.
 
     Raises:
         InvalidInput: it isn't BPMN, holds no process, is too large, or isn't safe to read.
     """
-    return written(sketch_of(read_process(content)), known or Vocabulary())
+    return written(sketch_of(read_process(content)), around or Neighbourhood())
 
 
 def sketch_of(process: BpmnProcess) -> FlowSketch:
