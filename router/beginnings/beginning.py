@@ -124,7 +124,7 @@ UNASKED = Question(
 
 
 @dataclass(frozen=True)
-class Neighbourhood:
+class BeginningContext:
     """What a beginning stands among."""
 
     known: Vocabulary = field(default_factory=Vocabulary)
@@ -133,7 +133,7 @@ class Neighbourhood:
     """The names of flows that there are already."""
 
 
-def written(sketch: FlowSketch, around: Neighbourhood) -> Beginning:
+def written(sketch: FlowSketch, around: BeginningContext) -> Beginning:
     """The sketch as a flow file; what checks refuse of it becomes a question.
 
     Raises:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from router.beginnings.beginning import Beginning, FlowSketch, Neighbourhood, both, written
+from router.beginnings.beginning import Beginning, BeginningContext, FlowSketch, both, written
 from router.beginnings.bpmn_process import (
     EXIT,
     GATEWAYS,
@@ -34,13 +34,13 @@ Branch = dict[str, Any]
 """As a flow file has it: `{if, to, name}`."""
 
 
-def beginning_of_bpmn(content: bytes, around: Neighbourhood | None = None) -> Beginning:
+def beginning_of_bpmn(content: bytes, around: BeginningContext | None = None) -> Beginning:
     """The draft that a BPMN 2.0 file gives.
 
     Raises:
         InvalidInput: it isn't BPMN, holds no process, is too large, or isn't safe to read.
     """
-    return written(sketch_of(read_process(content)), around or Neighbourhood())
+    return written(sketch_of(read_process(content)), around or BeginningContext())
 
 
 def sketch_of(process: BpmnProcess) -> FlowSketch:
@@ -131,6 +131,7 @@ class _Mapping:
         if node.get(KIND) in KINDS:
             state |= self._states.body(node, name, node.get(KIND))
             state |= self._own_exits(node)
+            self._keep_deadlines(node, name, state)
             return
         if node.id in self._passing:
             state |= self._states.passing(node) | {"next": self._next(node, name, "next")}
@@ -330,7 +331,8 @@ class _Mapping:
 
     def _forks(self) -> list[FlowNode]:
         nodes = self._process.nodes.values()
-        return [n for n in nodes if n.tag in FORKING and len(self._process.leaving(n.id)) > 1]
+        forks = (n for n in nodes if n.tag in FORKING and len(self._process.leaving(n.id)) > 1)
+        return [node for node in forks if not node.get(KIND)]
 
     def _decides_next(self, join: str) -> bool:
         """True where what follows a join isn't one state."""
@@ -448,8 +450,8 @@ class _Mapping:
 
     def _own_exits(self, node: FlowNode) -> dict[str, Any]:
         """Ways out as the file names them: from it, its gateways and the events on its boundary."""
-        sources = [node.id, *(f"{node.id}:{part}" for part in ("join", "ways"))]
-        sources += [event.id for event in self._process.attached(node.id)]
+        parts = [node.id, *(event.id for event in self._process.attached(node.id))]
+        sources = [*parts, f"{node.id}.join", *(f"{part}.ways" for part in parts)]
         found: dict[str, Any] = {}
         for flow in (flow for source in sources for flow in self._process.leaving(source)):
             if not flow.exit:
@@ -466,12 +468,21 @@ class _Mapping:
             for exit_, each in found.items()
         }
 
+    def _keep_deadlines(self, node: FlowNode, name: str, state: Branch) -> None:
+        timers = [each for each in self._process.attached(node.id) if each.event == "timer"]
+        for event in timers:
+            if "wait" in state:
+                state["wait"] = state["wait"] | self._states.timer(event, name)
+            elif "approve" in state:
+                span = self._states.span(event, "states", name, "approve")
+                state["approve"] = state["approve"] | {"expire_after": span}
+
     def _own_target(self, node: FlowNode) -> str:
         """The state that a way comes to, through the gateways where branches join."""
         while not node.get(KIND):
             ways = [
                 flow
-                for source in (node.id, f"{node.id.removesuffix(':join')}:ways")
+                for source in (node.id, f"{node.id.removesuffix('.join')}.ways")
                 for flow in self._process.leaving(source)
                 if flow.exit == "join"
             ]

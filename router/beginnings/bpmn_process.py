@@ -18,8 +18,7 @@ LARGEST = 5 * 1024 * 1024
 MOST_ELEMENTS = 2_000
 """Things that are done, events and gateways."""
 EXIT, KIND = "exit", "kind"
-"""Attributes of our own, in files that were made of a flow."""
-NAMESPACE = "https://intent-router.dev/bpmn"
+"""Attributes of `router.drawing.bpmn`, in files that were made of a flow."""
 
 TASKS = frozenset(
     {

@@ -92,7 +92,7 @@ class StateMaker:
     def name(self, node: FlowNode, taken: Collection[str]) -> str:
         """What its state is called."""
         if node.get(KIND):
-            return name_of(node.id.removeprefix("state_"), taken)
+            return node.id
         identity = "" if _RANDOM.search(node.id) or ":" in node.id else node.id
         otherwise = name_of(identity, otherwise=_NAMED_BY_KIND.get(node.tag, "step"))
         return name_of(node.name, taken, name_of(otherwise, taken))
@@ -215,7 +215,7 @@ class StateMaker:
 
     def _wait(self, node: FlowNode, name: str) -> dict[str, Any]:
         if node.event == "timer":
-            return {"wait": self._timer(node, name)}
+            return {"wait": self.timer(node, name)}
         if node.event in {"conditional", "signal"}:
             self._sketch.leave_out(
                 node.where,
@@ -251,7 +251,8 @@ class StateMaker:
             fields[field] = {key: each for key, each in slot.items() if key != "ask"}
         return {"wait": wait | ({"fields": fields} if fields else {})}
 
-    def _timer(self, node: FlowNode, name: str) -> dict[str, Any]:
+    def timer(self, node: FlowNode, name: str) -> dict[str, Any]:
+        """Until when or how long is waited for it."""
         definition = node.element.first("timerEventDefinition")
         moment = definition.first("timeDate") if definition else None
         said = moment.text[:10] if moment else ""

@@ -1,6 +1,6 @@
 """Files that a flow can begin with, told apart by their content."""
 
-from router.beginnings.beginning import Beginning, Neighbourhood
+from router.beginnings.beginning import Beginning, BeginningContext
 from router.beginnings.bpmn_flow import beginning_of_bpmn
 from router.domain.errors import InvalidInput
 from router.domain.locale import Localised
@@ -9,7 +9,7 @@ LARGEST = 5 * 1024 * 1024
 """Bytes of a file that a flow begins with."""
 
 
-def beginning_of_file(content: bytes, around: Neighbourhood) -> Beginning:
+def beginning_of_file(content: bytes, around: BeginningContext) -> Beginning:
     """The draft that a file gives, whatever it is called.
 
     Raises:

@@ -80,5 +80,23 @@ async def test_other_fields_and_bodies_are_refused(anna: AsyncClient) -> None:
     assert problem(await anna.post(PATH, files={"other": b"x"}), 422)
 
 
+async def test_a_flow_is_documented_as_bpmn_and_so_is_the_authors_draft_of_it(
+    anna: AsyncClient,
+) -> None:
+    path = "/v1/flow-drafts/leave_request/bpmn"
+
+    held = await anna.get(path, params={"locale": "en"})
+    assert (held.status_code, held.headers["content-type"]) == (200, "application/xml")
+    assert "Manager decides" in held.text
+
+    text = ok(await anna.get("/v1/flow-drafts/leave_request"))["text"]
+    changed = {"text": text.replace("Manager decides", "The boss decides"), "revision": 0}
+    ok(await anna.put("/v1/flow-drafts/leave_request", json=changed))
+    assert "The boss decides" in (await anna.get(path, params={"locale": "en"})).text
+
+    ok(await anna.put("/v1/flow-drafts/leave_request", json={"text": "flow: 1", "revision": 1}))
+    assert problem(await anna.get(path), 422)["errors"]
+
+
 async def test_who_writes_no_flows_begins_none(caller: As) -> None:
     assert problem(await begin(caller("alice"), PAPER), 404)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from router.beginnings.beginning import Beginning, Neighbourhood
+from router.beginnings.beginning import Beginning, BeginningContext
 from router.beginnings.bpmn_flow import beginning_of_bpmn
 from router.beginnings.conditions import Untranslated, compared, translated
 from router.domain.errors import InvalidInput
@@ -230,7 +230,7 @@ def test_what_has_no_place_is_named_in_both_languages(inner: str, where: str, sa
 def test_a_tool_that_nobody_has_is_the_problem_that_its_question_is_about() -> None:
     known = Vocabulary.of(tools={"order_paper": frozenset()})
     content = bpmn(START + '<serviceTask id="x" name="Pack"/>' + END, "s>x x>e")
-    made = beginning_of_bpmn(content, Neighbourhood(known))
+    made = beginning_of_bpmn(content, BeginningContext(known))
 
     assert [each.place for each in loaded(made, known).problems] == [("states", "pack", "call")]
     assert ("states", "pack", "call") in [each.place for each in made.questions]
