@@ -18,9 +18,10 @@ from router.beginnings.bpmn_words import (
 )
 from router.beginnings.conditions import bare
 from router.domain.messages import EndStatus
+from router.formats.regex import compiled
 
 HUMAN = frozenset({"userTask", "manualTask", "task"})
-_RANDOM = re.compile(r"(?i)(?:^|_)(?:sid-|id[-_])?[0-9a-z]*\d[0-9a-z-]{4,}$|^_")
+_RANDOM = compiled(r"(?i)(?:^|_)(?:sid-|id[-_])?[0-9a-z]*\d[0-9a-z-]{4,}$|^_")
 _NAMED_BY_KIND = {
     "userTask": "task",
     "manualTask": "task",
@@ -165,9 +166,10 @@ class StateMaker:
             self._sketch.slots.setdefault(slot, made)
         return {"collect": list(slots)}
 
-    def _approve(self, node: FlowNode, name: str) -> dict[str, Any]:
+    def _deciders(self, node: FlowNode, name: str) -> list[str]:
+        """The expressions for whoever decides, and what has to be asked of them."""
         who = Performers(node)
-        by = who.by
+        by: list[str] = who.by
         here = ("states", name, "approve", "by")
         if who.unclear:
             self._sketch.ask(
@@ -194,7 +196,10 @@ class StateMaker:
                 f"Who decides at “{node.where}”? The draft asks the requester's manager.",
                 *here,
             )
-        by = by or ["manager(requester)"]
+        return by or ["manager(requester)"]
+
+    def _approve(self, node: FlowNode, name: str) -> dict[str, Any]:
+        by = self._deciders(node, name)
         for field in form_fields(node):
             is_shown = slot_name(field.attributes.get("id", "")) in self._sketch.slots
             if not is_shown and field.attributes.get("type") not in {"boolean", "enum"}:

@@ -8,28 +8,27 @@ from router.beginnings.beginning import FlowSketch, both, choices_of, name_of, s
 from router.beginnings.bpmn_process import FlowNode, form_fields
 from router.beginnings.conditions import bare, compared
 from router.domain.messages import EndStatus
+from router.formats.regex import compiled
 
-_REJECTED = re.compile(
+_REJECTED = compiled(
     r"(?i)\b(?:no|not|non|nok|reject\w*|declin\w*|den(?:y|ied)|refus\w*|fail\w*|false|disapprov\w*"
     r"|invalid|unsuccessful)\b|n't\b|拒|驳|不|否|未|失败"
 )
-_RETURNED = re.compile(
+_RETURNED = compiled(
     r"(?i)\b(?:return\w*|revis\w*|rework\w*|clarif\w*|correct\w*|change\w*|more info\w*"
     r"|send back|sent back|resubmit\w*)\b|退回|修改|补充|打回|重填"
 )
-_APPROVED = re.compile(
+_APPROVED = compiled(
     r"(?i)\b(?:yes|ok|approv\w*|accept\w*|agree\w*|grant\w*|true|confirm\w*|valid|successful)\b"
     r"|同意|通过|批准|是|可以|准"
 )
-APPROVAL = re.compile(
+APPROVAL = compiled(
     r"(?i)\b(?:approv(?:e|es|ed|al|ing)|authori[sz]\w*|sign[ -]?off|decide\w*"
     r"|decision)\b|审批|审核|批准|核准|签字|审定|复核|批示"
 )
-_CANCELLED = re.compile(r"(?i)\b(?:cancel\w*|withdr\w*|abort\w*)\b|取消|撤回|作废")
-_REQUESTER = re.compile(
-    r"(?i)^(?:initiator|starter|requester|applicant|startuser\w*|applyuser\w*)$"
-)
-_OWNER = re.compile(r"(user|group)\(([^()]+)\)")
+_CANCELLED = compiled(r"(?i)\b(?:cancel\w*|withdr\w*|abort\w*)\b|取消|撤回|作废")
+_REQUESTER = compiled(r"(?i)^(?:initiator|starter|requester|applicant|startuser\w*|applyuser\w*)$")
+_OWNER = compiled(r"(user|group)\(([^()]+)\)")
 _SPAN = re.compile(r"P(?=[\dT])(?:\d+W)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+S)?)?\Z")
 LONGEST_SPAN = 20
 """Characters: what is longer counts in more digits than anybody waits."""

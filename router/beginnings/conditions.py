@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from router.beginnings.beginning import slot_name
+from router.formats.regex import compiled
 
 _TOKEN = re.compile(
     r"""\s*(?: (?P<string> "[^"\\]*" | '[^'\\]*' )
@@ -17,6 +18,7 @@ _TOKEN = re.compile(
              | (?P<mark>   == | != | >= | <= | && | \|\| | [<>=!()] ) )""",
     re.VERBOSE,
 )
+_EQUALS = compiled(r"""\.equals\(\s*("[^"]*"|'[^']*')\s*\)""")
 _WORDS = {"and": "&&", "or": "||", "not": "!", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
 _WORDS |= {"lt": "<", "le": "<=", "=": "=="}
 _COMPARES = frozenset({"==", "!=", "<", "<=", ">", ">="})
@@ -51,7 +53,7 @@ def bare(expression: str) -> str:
         plain = plain[2:-1]
     elif plain.startswith("=") and not plain.startswith("=="):
         plain = plain[1:]
-    plain = re.sub(r"\.equals\(\s*(\"[^\"]*\"|'[^']*')\s*\)", r" == \1", plain)
+    plain = str(_EQUALS.sub(r" == \1", plain))
     return plain.strip()
 
 
