@@ -25,6 +25,8 @@ from router.beginnings.bpmn_words import verdict_of
 from router.beginnings.conditions import Untranslated, are_opposite, bare, translated
 from router.flow.definition import KINDS
 
+MOST_WALKED = 20_000
+"""Gateways that are gone through in all: ways through a ladder of them double at each rung."""
 MOST_BRANCHES = 40
 """Ways out of one state, gateways behind each other multiplied out."""
 DECIDING = frozenset({"exclusiveGateway", "inclusiveGateway", "complexGateway"})
@@ -59,6 +61,7 @@ class _Mapping:
         self._passing = {join for join in self._joins.values() if join and self._decides_next(join)}
         self._names: dict[str, str] = {}
         self._made: set[str] = set()
+        self._walked = 0
         self._waiting: deque[FlowNode] = deque()
         self._states = StateMaker(process, self._sketch, self._within_forks())
 
@@ -101,7 +104,7 @@ class _Mapping:
     # What is a state
 
     def _is_state(self, node: FlowNode) -> bool:
-        if node.id in self._passing or KIND in node.element.attributes:
+        if node.id in self._passing or node.get(KIND) in KINDS:
             return True
         if node.tag in FORKING:
             return len(self._process.leaving(node.id)) > 1
@@ -133,9 +136,10 @@ class _Mapping:
             state |= self._own_exits(node)
             self._keep_deadlines(node, name, state)
             return
-        if node.id in self._passing:
+        only_goes_on = node.tag in FORKING | DECIDING and node.id not in self._joins
+        if node.id in self._passing or only_goes_on:
             state |= self._states.passing(node) | {"next": self._next(node, name, "next")}
-        elif node.tag in FORKING:
+        elif node.id in self._joins:
             state |= self._fork(node)
         elif node.tag == "eventBasedGateway":
             state |= self._race(node, name)
@@ -208,7 +212,8 @@ class _Mapping:
     ) -> list[Branch]:
         if self._is_state(node):
             return [{"to": self._name(node)}]
-        if node.id in path or len(path) > MOST_BRANCHES:
+        self._walked += 1
+        if node.id in path or len(path) > MOST_BRANCHES or self._walked > MOST_WALKED:
             self._sketch.ask(
                 f"“{node.where}”绕了一圈，中间什么也不做，该去哪里？",
                 f"The way through “{node.where}” goes round without doing anything: where to?",
@@ -479,7 +484,9 @@ class _Mapping:
 
     def _own_target(self, node: FlowNode) -> str:
         """The state that a way comes to, through the gateways where branches join."""
-        while not node.get(KIND):
+        seen: set[str] = set()
+        while not node.get(KIND) and node.id not in seen:
+            seen.add(node.id)
             ways = [
                 flow
                 for source in (node.id, f"{node.id.removesuffix('.join')}.ways")

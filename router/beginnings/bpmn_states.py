@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping
 from datetime import date
-from typing import Any
+from typing import Any, get_args
 
 from router.beginnings.beginning import FlowSketch, both, name_of, slot_name
 from router.beginnings.bpmn_process import KIND, BpmnProcess, FlowNode, form_fields
@@ -327,7 +327,7 @@ class StateMaker:
                 f"结束时的 {node.event} 没有带过来",
                 f"the {node.event} at the end isn't carried over",
             )
-        given = node.get("status")
+        given = node.get("status") if node.get("status") in get_args(EndStatus) else ""
         status = (
             given
             or {"error": "failed", "cancel": "cancelled"}.get(node.event)

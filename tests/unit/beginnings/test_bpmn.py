@@ -269,6 +269,20 @@ ODD = {
     "names that would be filled in": bpmn(
         START + '<userTask id="x" name="{{ 7*7 }} {% x %}"/>' + END, "s>x x>e"
     ),
+    "a ladder of gateways": bpmn(
+        START
+        + END
+        + "".join(f'<exclusiveGateway id="{side}{n}"/>' for n in range(39) for side in "abc"),
+        "s>a0 "
+        + " ".join(f"a{n}>b{n}:${{x}} a{n}>c{n} b{n}>a{n + 1} c{n}>a{n + 1}" for n in range(38))
+        + " a38>e",
+    ),
+    "a join that joins itself": HEAD.encode()
+    + b'<process id="p" name="p"><startEvent id="s"/><task id="x" kind="say"/>'
+    b'<parallelGateway id="y.join"/><sequenceFlow id="1" sourceRef="s" targetRef="x"/>'
+    b'<sequenceFlow id="2" sourceRef="x" targetRef="y.join" exit="next"/>'
+    b'<sequenceFlow id="3" sourceRef="y.join" targetRef="y.join" exit="join"/>'
+    b"</process></definitions>",
     "a fork into its own join": bpmn(
         START + '<parallelGateway id="f"/><parallelGateway id="j"/><task id="x"/>' + END,
         "s>f f>j f>x x>j j>e",

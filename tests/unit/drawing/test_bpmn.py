@@ -5,7 +5,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-import activities.look_up  # noqa: F401 - lookups that the shipped flows call
 from router.beginnings.bpmn_flow import beginning_of_bpmn
 from router.drawing import bpmn_of
 from router.flow.definition import FlowDefinition
