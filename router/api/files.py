@@ -3,7 +3,8 @@
 import hashlib
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, Self
@@ -12,7 +13,7 @@ from urllib.parse import quote
 from fastapi import HTTPException, Request
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from python_multipart.multipart import parse_options_header
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.types import Message, Receive, Scope
 
 from router.api.dependencies import Caller, Services
@@ -53,13 +54,7 @@ async def uploaded(request: Request, caller: Caller) -> Upload:
         InvalidInput: there is no such field, or the file is none of `DOCUMENTS`.
     """
     del caller
-    declared = request.headers.get("content-type", "")
-    if media_type(declared) != "multipart/form-data":
-        raise HTTPException(
-            415, f"The body is {declared[:80]!r}; send multipart/form-data with the field {FIELD}."
-        )
-    bounded = Request(_in_utf8(request.scope, declared), _bounded(request))
-    async with bounded.form(max_files=1, max_fields=8, max_part_size=ENVELOPE) as form:
+    async with posted_form(request) as form:
         others = sorted(name for name in form if name != FIELD)
         if others:
             why = f"isn't known here; send the field {FIELD} alone"
@@ -75,6 +70,23 @@ async def uploaded(request: Request, caller: Caller) -> Upload:
     return upload
 
 
+@asynccontextmanager
+async def posted_form(request: Request, most: int = MOST_BYTES) -> AsyncIterator[FormData]:
+    """The fields of a multipart body whose one file has no more than so many bytes.
+
+    Raises:
+        HTTPException: 413 as soon as it is too large, 415 and 400 where it is no multipart body.
+    """
+    declared = request.headers.get("content-type", "")
+    if media_type(declared) != "multipart/form-data":
+        raise HTTPException(
+            415, f"The body is {declared[:80]!r}; send multipart/form-data with the field {FIELD}."
+        )
+    bounded = Request(_in_utf8(request.scope, declared), _bounded(request, most))
+    async with bounded.form(max_files=1, max_fields=8, max_part_size=ENVELOPE) as form:
+        yield form
+
+
 def _in_utf8(scope: Scope, declared: str) -> Scope:
     """The same, whose body is no other text, whatever it says: some take seconds, or raise."""
     boundary = parse_options_header(declared)[1].get(b"boundary")
@@ -83,18 +95,18 @@ def _in_utf8(scope: Scope, declared: str) -> Scope:
     return {**scope, "headers": [*others, (b"content-type", kind)]}
 
 
-def _bounded(request: Request) -> Receive:
+def _bounded(request: Request, largest: int) -> Receive:
     """What receives the body, and stops where it is more than a file of the largest size takes."""
-    received, most = 0, MOST_BYTES + ENVELOPE
+    received, most = 0, largest + ENVELOPE
     if declared_size(request.scope) > most:
-        raise _too_large()
+        raise _too_large(largest)
 
     async def receive() -> Message:
         nonlocal received
         message = await request.receive()
         received += len(message.get("body", b""))
         if received > most:
-            raise _too_large()
+            raise _too_large(largest)
         return message
 
     return receive
@@ -118,8 +130,8 @@ def check_kind(content: bytes, field: str = FIELD) -> None:
     raise InvalidInput.at(field, why)
 
 
-def _too_large() -> HTTPException:
-    return HTTPException(413, f"The file is larger than {MOST_BYTES} bytes; send a smaller one.")
+def _too_large(most: int = MOST_BYTES) -> HTTPException:
+    return HTTPException(413, f"The file is larger than {most} bytes; send a smaller one.")
 
 
 class FileView(BaseModel):

@@ -23,7 +23,7 @@ from router.domain.errors import (
 from router.domain.locale import Locale
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord
-from router.drawing import graph_of, journey_of, mermaid_of, svg_of
+from router.drawing import bpmn_of, graph_of, journey_of, mermaid_of, svg_of
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, Vocabulary, examine_all, load_flow
 from router.runtime.definitions import flow_folder, load_catalog, load_registry, vocabulary
@@ -36,7 +36,7 @@ from router.story_runner.runner import chosen, run
 from router.story_runner.trial import serve
 from router.understanding.triggers.patterns import rivalries
 
-Format = Literal["mermaid", "svg"]
+Format = Literal["mermaid", "svg", "bpmn"]
 _WRITERS = {"mermaid": mermaid_of, "svg": svg_of}
 
 
@@ -45,6 +45,10 @@ async def drawn(
 ) -> str:
     """The picture of a flow; with a run's way, read from the store: no server is needed."""
     definition = _definition(settings, name)
+    if picture == "bpmn":
+        if run is not None:
+            raise InvalidInput("BPMN has no place for a run's way: use --format svg, or omit --run")
+        return bpmn_of(definition, locale)
     graph = graph_of(definition, locale)
     if run is None:
         return _WRITERS[picture](graph, None)
@@ -219,9 +223,7 @@ def trial() -> None:
 @app.command()
 def graph(
     flow: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A flow, or a flow file.")],
-    picture: Annotated[
-        Literal["mermaid", "svg"], typer.Option("--format", help="What to write.")
-    ] = "mermaid",
+    picture: Annotated[Format, typer.Option("--format", help="What to write.")] = "mermaid",
     locale: Annotated[Literal["zh", "en"], typer.Option(help="The language of labels.")] = "zh",
     run: Annotated[
         str | None, typer.Option(metavar="ID", help="Mark the way that this run took.")

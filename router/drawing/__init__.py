@@ -1,5 +1,6 @@
-"""Flows as pictures: a definition becomes a graph, a graph Mermaid or SVG. All of it is pure."""
+"""Flows as pictures and BPMN: a definition becomes a graph, a graph Mermaid or SVG. All is pure."""
 
+from router.drawing.bpmn import bpmn_of
 from router.drawing.flowchart import (
     FlowLoad,
     Graph,
@@ -15,6 +16,7 @@ __all__ = [
     "FlowLoad",
     "Graph",
     "Journey",
+    "bpmn_of",
     "graph_of",
     "journey_of",
     "load_of",

@@ -47,7 +47,7 @@ from router.domain.errors import (
     NotFound,
     Problem,
 )
-from router.domain.locale import Localised
+from router.domain.locale import Locale, Localised
 from router.domain.principals import EVERYONE, Principal
 from router.flow.definition import FlowDefinition
 from router.flow.loader import examine_text
@@ -158,14 +158,14 @@ class EditedText(BaseModel):
     examination: Examination
 
 
-_NOT_THERE = Localised(
+NOT_THERE = Localised(
     zh="没有这个流程，也没有它的草稿。", en="There is no such flow, and no draft of one."
 )
 
 
 async def _named(flow: str) -> str:
     if not is_name("flows", flow):
-        raise NotFound(_NOT_THERE)
+        raise NotFound(NOT_THERE)
     return flow
 
 
@@ -263,14 +263,17 @@ def _sound(services: Services, author: Principal, body: FlowTextBody) -> FlowDef
     except DefinitionError as error:
         found = error.problems
     if found:
-        raise InvalidInput(
-            UNSOUND,
-            [
-                FieldProblem(f"text:{each.line}", said_in(author.locale, each.what))
-                for each in found[:MOST_PROBLEMS]
-            ],
-        )
+        raise unsound(found, author.locale, UNSOUND)
     return file.definition
+
+
+def unsound(found: Sequence[Problem], locale: Locale, why: Localised) -> InvalidInput:
+    """The refusal of a text that has these problems, in the language of `locale`."""
+    told = [
+        FieldProblem(f"text:{each.line}", said_in(locale, each.what))
+        for each in found[:MOST_PROBLEMS]
+    ]
+    return InvalidInput(why, told)
 
 
 UNSOUND = Localised(
@@ -370,7 +373,7 @@ async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> 
 async def discard(services: Given, author: Author, flow: Named) -> None:
     """Delete the caller's draft of a flow; what holds, and colleagues' drafts, stay."""
     if not await services.store.flow_drafts.discard(author.tenant, author.id, flow):
-        raise NotFound(_NOT_THERE)
+        raise NotFound(NOT_THERE)
 
 
 async def _view(
@@ -378,7 +381,7 @@ async def _view(
 ) -> DraftView:
     base, held = await held_flow(services, author, flow)
     if draft is None and held is None:
-        raise NotFound(_NOT_THERE)
+        raise NotFound(NOT_THERE)
     shown = draft or held or FlowText("")
     drafts = await services.store.flow_drafts.heads(author.tenant, flow)
     return DraftView(

@@ -5,12 +5,9 @@ page's `Content.xml` holds text with its place in millimetres. Members are looke
 archive; nothing is written, so that a name leads nowhere else.
 """
 
-import io
 import math
 import posixpath
 import re
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -27,7 +24,8 @@ from router.documents.layout import Edges, Piece, Sheet, is_cjk, lines_of
 from router.documents.likeness import likeness
 from router.documents.page import Material, Page, PageCode
 from router.documents.pictures import can_see, codes_of, opened, picture_page
-from router.documents.xml_tree import Element, fields, parsed
+from router.documents.xml_tree import Element, fields
+from router.documents.zip_archive import ZipArchive
 from router.domain.documents import Place
 from router.domain.file_types import type_of
 
@@ -42,8 +40,6 @@ NARROW = 0.5
 """Of its size: how wide a letter is that isn't Chinese, where the file doesn't say."""
 FEW = 12
 """Characters: a page that has fewer, and a picture, is a scan."""
-PACKED_SMALL = 100_000
-"""Bytes: what unpacks into less is no bomb, however well it was packed."""
 PICTURES, ATTACHMENTS = 16, 16
 """So many are looked at, of a page and of a document."""
 _KINDS = {"image/png": "PNG", "image/jpeg": "JPEG"}
@@ -58,7 +54,7 @@ class OfdFormat(FileFormat):
 
     def read(self, content: bytes, reading: FileReading) -> Material:
         """Its first pages; raises `UnreadableFile` where it is encrypted, damaged, or a bomb."""
-        archive = _Archive(content, reading)
+        archive = ZipArchive(content, reading)
         root = archive.xml("OFD.xml")
         documents = [_Document(archive, loc) for loc in _doc_roots(root)]
         if not documents:
@@ -81,51 +77,6 @@ class OfdFormat(FileFormat):
         more = len(every) > len(pages)
         problems = (only_first(len(pages), len(every)),) if more else ()
         return Material(tuple(pages), data, look, problems=problems)
-
-
-class _Archive:
-    """The files of the zip by their paths, unpacked one by one as far as bounds go."""
-
-    def __init__(self, content: bytes, reading: FileReading) -> None:
-        self._reading = reading
-        try:
-            self._zip = zipfile.ZipFile(io.BytesIO(content))
-        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
-            raise UnreadableFile("damaged") from None
-        members = self._zip.infolist()
-        if len(members) > reading.limits.members:
-            raise UnreadableFile("bomb")
-        self._members = {one.filename.lstrip("/"): one for one in members}
-
-    def bytes(self, path: str) -> bytes:
-        """A member's content."""
-        member = self._members.get(path)
-        if member is None:
-            raise UnreadableFile("damaged")
-        if member.flag_bits & 1:
-            raise UnreadableFile("encrypted")
-        if member.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-            raise UnreadableFile("damaged")
-        packed = max(member.compress_size, 1)
-        if member.file_size > max(PACKED_SMALL, packed * self._reading.limits.ratio):
-            raise UnreadableFile("bomb")
-        self._reading.unpack(member.file_size)
-        try:
-            # No more than it says of itself is unpacked.
-            return self._zip.read(member)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError):
-            raise UnreadableFile("damaged") from None
-
-    def xml(self, path: str) -> Element:
-        """A member that is XML."""
-        try:
-            return parsed(self.bytes(path), self._reading)
-        except UnreadableFile as error:
-            # What is encrypted as a whole looks like noise, and a file beside it says how.
-            hidden = any("encrypt" in name.lower() for name in self._members)
-            raise (
-                UnreadableFile("encrypted") if hidden and error.code == "damaged" else error
-            ) from None
 
 
 def _path(base: str, location: str) -> str:
@@ -162,7 +113,7 @@ class _Found:
 class _Document:
     """One document of the file."""
 
-    def __init__(self, archive: _Archive, path: str) -> None:
+    def __init__(self, archive: ZipArchive, path: str) -> None:
         self._archive = archive
         self._path = path
         self._root = archive.xml(path)
@@ -246,7 +197,7 @@ class _Missing(Exception):
     """A part of the file that isn't there, or is broken, and that it can be read without."""
 
 
-def _or_missing(archive: _Archive, path: str) -> Element:
+def _or_missing(archive: ZipArchive, path: str) -> Element:
     try:
         return archive.xml(path)
     except UnreadableFile as error:

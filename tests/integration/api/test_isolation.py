@@ -24,7 +24,7 @@ from tests.integration.api.conftest import QUEUE, As, client_of, problem, served
 from tests.integration.api.test_events import AT, reading
 from tests.integration.api.test_files import send
 from tests.integration.api.test_runs import approval_record, run_record
-from tests.unit.runtime.documents import SKILL
+from tests.unit.runtime.documents import SKILL, overtime
 
 OTHER = "acme"
 """A tenant in which there is another person by each id."""
@@ -93,6 +93,7 @@ TABLE = {
     ("delete", DOCUMENT): Row("olga"),
     ("get", FLOW_DRAFT): Row("olga"),
     ("delete", FLOW_DRAFT): Row("olga"),
+    ("get", f"{FLOW_DRAFT}/bpmn"): Row("olga"),
 }
 NOBODYS = {
     ("get", "/v1/models/{model}"),
@@ -159,7 +160,7 @@ def draft_of_olga(flow: str) -> FlowDraft:
     return FlowDraft(
         flow=flow,
         author="olga",
-        text="",
+        text=overtime(),
         revision=1,
         base=DraftBase(source="draft"),
         updated_at=AT,

@@ -190,6 +190,7 @@ def test_a_flow_is_drawn_by_name_or_from_its_file_and_as_svg(run: Run) -> None:
     assert run("flows", "graph", str(file)).out == by_name
     assert "Leave request" in run("flows", "graph", "leave_request", "--locale", "en").out
     assert run.printed("flows", "graph", "reimbursement", "--format", "svg").startswith("<svg ")
+    assert "<process " in run.printed("flows", "graph", "reimbursement", "--format", "bpmn")
 
 
 def test_the_way_of_a_run_is_drawn_from_the_store(run: Run, elsewhere: Path) -> None:
