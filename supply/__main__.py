@@ -8,9 +8,12 @@
 import argparse
 import sys
 
-from supply import locks
+from supply import licences, locks
 from supply.environment import installed
 from supply.policy import kept
+
+SHIPPED = ("build", "runtime", "image")
+"""The locks of what others than developers install."""
 
 
 def check() -> int:
@@ -18,7 +21,12 @@ def check() -> int:
     policy, environment = kept(), installed()
     held = locks.held()
     versions = {one.name: one.version for one in environment}
-    found = [*locks.problems(locks.inputs(locks.project(), policy), held, versions)]
+    shipped = {pin.name for lock in SHIPPED for pin in held[lock]}
+    known = {pin.name for lock in held.values() for pin in lock}
+    found = [
+        *locks.problems(locks.inputs(locks.project(), policy), held, versions),
+        *licences.problems(environment, policy.allowed, policy.licences, shipped, known),
+    ]
     print(*found, sep="\n", end="\n" if found else "", file=sys.stderr)
     print(f"{len(environment)} packages, {len(held)} locks: {len(found)} problems")
     return min(len(found), 1)

@@ -11,11 +11,29 @@ ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
+class Licence:
+    """What was found of a package by reading its files."""
+
+    expression: str
+    """By SPDX, what its wheel holds of others included."""
+    why: str
+    """What was read, and why it may come in."""
+    accepted: tuple[str, ...] = ()
+    """Licences that it may have beside those that anything may."""
+    ships: bool = True
+    """False where it is for tests alone: no lock of what ships may have it."""
+
+
+@dataclass(frozen=True)
 class Policy:
     """What `policy.toml` says."""
 
     locks: Mapping[str, tuple[str, ...]]
     """By lock, its extras of `pyproject.toml`."""
+    allowed: tuple[str, ...]
+    """Licences that anything may have, by SPDX."""
+    licences: Mapping[str, Licence]
+    """By package, what its metadata don't say, or not rightly."""
 
 
 def policy(text: str) -> Policy:
@@ -23,9 +41,18 @@ def policy(text: str) -> Policy:
 
     Raises:
         KeyError: it lacks a part.
+        TypeError: a package has a part that there is none of.
     """
     told: dict[str, Any] = tomllib.loads(text)
-    return Policy(locks={name: tuple(extras) for name, extras in told["locks"].items()})
+    licences = told["licences"]
+    return Policy(
+        locks={name: tuple(extras) for name, extras in told["locks"].items()},
+        allowed=tuple(licences["allowed"]),
+        licences={
+            name: Licence(**{**of, "accepted": tuple(of.get("accepted", ()))})
+            for name, of in licences["of"].items()
+        },
+    )
 
 
 def kept() -> Policy:

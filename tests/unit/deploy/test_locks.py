@@ -129,8 +129,8 @@ def test_a_file_with_another_hash_than_the_locks_is_not_installed(tmp_path: Path
     pip = [sys.executable, "-m", "pip", "--python", str(tmp_path / "venv" / "bin" / "python")]
     run = subprocess.run(
         [
-            *(*pip, "install", "--no-index", "--find-links", wheels),
-            *("--require-hashes", "--requirement", lock),
+            *(*pip, "install", "--no-index", "--find-links", str(wheels)),
+            *("--require-hashes", "--requirement", str(lock)),
         ],
         capture_output=True,
         text=True,
