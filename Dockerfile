@@ -15,6 +15,9 @@ RUN /opt/build/bin/pip install --require-hashes --requirement locks/build.txt \
 COPY . .
 RUN /opt/build/bin/python -m hatchling build --target wheel --directory /tmp/wheel \
     && pip --python /opt/router/bin/python install --no-deps /tmp/wheel/*.whl
+# What is in the image, Debian's packages too: `docker run --rm --entrypoint cat IMAGE /opt/router/sbom.cdx.json`.
+RUN /opt/build/bin/python -m supply.sbom --packages /opt/router/lib/python3.11/site-packages --system / \
+    > /opt/router/sbom.cdx.json
 
 FROM python:${PYTHON}
 # The base image comes without bytecode, and a read-only root never gets any: each start

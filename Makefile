@@ -14,7 +14,7 @@ locked = $(pip) --require-hashes $(foreach lock,$(1),--requirement locks/$(lock)
 install := $(pip) --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm drill lock chart check ruff types layers shell figures \
+.PHONY: help setup dev test test-slow test-llm drill sbom lock chart check ruff types layers shell figures \
 	supply bench docs docs-serve reference clean
 
 help: ## this list
@@ -61,6 +61,11 @@ shell:
 	@if command -v shellcheck >/dev/null; \
 	then shellcheck .ci/run deploy/*.sh; \
 	else echo 'shellcheck is not installed: shell scripts were NOT checked' >&2; fi
+
+sbom: .venv/.everything ## the bill of materials of what ships, CycloneDX in JSON, into dist/
+	@mkdir -p dist
+	@$(bin)/python -m supply.sbom > dist/intent-router.cdx.json
+	@echo dist/intent-router.cdx.json
 
 lock: .venv/.uv ## make locks/ anew for what pyproject.toml asks, versions kept where they can be
 	@$(bin)/python -m supply lock

@@ -25,6 +25,7 @@ WORDS = {
     "isc license": "ISC",
     "isc license (iscl)": "ISC",
     "mit license": "MIT",
+    "psfl": "PSF-2.0",
     "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0",
 }
 """What is said in other words than SPDX's. `LicenseRef-BSD`: with two clauses or three, it isn't

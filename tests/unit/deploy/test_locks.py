@@ -138,3 +138,10 @@ def test_a_file_with_another_hash_than_the_locks_is_not_installed(tmp_path: Path
     )
     assert run.returncode == 1
     assert "DO NOT MATCH THE HASHES" in run.stderr
+
+
+def test_a_clone_is_installed_with_nothing_but_what_the_locks_have() -> None:
+    """By what builds a wheel alone: an editable one would otherwise ask for a package more."""
+    asked = "import hatchling.build as b; print(b.get_requires_for_build_editable())"
+    told = subprocess.check_output([sys.executable, "-c", asked], cwd=ROOT, text=True)
+    assert told == "[]\n"
