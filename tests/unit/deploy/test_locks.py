@@ -140,8 +140,11 @@ def test_a_file_with_another_hash_than_the_locks_is_not_installed(tmp_path: Path
     assert "DO NOT MATCH THE HASHES" in run.stderr
 
 
-def test_a_clone_is_installed_with_nothing_but_what_the_locks_have() -> None:
-    """By what builds a wheel alone: an editable one would otherwise ask for a package more."""
-    asked = "import hatchling.build as b; print(b.get_requires_for_build_editable())"
-    told = subprocess.check_output([sys.executable, "-c", asked], cwd=ROOT, text=True)
-    assert told == "[]\n"
+def test_a_clone_is_installed_with_nothing_but_what_the_locks_have(tmp_path: Path) -> None:
+    """Editable wheels ask for `editables`, unless the folder that is on the path is named."""
+    built = (
+        "import sys; sys.modules['editables'] = None; import hatchling.build;"
+        f"print(hatchling.build.build_editable({str(tmp_path)!r}))"
+    )
+    told = subprocess.check_output([sys.executable, "-c", built], cwd=ROOT, text=True)
+    assert (tmp_path / told.strip()).is_file()

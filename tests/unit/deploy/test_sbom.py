@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 from packaging.requirements import Requirement
-from referencing import Registry, Resource
+from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
 from supply.environment import Package
@@ -56,10 +56,7 @@ def validator() -> Draft7Validator:
             "jsf-0.82.SNAPSHOT.schema.json",
         )
     }
-    known = [
-        (schema["$id"], Resource(contents=schema, specification=DRAFT7))
-        for schema in schemas.values()
-    ]
+    known = [(schema["$id"], DRAFT7.create_resource(schema)) for schema in schemas.values()]
     registry: Registry[Any] = Registry().with_resources(known)
     return Draft7Validator(schemas["bom-1.6.schema.json"], registry=registry)
 
