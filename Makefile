@@ -14,7 +14,7 @@ locked = $(pip) --require-hashes $(foreach lock,$(1),--requirement locks/$(lock)
 install := $(pip) --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm drill sbom lock chart check ruff types layers shell figures \
+.PHONY: help setup dev test test-slow test-llm drill wheel sbom lock chart check ruff types layers shell figures \
 	supply bench docs docs-serve reference clean
 
 help: ## this list
@@ -61,6 +61,10 @@ shell:
 	@if command -v shellcheck >/dev/null; \
 	then shellcheck .ci/run deploy/*.sh; \
 	else echo 'shellcheck is not installed: shell scripts were NOT checked' >&2; fi
+
+wheel: .venv/.everything ## build the wheel, the same of the same files wherever that is, into dist/
+	@$(bin)/python -m hatchling build --target wheel --directory dist
+	@cd dist && sha256sum *.whl
 
 sbom: .venv/.everything ## the bill of materials of what ships, CycloneDX in JSON, into dist/
 	@mkdir -p dist
