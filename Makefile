@@ -5,6 +5,7 @@
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c '$(supported)' >/dev/null 2>&1 && echo $$p && break; done)
 ARGS ?=
+PACKAGES ?=
 
 bin := .venv/bin
 supported := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
@@ -14,7 +15,7 @@ locked = $(pip) --require-hashes $(foreach lock,$(1),--requirement locks/$(lock)
 install := $(pip) --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm drill wheel sbom lock chart check ruff types layers shell figures \
+.PHONY: help setup dev test test-slow test-llm drill wheel sbom lock update chart check ruff types layers shell figures \
 	supply bench docs docs-serve reference clean
 
 help: ## this list
@@ -73,6 +74,14 @@ sbom: .venv/.everything ## the bill of materials of what ships, CycloneDX in JSO
 
 lock: .venv/.uv ## make locks/ anew for what pyproject.toml asks, versions kept where they can be
 	@$(bin)/python -m supply lock
+
+# Newer versions stay in locks/ whatever the tests say: git tells what they were.
+update: .venv/.uv ## take newer versions (PACKAGES="ruff mypy" these alone), install them, run all tests
+	@$(bin)/python -m supply lock --upgrade $(PACKAGES)
+	@$(MAKE) --no-print-directory .venv/.chart
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-slow
 
 chart: .venv/.chart ## install what renders the Helm chart, and check it
 	$(bin)/pytest -q tests/integration/deploy/test_kubernetes.py $(ARGS)

@@ -8,12 +8,14 @@
 import argparse
 import sys
 
-from supply import licences, locks
+from supply import images, licences, locks
 from supply.environment import installed
-from supply.policy import kept
+from supply.policy import ROOT, kept
 
 SHIPPED = ("build", "runtime", "image")
 """The locks of what others than developers install."""
+CONTAINERS = ("Dockerfile", "docker-compose.yml")
+"""The files that name images."""
 
 
 def check() -> int:
@@ -26,6 +28,7 @@ def check() -> int:
     found = [
         *locks.problems(locks.inputs(locks.project(), policy), held, versions),
         *licences.problems(environment, policy.allowed, policy.licences, shipped, known),
+        *images.problems({name: (ROOT / name).read_text() for name in CONTAINERS}, policy.images),
     ]
     print(*found, sep="\n", end="\n" if found else "", file=sys.stderr)
     print(f"{len(environment)} packages, {len(held)} locks: {len(found)} problems")

@@ -34,6 +34,8 @@ class Policy:
     """Licences that anything may have, by SPDX."""
     licences: Mapping[str, Licence]
     """By package, what its metadata don't say, or not rightly."""
+    images: Mapping[str, str]
+    """By image, why it is named without a digest."""
 
 
 def policy(text: str) -> Policy:
@@ -52,6 +54,7 @@ def policy(text: str) -> Policy:
             name: Licence(**{**of, "accepted": tuple(of.get("accepted", ()))})
             for name, of in licences["of"].items()
         },
+        images=told["images"],
     )
 
 

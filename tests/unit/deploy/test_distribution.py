@@ -191,7 +191,7 @@ class TestCompose:
 
     def test_pins_every_image_to_a_version(self, services: dict[str, Any]) -> None:
         images = {
-            name: service["image"].rpartition(":")[2]
+            name: service["image"].partition("@")[0].rpartition(":")[2]
             for name, service in services.items()
             if "build" not in service
         }

@@ -119,6 +119,6 @@ def test_no_licence_that_asks_for_the_whole_programs_source_is_in_what_ships() -
 
 
 def test_a_part_of_the_policy_that_there_is_none_of_is_refused() -> None:
-    text = '[locks]\n[licences]\nallowed = []\n[licences.of.some]\nexpresion = "MIT"\nwhy = "?"\n'
+    text = '[locks]\n[images]\n[licences]\nallowed = []\n[licences.of.some]\nexpresion = "MIT"\n'
     with pytest.raises(TypeError, match="expresion"):
         policy(text)
