@@ -39,7 +39,7 @@ def lock(newer: list[str] | None) -> int:
     """Make the locks, and print what is of another version now."""
     before = locks.held()
     status = locks.make(kept(), [] if newer is None else newer or None)
-    print(*locks.moved(before, locks.held()), sep="\n")
+    print(*locks.moved(before, locks.held()) or ["nothing has moved"], sep="\n")
     return status
 
 

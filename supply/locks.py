@@ -190,6 +190,7 @@ def moved(before: Mapping[str, Iterable[Pin]], after: Mapping[str, Iterable[Pin]
     )
     return [
         f"{name} {old.get((name, marker), '(none)')} -> {new.get((name, marker), '(none)')}"
+        f"{f' where {marker}' if marker else ''}"
         for name, marker in sorted(old.keys() | new.keys())
         if old.get((name, marker)) != new.get((name, marker))
     ]

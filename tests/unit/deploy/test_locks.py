@@ -108,8 +108,13 @@ def test_versions_stay_unless_newer_ones_are_asked_for() -> None:
 
 def test_what_has_moved_is_told_by_name() -> None:
     before = {"a": [Pin("went", "1"), Pin("same", "1"), Pin("raised", "1")]}
-    after = {"a": [Pin("same", "1"), Pin("raised", "2")], "b": [Pin("came", "3")]}
-    assert moved(before, after) == ["came (none) -> 3", "raised 1 -> 2", "went 1 -> (none)"]
+    came = Pin("came", "3", marker='python_version > "3.12"')
+    after = {"a": [Pin("same", "1"), Pin("raised", "2")], "b": [came]}
+    assert moved(before, after) == [
+        'came (none) -> 3 where python_version > "3.12"',
+        "raised 1 -> 2",
+        "went 1 -> (none)",
+    ]
 
 
 def test_a_file_with_another_hash_than_the_locks_is_not_installed(tmp_path: Path) -> None:

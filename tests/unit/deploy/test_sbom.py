@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,7 +16,7 @@ from packaging.requirements import Requirement
 from referencing import Registry
 from referencing.jsonschema import DRAFT7
 
-from supply.environment import Package
+from supply.environment import Package, installed
 from supply.locks import held
 from supply.policy import kept
 from supply.sbom import bill, component, debian
@@ -120,3 +121,17 @@ def test_machine_code_is_named_and_hashes_are_in_one_order() -> None:
 def test_what_is_needed_and_is_not_installed_makes_no_bill() -> None:
     with pytest.raises(LookupError, match="some is needed and isn't installed: make setup"):
         bill([OWN, *OTHERS], kept(), {})
+
+
+NATIVE = (ROOT / "docs" / "supply-chain.md").read_text().split("\n## Native code\n")[1]
+"""The table of what has machine code."""
+
+
+def test_whatever_ships_with_machine_code_is_named_with_what_reaches_it_and_what_bounds_it() -> (
+    None
+):
+    rows = [line.strip("|").split("|") for line in NATIVE.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`([^`]+)`", row[0])}
+    shipped = {pin.name for pin in held()["image"] if pin.here}
+    assert named == {one.name for one in installed() if one.native and one.name in shipped}
+    assert [row for row in rows if len(row) != 4 or not all(cell.strip() for cell in row)] == []
