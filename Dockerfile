@@ -5,13 +5,19 @@ ARG PYTHON=3.11.14-slim-bookworm
 FROM python:${PYTHON} AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build
-RUN python -m venv /opt/router
-# What it depends on comes first: a layer that lasts until pyproject.toml changes.
-COPY pyproject.toml deploy/requirements.py ./
-RUN python requirements.py pyproject.toml adapters documents anthropic gemini trials > requirements.txt \
-    && /opt/router/bin/pip install --requirement requirements.txt
+# What builds stays here; nothing that installs is where it runs.
+RUN python -m venv /opt/build && python -m venv --without-pip /opt/router
+# What it depends on comes first: a layer that lasts until its lock changes. A file with another
+# hash than the lock's ends the build.
+COPY locks/build.txt locks/image.txt locks/
+RUN /opt/build/bin/pip install --require-hashes --requirement locks/build.txt \
+    && pip --python /opt/router/bin/python install --require-hashes --requirement locks/image.txt
 COPY . .
-RUN /opt/router/bin/pip install --no-deps .
+RUN /opt/build/bin/python -m hatchling build --target wheel --directory /tmp/wheel \
+    && pip --python /opt/router/bin/python install --no-deps /tmp/wheel/*.whl
+# What is in the image, Debian's packages too: `docker run --rm --entrypoint cat IMAGE /opt/router/sbom.cdx.json`.
+RUN /opt/build/bin/python -m supply.sbom --packages /opt/router/lib/python3.11/site-packages --system / \
+    > /opt/router/sbom.cdx.json
 
 FROM python:${PYTHON}
 # The base image comes without bytecode, and a read-only root never gets any: each start

@@ -1,18 +1,22 @@
 # `make dev` starts everything in one terminal; `make test` runs the whole suite.
-# A stamp in .venv remembers what was installed for which pyproject.toml, so that
-# a target that has nothing to install starts at once.
+# A stamp in .venv remembers what was installed for which pyproject.toml and locks, so
+# that a target that has nothing to install starts at once.
 
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c '$(supported)' >/dev/null 2>&1 && echo $$p && break; done)
 ARGS ?=
+PACKAGES ?=
 
 bin := .venv/bin
 supported := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
-install := $(bin)/pip install --disable-pip-version-check --quiet --editable
+pip := $(bin)/pip install --disable-pip-version-check --quiet
+# What the locks have, and no other file than theirs; then this repository, with nothing of its own.
+locked = $(pip) --require-hashes $(foreach lock,$(1),--requirement locks/$(lock).txt)
+install := $(pip) --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm drill chart check ruff types layers shell figures bench docs \
-	docs-serve reference clean
+.PHONY: help setup dev test test-slow test-llm drill wheel sbom lock update chart check ruff types layers shell figures \
+	supply bench docs docs-serve reference clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -35,8 +39,8 @@ test-llm: .venv/.everything ## fetch two small real models, 1.6 GB, and run the 
 drill: .venv/.everything ## break real servers as a bad day does, and mend them by the book: whole minutes
 	@$(bin)/python -m tests.drills $(ARGS)
 
-check: .venv/.everything ## lint, types, layers and the tree's figures: what CI runs before the tests
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target ruff types layers shell figures
+check: .venv/.everything ## lint, types, layers, the tree's figures and what it is made of: CI, before the tests
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target ruff types layers shell figures supply
 
 ruff:
 	$(bin)/ruff check .
@@ -51,10 +55,33 @@ layers:
 figures:
 	$(bin)/python -m tests.figures
 
+supply:
+	$(bin)/python -m supply check
+
 shell:
 	@if command -v shellcheck >/dev/null; \
 	then shellcheck .ci/run deploy/*.sh; \
 	else echo 'shellcheck is not installed: shell scripts were NOT checked' >&2; fi
+
+wheel: .venv/.everything ## build the wheel, the same of the same files wherever that is, into dist/
+	@$(bin)/python -m hatchling build --target wheel --directory dist
+	@cd dist && sha256sum *.whl
+
+sbom: .venv/.everything ## the bill of materials of what ships, CycloneDX in JSON, into dist/
+	@mkdir -p dist
+	@$(bin)/python -m supply.sbom > dist/intent-router.cdx.json
+	@echo dist/intent-router.cdx.json
+
+lock: .venv/.uv ## make locks/ anew for what pyproject.toml asks, versions kept where they can be
+	@$(bin)/python -m supply lock
+
+# Newer versions stay in locks/ whatever the tests say: git tells what they were.
+update: .venv/.uv ## take newer versions (PACKAGES="ruff mypy" these alone), install them, run all tests
+	@$(bin)/python -m supply lock --upgrade $(PACKAGES)
+	@$(MAKE) --no-print-directory .venv/.chart
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-slow
 
 chart: .venv/.chart ## install what renders the Helm chart, and check it
 	$(bin)/pytest -q tests/integration/deploy/test_kubernetes.py $(ARGS)
@@ -87,17 +114,23 @@ clean: ## remove .venv, caches and build output; data in .data stays
 	@$(PYTHON) -m venv .venv
 	@touch $@
 
-.venv/.runtime: .venv/.made pyproject.toml
+.venv/.runtime: .venv/.made pyproject.toml locks/build.txt locks/runtime.txt
 	@echo "installing intent-router"
-	@$(install) .
+	@$(call locked,build runtime)
+	@$(install)
 	@touch $@
 
-.venv/.everything: .venv/.made pyproject.toml
+.venv/.everything: .venv/.made pyproject.toml locks/build.txt locks/test.txt
 	@echo "installing intent-router with its test tools"
-	@$(install) '.[test]'
+	@$(call locked,build test)
+	@$(install)
 	@touch .venv/.runtime $@
 
-.venv/.chart: .venv/.everything
+.venv/.chart: .venv/.everything locks/chart.txt
 	@echo "installing what renders the Helm chart"
-	@$(install) '.[chart]'
+	@$(call locked,chart)
+	@touch $@
+
+.venv/.uv: .venv/.everything locks/uv.txt
+	@$(call locked,uv)
 	@touch $@

@@ -26,7 +26,7 @@ from tests.expressions import backtracking
 ROOT = Path(__file__).parents[1]
 ROOMS = ("router", "workflows", "activities")
 """The product, whose modules have imports worth looking at, and public names."""
-FOLDERS = (*ROOMS, "tests", "bench", "docs", "deploy")
+FOLDERS = (*ROOMS, "supply", "tests", "bench", "docs")
 SHOWN = 3
 """How many of the worst are named."""
 

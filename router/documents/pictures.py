@@ -79,7 +79,7 @@ def opened(content: bytes, kind: str, reading: FileReading) -> "Image.Image":
 
     Image.MAX_IMAGE_PIXELS = None  # the bound is ours, and no warning
     if kind == "HEIF":
-        from pillow_heif import register_heif_opener
+        from pi_heif import register_heif_opener
 
         register_heif_opener(thumbnails=False)
     try:

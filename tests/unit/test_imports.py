@@ -16,7 +16,7 @@ TEMPLATES = ROOT / "router" / "cli" / "templates"
 
 ONLY_FOR_SOME = {
     *("openai", "torch", "asyncpg", "sentence_transformers", "slack_sdk", "websockets"),
-    *("PIL", "cv2", "pypdfium2", "rapidocr", "onnxruntime", "zxingcpp", "pillow_heif"),
+    *("PIL", "cv2", "pypdfium2", "rapidocr", "onnxruntime", "zxingcpp", "pi_heif"),
 }
 
 

@@ -44,7 +44,7 @@ class HeicFormat(PictureFormat):
     """HEIC, as telephones take photographs; its decoder is a library of its own."""
 
     media_types = ("image/heic",)
-    needs = (*PictureFormat.needs, "pillow_heif")
+    needs = (*PictureFormat.needs, "pi_heif")
 
     def load(self) -> None:
         """Its decoder alone: the models are loaded for the other pictures."""

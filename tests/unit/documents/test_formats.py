@@ -162,7 +162,7 @@ def test_a_format_without_what_it_needs_is_not_available() -> None:
 
 BARE = """
 import sys
-gone = ("PIL", "pypdfium2", "rapidocr", "onnxruntime", "cv2", "zxingcpp", "pillow_heif")
+gone = ("PIL", "pypdfium2", "rapidocr", "onnxruntime", "cv2", "zxingcpp", "pi_heif")
 sys.modules.update(dict.fromkeys(gone))
 from router.documents import reader
 from router.documents.file_format import FileReading, UnreadableFile, available, read_here
