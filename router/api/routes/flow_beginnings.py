@@ -143,7 +143,8 @@ async def begin(
 ) -> BeginningView:
     """Make a draft of a file: what of it maps, what is left to decide, what has no place.
 
-    A process as BPMN 2.0, or a form as xlsx or docx. Nothing is saved; 422 says why a file can't be used.
+    A process as BPMN 2.0, or a form as xlsx or docx. Nothing is saved; 422 says why a file
+    can't be used.
     """
     texts, tenant = services.flow_texts, author.tenant
     drafts = await services.store.flow_drafts.heads(tenant)
