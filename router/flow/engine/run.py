@@ -471,8 +471,10 @@ class Run(BaseModel):
     was confirmed before isn't asked to be confirmed again."""
     lasting: list[Visit] = []
     """Where something was done that can't be taken back."""
-    ended_approvals: list[Approval] = []
-    """The approval before that, as it ended, behind those that ended in the same step."""
+    settled: Approval | None = None
+    """The approval before that, as it ended."""
+    settled_before: list[Approval] = []
+    """Those from which what people agreed to there was carried over, as they ended."""
     agreements: list[Agreement] = []
     copied: list[str] = []
     """Everyone who was ever told of an approval as `cc`."""
@@ -552,8 +554,13 @@ class Run(BaseModel):
         ended, self.approval = self.approval, None
         if ended is not None:
             # What ends as soon as it is opened mustn't hide whose decision had led to it.
-            before = self.ended_approvals if ended.carried_over else []
-            self.ended_approvals = [*before, ended]
+            self.settled_before = self.ended_approvals if ended.carried_over else []
+            self.settled = ended
+
+    @property
+    def ended_approvals(self) -> list[Approval]:
+        """The last that ended, behind those that led to it without anybody's being asked."""
+        return [*self.settled_before, *([self.settled] if self.settled else [])]
 
     def void_approval(self, now: datetime) -> None:
         """Nobody decides any more what is asked now: it is changed."""
