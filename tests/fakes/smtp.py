@@ -144,7 +144,7 @@ class MailServer:
     ) -> str:
         said = self.goodbyes.popleft() if self.goodbyes else "221 2.0.0 bye"
         if not said:
-            assert server.transport is not None
+            assert isinstance(server.transport, asyncio.WriteTransport)
             server.transport.abort()
         return said
 

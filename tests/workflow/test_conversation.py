@@ -82,7 +82,8 @@ async def test_what_was_taken_in_and_breaks_in_the_next_run_is_answered_with_tha
     long_ago = conversation.ConversationState(older=True)
     talk = await Talk(real_client, parts, alice, continue_after=5, state=long_ago).open()
     await sent(talk, 0)
-    works, broken = getattr(parts.store.log, breaks), []
+    broken: list[Any] = []
+    works = getattr(parts.store.log, breaks)
 
     async def breaking(tenant: str, *given: Any) -> Any:
         if "'m3'" in str(given) and not broken:
