@@ -15,7 +15,7 @@ cut or stall.
 At the end a checker that knows none of the engine's code reads the database and Temporal. The
 exit status is 1 where anything is lost, doubled, wrong, or left behind. Needs PostgreSQL's server
 (Debian: postgresql). Took 32 minutes on two cores that seven others kept busy as well (a load of
-12 to 18); 40 conversations and 12 kills take five.
+12 to 18); 30 conversations and 10 kills take six.
 
     python bench/chaos.py [--conversations 500] [--kills 50] [--seed N] [--keep DIR]
 """

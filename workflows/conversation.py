@@ -48,9 +48,9 @@ from workflows.turns import TurnContext, TurnOutcome
 UNTIL_READ = timedelta(seconds=5)
 """How long a message waits for files to be read that came before it."""
 IDLE = timedelta(days=1)
+"""After this long without a word the conversation is put away until the next message."""
 RUNG_AGAIN = timedelta(hours=1)
 """After what was due about a hand-off couldn't be done."""
-"""After this long without a word the conversation is put away until the next message."""
 
 
 @workflow.defn(name=contract.WORKFLOW)
@@ -145,7 +145,7 @@ class ConversationWorkflow(Hooked):
         for id_, submission in [*self._accepted.items()]:
             try:
                 async with self._queue.turn():
-                    if await self._first_answer(submission) is None:
+                    if await self._looked_up(submission, seen) is None:
                         await self._answer(submission, seen)
             except (RouterError, FailureError):
                 # Who comes again for the answer is told what is wrong.
@@ -155,6 +155,15 @@ class ConversationWorkflow(Hooked):
                 self._open.pop(id_, None)
                 self._last_word = workflow.now()
         self._resuming = False
+
+    async def _looked_up(self, submission: contract.Submission, seen: str) -> Turn | None:
+        """Its first answer; where that can't be looked up, the turn that says so."""
+        try:
+            return await self._first_answer(submission)
+        except ActivityError as error:
+            message = self._context(submission, seen)
+            turn = await self._ended_early(message, error)
+            return await self._kept(submission, message, self._state, turn)
 
     async def _read_out(self) -> None:
         """Wait a little while files are being read: what is said now is about what is in them."""
@@ -382,6 +391,23 @@ class ConversationWorkflow(Hooked):
             self._state = self._state.changed(front_end=submission.tools)
         before, message = self._state, self._context(submission, seen)
         turn = turns.with_refusal(message, await self._turn_of(message))
+        try:
+            return await self._kept(submission, message, before, turn)
+        except ActivityError as error:
+            if memory.held(self._state, message.id) is not None:
+                raise
+            self._skills.leave(turn.tool_calls, {})
+            broken = await self._ended_early(message, error)
+            return await self._kept(submission, message, before, broken)
+
+    async def _kept(
+        self,
+        submission: contract.Submission,
+        message: TurnContext,
+        before: contract.ConversationState,
+        turn: Turn,
+    ) -> Turn:
+        """The turn, once it is on record and in the state, and known to whom it concerns."""
         names = message.named(message.files)
         said, began = memory.as_text(submission.message, before, names), message.began
         rows = memory.rows_of_turn(message.conversation, submission, said, turn, began)
@@ -399,7 +425,7 @@ class ConversationWorkflow(Hooked):
             # What was said to a person no model is told, later either.
             self._state = state
         else:
-            self._state = self._remembering(message, before, turn, said, state)
+            self._state = turns.remembering(message, before, turn, said, state)
         self._state = self._state.changed(hooks=self.hooks.known)
         await self._hand_offs.publish_turn(before, self._state, message.id)
         self._show(turn.route)
@@ -408,55 +434,37 @@ class ConversationWorkflow(Hooked):
             self.hooks.tell(looking_on, turns.turn_event(message, turn))
         return turn
 
-    def _remembering(
-        self,
-        message: TurnContext,
-        before: contract.ConversationState,
-        turn: Turn,
-        said: str,
-        state: contract.ConversationState,
-    ) -> contract.ConversationState:
-        """The state with what a model is told of this turn."""
-        names = message.named(message.files)
-        routes = turn.routes or [turn.route]
-        if names and message.text:
-            said = f"{said}\n[{', '.join(names)}]"
-        answered, action = memory.for_models(turn), message.submission.message.action
-        if isinstance(action, ToolResultAction):
-            wanted = next((w.text for w in before.waiting if w.id == action.tool_call_id), "")
-            state = memory.remembering_results(state, wanted, answered, routes)
-        else:
-            state = memory.remembering(state, said, answered, routes, message.files)
-        return awaited_calls.without_abandoned(state)
-
     async def _turn_of(self, message: TurnContext) -> Turn:
         """The turn, whatever comes of it: one that is stopped or breaks is a turn too."""
         self._running = asyncio.create_task(self._take(message), name=message.id)
         try:
             return await self._running
         except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:
-            stopped = is_cancelled_exception(error)
-            if not stopped:
-                workflow.logger.exception("turn %s failed", message.id)
-                why = from_failure(error) or Unavailable(type(error).__name__)
-                broken = turns.error_event(message, why.said.within(message.locale))
-                self.hooks.tell(self.hooks.at("on_error"), broken)
-            flow = self._state.active.summary if self._state.active else None
-            turn = turns.ended_early(message, self._number, error)
-            await self._skills.gone()
-            # The turn with what it and its sub-agents had done; the last can be gone on with.
-            calls, usage = [*self._skills.calls], turn.usage
-            for start, outcome in self._skills.stopped:
-                usage += outcome.usage
-                skill = memory.open_skill(start, outcome)
-                self._state = self._state.changed(skill=skill)
-            turn = turns.with_calls(message, turn, calls, self._skills.titles)
-            self._skills.forget()
-            made = [memory.recalled(call, came_to(call)) for call in calls]
-            self._state = self._state.changed(called=made)
-            return turn.model_copy(update={"flow": flow, "usage": usage})
+            return await self._ended_early(message, error)
         finally:
             self._running = None
+
+    async def _ended_early(self, message: TurnContext, error: BaseException) -> Turn:
+        """The turn of what was stopped, or broke: with what it and its sub-agents had done."""
+        if not is_cancelled_exception(error):
+            workflow.logger.error("turn %s failed", message.id, exc_info=error)
+            why = from_failure(error) or Unavailable(type(error).__name__)
+            broken = turns.error_event(message, why.said.within(message.locale))
+            self.hooks.tell(self.hooks.at("on_error"), broken)
+        flow = self._state.active.summary if self._state.active else None
+        turn = turns.ended_early(message, self._number, error)
+        await self._skills.gone()
+        calls, usage = [*self._skills.calls], turn.usage
+        for start, outcome in self._skills.stopped:
+            usage += outcome.usage
+            # The last can be gone on with.
+            skill = memory.open_skill(start, outcome)
+            self._state = self._state.changed(skill=skill)
+        turn = turns.with_calls(message, turn, calls, self._skills.titles)
+        self._skills.forget()
+        made = [memory.recalled(call, came_to(call)) for call in calls]
+        self._state = self._state.changed(called=made)
+        return turn.model_copy(update={"flow": flow, "usage": usage})
 
     async def _take(self, message: TurnContext) -> Turn:
         """Understand, decide, act. State changes only when all of it is done."""

@@ -135,9 +135,12 @@ def _withdrawal_note(run: Run) -> records.WithdrawalNote | None:
 
 
 def _approvals(definition: FlowDefinition, run: Run, id_: str) -> list[records.ApprovalRecord]:
-    """The decisions of the approval that is under way, and of the one before as it ended."""
-    both = (approval for approval in (run.settled, run.approval) if approval is not None)
-    return [row for approval in both for row in _rows(definition, run, approval, id_)]
+    """The decisions of the approval that is under way, and of those before as they ended."""
+    return [row for approval in _known(run) for row in _rows(definition, run, approval, id_)]
+
+
+def _known(run: Run) -> list[Approval]:
+    return [*run.ended_approvals, *([run.approval] if run.approval else [])]
 
 
 def _rows(
@@ -293,7 +296,7 @@ class _Asked:
 def _asked_in(run: Run) -> dict[str, _Asked]:
     """Those who were asked for a decision by now, by its id: in sequence not those behind."""
     found = {}
-    for approval in filter(None, (run.settled, run.approval)):
+    for approval in _known(run):
         waiting = {each.id for each in approval.waiting_for()}
         for each in approval.assignees:
             if each.verdict is not None or each.id in waiting:

@@ -31,6 +31,7 @@ from router.domain.messages import (
     SpokenLine,
     TextReply,
     ToolCallView,
+    ToolResultAction,
     Turn,
     Usage,
     as_plain_text,
@@ -40,7 +41,7 @@ from router.domain.principals import Principal
 from router.flow.paused import Situation, known_in_short
 from router.flow.view import FlowView
 from router.routing.structured import refused
-from workflows import memory, notices
+from workflows import awaited_calls, memory, notices
 from workflows.activity import ends_turn, perform
 from workflows.hook_runs import HookRuns, at
 
@@ -278,6 +279,27 @@ def with_calls(
         account = message.says(notices.calls_left(named), notice=True)
         new["replies"] = [*turn.replies, account]
     return turn.model_copy(update=new)
+
+
+def remembering(
+    message: TurnContext,
+    before: ConversationState,
+    turn: Turn,
+    said: str,
+    state: ConversationState,
+) -> ConversationState:
+    """The state with what a model is told of this turn."""
+    names = message.named(message.files)
+    routes = turn.routes or [turn.route]
+    if names and message.text:
+        said = f"{said}\n[{', '.join(names)}]"
+    answered, action = memory.for_models(turn), message.submission.message.action
+    if isinstance(action, ToolResultAction):
+        wanted = next((w.text for w in before.waiting if w.id == action.tool_call_id), "")
+        state = memory.remembering_results(state, wanted, answered, routes)
+    else:
+        state = memory.remembering(state, said, answered, routes, message.files)
+    return awaited_calls.without_abandoned(state)
 
 
 def with_left(submission: Submission, left: Mapping[str, str]) -> Submission:

@@ -14,7 +14,12 @@ from typing import Generic, TypeVar
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
-    ["tests.e2e.mortal_worker", "tests.e2e.planning_worker", "tests.e2e.storm.house"]
+    [
+        "tests.e2e.attending_worker",
+        "tests.e2e.mortal_worker",
+        "tests.e2e.planning_worker",
+        "tests.e2e.storm.house",
+    ]
 )
 KILLED = 9
 """The exit status of a worker that died as it was told."""

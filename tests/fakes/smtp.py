@@ -58,6 +58,8 @@ class MailServer:
         """What it took, in order."""
         self.troubles: deque[str] = deque()
         """What it answers to the next recipients instead, such as `450 4.2.0 later`."""
+        self.goodbyes: deque[str] = deque()
+        """What it answers to the next `QUIT` instead; nothing where it is empty: it hangs up."""
         self.refused: list[str] = []
         """What it answered to those."""
         self.tried = 0
@@ -136,6 +138,15 @@ class MailServer:
         self.letters += [Letter(to, message) for to in envelope.rcpt_tos]
         self._changed.set()
         return "250 OK"
+
+    async def handle_QUIT(  # noqa: N802
+        self, server: SMTP, session: Session, envelope: Envelope
+    ) -> str:
+        said = self.goodbyes.popleft() if self.goodbyes else "221 2.0.0 bye"
+        if not said:
+            assert isinstance(server.transport, asyncio.WriteTransport)
+            server.transport.abort()
+        return said
 
     async def received(self, to: str, text: str, *, besides: int = 0) -> Letter:
         """The first mail to this address with this in it, after so many; as soon as it is there."""

@@ -16,7 +16,7 @@ from temporalio.client import Client
 from activities.calendar.work_calendar import WorkCalendar
 from activities.look_up import after_working
 from router.directory.file import FileDirectory
-from router.domain.principals import Absence
+from router.domain.principals import DEFAULT_TENANT, Absence
 from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
@@ -37,13 +37,18 @@ ASK: dict[str, Any] = {
 }
 
 
-def handing_in(**ask: Any) -> FlowDefinition:
-    """A receipt that is approved."""
+def handing_in(*, twice: bool = False, **ask: Any) -> FlowDefinition:
+    """A receipt that is approved, `twice` by the same."""
     whole = HAND_IN.model_dump()
     states: dict[str, Any] = {
         "details": whole["states"]["details"],
         "review": {**whole["states"]["review"], "confirmed": "looking"},
-        "looking": {"approve": ASK | ask, "approved": "yes", "rejected": "no"},
+        "looking": {
+            "approve": ASK | ask,
+            "approved": "again" if twice else "yes",
+            "rejected": "no",
+        },
+        "again": {"approve": ASK | ask, "approved": "yes", "rejected": "no"},
         "yes": {"end": "completed"},
         "no": {"end": "rejected"},
     }
@@ -129,6 +134,17 @@ async def test_the_one_added_before_decides_before_the_one_who_added_them(opened
         assert (early.status_code, "erin" in early.json()["detail"]) == (409, True)
         assert (await d.decide("erin", "approve")).json()["flow_run"]["state"] == "looking"
         assert (await d.decide("bob", "approve")).json()["flow_run"]["status"] == "completed"
+
+
+async def test_what_somebody_decided_is_on_record_where_they_are_not_asked_the_same_again(
+    opened: Desks,
+) -> None:
+    async with opened(twice=True) as d:
+        (mine,) = await d.waiting("bob")
+        assert (await d.decide("bob", "approve")).json()["flow_run"]["status"] == "completed"
+        kept = await d.talk.parts.store.runs.find_approval(DEFAULT_TENANT, mine["id"])
+        assert kept is not None
+        assert (kept.verdict, kept.active) == ("approve", False)
 
 
 async def test_a_position_belongs_to_adding_and_is_after_by_default(opened: Desks) -> None:

@@ -1,5 +1,7 @@
 import asyncio
+from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from temporalio.client import Client, WorkflowUpdateFailedError, WorkflowUpdateStage
@@ -7,7 +9,7 @@ from temporalio.client import Client, WorkflowUpdateFailedError, WorkflowUpdateS
 from router.contracts import conversation
 from router.contracts.failures import ended_meanwhile, from_failure
 from router.domain.errors import Conflict, DuplicateKey, TooManyRequests
-from router.domain.messages import Message
+from router.domain.messages import Message, Turn
 from router.runtime.composition import Parts
 from tests.workflow.conftest import Passing
 from tests.workflow.desk import Approver, Talk, closed, flow_of, heard, person, run_of
@@ -63,20 +65,61 @@ async def test_what_was_taken_in_is_answered_in_order_though_nobody_comes_again(
     alice = await person(parts, "alice")
     talk = await Talk(real_client, parts, alice, continue_after=5).open()
     await sent(talk, 0)
-    for number in range(1, 6):
-        message = Message(text=f"你好 {number}")
-        await talk.handle.start_update(
-            conversation.SUBMIT,
-            conversation.Submission(message_id=f"m{number}", message=message, caller=alice),
-            id=conversation.update_id(f"m{number}", message.digest),
-            wait_for_stage=WorkflowUpdateStage.ACCEPTED,
-        )
-    async with asyncio.timeout(20):
-        while len(said := await spoken(talk)) < 6:  # noqa: ASYNC110 - it is the house that goes on
-            await asyncio.sleep(0.05)
+    await left_there(talk, range(1, 6))
+    said = await spoken_by(talk, 6)
     assert said == [f"你好 {number}" for number in range(6)]
     assert await sent(talk, 3) == 4
     assert len(await spoken(talk)) == 6
+
+
+@pytest.mark.parametrize("breaks", ["append", "turn"])
+async def test_what_was_taken_in_and_breaks_in_the_next_run_is_answered_with_that(
+    real_client: Client, parts: Parts, monkeypatch: pytest.MonkeyPatch, breaks: str
+) -> None:
+    """Its turn can't be written, or whether there is one can't be read: for good, by one try."""
+    monkeypatch.setattr("workflows.activity.QUIET_WITHIN", timedelta())
+    alice = await person(parts, "alice")
+    long_ago = conversation.ConversationState(older=True)
+    talk = await Talk(real_client, parts, alice, continue_after=5, state=long_ago).open()
+    await sent(talk, 0)
+    broken: list[Any] = []
+    works = getattr(parts.store.log, breaks)
+
+    async def breaking(tenant: str, *given: Any) -> Any:
+        if "'m3'" in str(given) and not broken:
+            broken.append(given)
+            raise Conflict("The row is held by somebody else.")
+        return await works(tenant, *given)
+
+    monkeypatch.setattr(parts.store.log, breaks, breaking)
+    await left_there(talk, range(1, 6))
+    said = await spoken_by(talk, 6)
+    assert len(broken) == 1
+    assert said == [f"你好 {number}" for number in range(6)]
+    turn = await again(talk, 3)
+    assert (turn.status, turn.turn) == ("failed", 4)
+    assert [(await again(talk, number)).status for number in (2, 4)] == ["done", "done"]
+    assert len(await spoken(talk)) == 6
+
+
+async def left_there(talk: Talk, numbers: Iterable[int]) -> None:
+    """Have messages taken in, and wait for the answer of none."""
+    for number in numbers:
+        message = Message(text=f"你好 {number}")
+        await talk.handle.start_update(
+            conversation.SUBMIT,
+            conversation.Submission(message_id=f"m{number}", message=message, caller=talk.person),
+            id=conversation.update_id(f"m{number}", message.digest),
+            wait_for_stage=WorkflowUpdateStage.ACCEPTED,
+        )
+
+
+async def spoken_by(talk: Talk, count: int) -> list[str]:
+    """What was said, once it is so much; it is the house that goes on."""
+    async with asyncio.timeout(20):
+        while len(said := await spoken(talk)) < count:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    return said
 
 
 async def spoken(talk: Talk) -> list[str]:
@@ -86,10 +129,14 @@ async def spoken(talk: Talk) -> list[str]:
 
 
 async def sent(talk: Talk, number: int) -> int:
+    return (await again(talk, number)).turn
+
+
+async def again(talk: Talk, number: int) -> Turn:
     """Send as the API does: again, with the same id, where the run ended under the update."""
     while True:
         try:
-            return (await talk.say(f"你好 {number}", f"m{number}")).turn
+            return await talk.say(f"你好 {number}", f"m{number}")
         except WorkflowUpdateFailedError as failed:
             if not ended_meanwhile(failed.cause):
                 raise

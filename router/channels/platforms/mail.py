@@ -8,6 +8,7 @@ name. The link leads to a page that shows what is decided on, and whose form dec
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.errors import MessageError
@@ -328,7 +329,9 @@ class Mail:
                 raise refusal(error, let_in=False) from error
             try:
                 await server.send_message(message)
-                await server.quit()
+                # It has the mail: who sent it again for a goodbye would send it twice.
+                with suppress(SMTPException, OSError):
+                    await server.quit()
             except (SMTPException, OSError) as error:
                 raise refusal(error) from error
             finally:

@@ -264,7 +264,7 @@ CHANGED = Localised(
 
 
 def _was_changed(run: Run, decided: Decided) -> bool:
-    closed = run.settled.assignees if run.settled else []
+    closed = [one for approval in run.ended_approvals for one in approval.assignees]
     mine = next((one for one in closed if one.id == decided.approval), None)
     return mine is not None and (mine.person, mine.verdict) == (decided.by, "changed")
 

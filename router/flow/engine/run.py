@@ -248,6 +248,12 @@ class Approval(BaseModel):
         gone_on = ("approve", "delegate", "escalated")
         return enough and all(a.verdict in gone_on for a in self.assignees if a.via == "added")
 
+    @property
+    def carried_over(self) -> bool:
+        """True where it came to what it did by what people had agreed to before."""
+        ways = {a.via for a in self.assignees if a.verdict is not None}
+        return ways == {"carried"}
+
     def waiting_for(self) -> list[Assignee]:
         """Those whose decision is awaited now: in sequence the first, else everyone still open.
 
@@ -467,6 +473,8 @@ class Run(BaseModel):
     """Where something was done that can't be taken back."""
     settled: Approval | None = None
     """The approval before that, as it ended."""
+    settled_before: list[Approval] = []
+    """Those from which what people agreed to there was carried over, as they ended."""
     agreements: list[Agreement] = []
     copied: list[str] = []
     """Everyone who was ever told of an approval as `cc`."""
@@ -543,7 +551,16 @@ class Run(BaseModel):
 
     def close_approval(self) -> None:
         """Nobody is asked any more: what was decided until then is on record as it stands."""
-        self.settled, self.approval = self.approval or self.settled, None
+        ended, self.approval = self.approval, None
+        if ended is not None:
+            # What ends as soon as it is opened mustn't hide whose decision had led to it.
+            self.settled_before = self.ended_approvals if ended.carried_over else []
+            self.settled = ended
+
+    @property
+    def ended_approvals(self) -> list[Approval]:
+        """The last that ended, behind those that led to it without anybody's being asked."""
+        return [*self.settled_before, *([self.settled] if self.settled else [])]
 
     def void_approval(self, now: datetime) -> None:
         """Nobody decides any more what is asked now: it is changed."""

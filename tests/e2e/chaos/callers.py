@@ -252,6 +252,8 @@ class Caller:
 
         async def nothing_open() -> bool | None:
             shown = await self.desk.get(self.me, f"/v1/conversations/{await self._where()}")
+            if shown["status"] == "running":
+                return None  # or what was said last would be said twice, to something else
             flow = shown["active_flow"]
             if flow is None and not shown["paused_flows"] and not shown["pending_confirmation"]:
                 return True

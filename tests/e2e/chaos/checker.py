@@ -76,6 +76,7 @@ def by_run(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 Kind = Literal["lost", "doubled", "wrong", "orphan"]
 OVER = {"completed", "rejected", "cancelled", "failed", "expired"}
+VERDICTS = {"approve", "reject", "return"}
 ADJUST = "adjust_leave_balance"
 
 
@@ -187,7 +188,7 @@ class Asked(Protocol):
 
 def of_requests(requests: Sequence[Asked], records: Records) -> Iterator[Finding]:
     """Every request stands where its approvals say, and did to the world what was accepted."""
-    runs = {row["id"]: row for row in records.runs}
+    runs, approvals = {row["id"]: row for row in records.runs}, by(records.approvals, "run")
     for one in requests:
         about, wanted = _about(one), one.expected
         run = runs.get(one.run)
@@ -197,8 +198,11 @@ def of_requests(requests: Sequence[Asked], records: Records) -> Iterator[Finding
         if run["status"] != wanted.status:
             yield Finding("wrong", f"{about} is {run['status']}, and should be {wanted.status}")
         words = [(line["event"], line["by"]) for line in run["history"] if line["event"] in WORDS]
-        if words != wanted.words:
+        if words not in wanted.histories:
             yield Finding("wrong", f"{about} has heard {words}, and should have {wanted.words}")
+        kept = Counter((row["verdict"], row["person"]) for row in approvals[one.run])
+        for verdict, person in Counter(w for w in words if w[0] in VERDICTS) - kept:
+            yield Finding("lost", f"that {person} said {verdict} of {about} is on no approval")
     yield from of_effects([one for one in requests if one.run in runs], records)
     yield from _of_balances(requests, records)
 

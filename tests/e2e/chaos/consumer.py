@@ -79,10 +79,18 @@ def _of_run(about: str, status: str, mine: list[Event]) -> Iterator[Finding]:
 
 
 def _of_approvals(about: str, rows: list[dict[str, Any]], mine: list[Event]) -> Iterator[Finding]:
-    asked, decided = (
-        [event["data"]["approval"]["id"] for event in mine if event["type"] == f"approval.{what}"]
+    requests, decisions = (
+        [event["data"]["approval"] for event in mine if event["type"] == f"approval.{what}"]
         for what in ("requested", "decided")
     )
+    asked, decided = ([each["id"] for each in told] for told in (requests, decisions))
+    # Who agreed isn't asked the same again: that is told as decided alone.
+    carried = {
+        later["id"]
+        for number, later in enumerate(decisions)
+        for earlier in decisions[:number]
+        if (earlier["person"], earlier["verdict"]) == (later["person"], "approve")
+    }
     order = [event["type"] for event in mine]
     for row in rows:
         id_, verdict = row["id"], row["verdict"]
@@ -90,5 +98,5 @@ def _of_approvals(about: str, rows: list[dict[str, Any]], mine: list[Event]) -> 
             yield Finding("lost", f"approval {id_} of {about}, {verdict}, isn't in {order}")
         if decided.count(id_) > 1:
             yield Finding("doubled", f"approval {id_} of {about} was told twice: {order}")
-        if id_ in decided and id_ not in asked:
+        if id_ in decided and id_ not in [*asked, *carried]:
             yield Finding("lost", f"approval {id_} of {about} was never asked for: {order}")

@@ -412,9 +412,8 @@ async def _told(consumer: WaywardConsumer, records: Records) -> list[Finding]:
     async def ask() -> bool | None:
         return not [*of_webhooks(consumer.told, records)] or None
 
-    with suppress(TimeoutError):
-        async with asyncio.timeout(TOLD_WITHIN):
-            await until("another system to be told of everything", ask)
+    with suppress(AssertionError):
+        await until("another system to be told of everything", ask, TOLD_WITHIN)
     return [*of_webhooks(consumer.told, records)]
 
 

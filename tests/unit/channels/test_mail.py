@@ -170,6 +170,15 @@ async def test_what_a_server_answers_is_for_now_for_us_or_for_good(
         assert server.letters == []
 
 
+@pytest.mark.parametrize("goodbye", ["421 4.3.2 going down", "500 5.5.1 what?", ""])
+async def test_a_mail_that_the_server_has_is_sent_however_it_says_goodbye(goodbye: str) -> None:
+    async with MailServer() as server:
+        server.goodbyes.append(goodbye)
+        await mail_by(server.settings).post(PLACE, request(), "k1")
+        assert len(server.letters) == 1
+        assert not server.goodbyes
+
+
 @pytest.mark.parametrize(
     ("changed", "kind"),
     [

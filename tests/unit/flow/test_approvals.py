@@ -59,6 +59,12 @@ def approved(driver: Driver) -> list[str]:
     return seen
 
 
+def ways(driver: Driver) -> list[tuple[str, str]]:
+    """Who agreed in what ended last, and how they came to."""
+    ended = (one for approval in driver.run.ended_approvals for one in approval.assignees)
+    return [(one.person, one.via) for one in ended if one.verdict == "approve"]
+
+
 def refused(driver: Driver, person: str, verdict: str, **more: str) -> str:
     decision = driver.decision(person, verdict, **more)
     error = driver.refusal(decision)
@@ -177,6 +183,14 @@ class TestSameContents:
         assert driver.run.status == "completed"
         assert ("agreement carried over", "bob") in [line[:2] for line in driver.history]
         assert "Bob agreed to the same before and isn't asked again." in driver.said
+
+    def test_what_they_decided_is_known_beside_what_was_carried_over_from_it(self) -> None:
+        driver = (
+            asking(CAROL, BOB).decide("carol").decide("bob", "add", to="dave", position="after")
+        )
+        assert driver.decide("dave").run.status == "completed"
+        assert ways(driver) == [("bob", "asked"), ("dave", "added")]
+        assert ways(asking(BOB, BOB).decide("bob")) == [("bob", "asked"), ("bob", "carried")]
 
     def test_of_several_only_the_others_are_asked(self) -> None:
         assert approved(asking(BOB, ALL).decide("bob")) == ["carol"]
