@@ -70,7 +70,7 @@ def of(
             withdraws=run.withdraws.run if run.withdraws else None,
             remedy=_remedy(undoing, run, tools) if undoing else None,
         ),
-        approvals=_approvals(definition, run, where.workflow_id),
+        approvals=approvals_of(definition, run, where.workflow_id),
         entries=[entry for r in reminders for entry in _notices(definition, run, r, now)],
         withdrawal_note=_withdrawal_note(run),
         definition=undoing.model_dump_json() if undoing else None,
@@ -134,7 +134,7 @@ def _withdrawal_note(run: Run) -> records.WithdrawalNote | None:
     )
 
 
-def _approvals(definition: FlowDefinition, run: Run, id_: str) -> list[records.ApprovalRecord]:
+def approvals_of(definition: FlowDefinition, run: Run, id_: str) -> list[records.ApprovalRecord]:
     """The decisions of the approval that is under way, and of the one before as it ended."""
     both = (approval for approval in (run.settled, run.approval) if approval is not None)
     return [row for approval in both for row in _rows(definition, run, approval, id_)]
@@ -245,7 +245,7 @@ class RunPublisher:
 
     def is_behind(self, run: Run) -> bool:
         """True where the run went on while what came before was being published."""
-        return self._published != _listed(run)
+        return self._published != as_listed(run)
 
     async def publish(self, current: Callable[[], Run]) -> None:
         """Write the run, its approvals and notices, where something changed that a list shows."""
@@ -256,7 +256,7 @@ class RunPublisher:
                 await self._publish(current())
 
     async def _publish(self, run: Run) -> None:
-        listed, reminders = _listed(run), self._reminders
+        listed, reminders = as_listed(run), self._reminders
         if self._published == listed and not reminders:
             return
         ends, self._reminders, self._ends = self._ends, [], []
@@ -347,7 +347,7 @@ def _error_event(run: Run, published: records.RunRecord) -> ErrorEvent:
     return ErrorEvent(**_whose(run), of="run", name=published.flow, error=why[:LONGEST_TEXT])
 
 
-def _listed(run: Run) -> tuple[object, ...]:
+def as_listed(run: Run) -> tuple[object, ...]:
     """What lists show of the run, so far as it changes."""
     return (run.status, run.state, run.visit, len(run.history), run.approval)
 
