@@ -11,7 +11,7 @@ supported := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13)
 install := $(bin)/pip install --disable-pip-version-check --quiet --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm drill chart check ruff types layers shell figures bench docs \
+.PHONY: help setup dev test test-slow test-llm model drill chart check ruff types layers shell figures bench docs \
 	docs-serve reference clean
 
 help: ## this list
@@ -31,6 +31,9 @@ test-slow: .venv/.everything ## run the slow tests
 
 test-llm: .venv/.everything ## fetch two small real models, 1.6 GB, and run the tests that ask them
 	$(bin)/python -m tests.llm $(ARGS)
+
+model: .venv/.everything ## explore the protocol, and faults planted in it: ARGS=4 looks four moves deeper
+	@$(bin)/python -m tests.model $(ARGS)
 
 drill: .venv/.everything ## break real servers as a bad day does, and mend them by the book: whole minutes
 	@$(bin)/python -m tests.drills $(ARGS)

@@ -385,19 +385,26 @@ class ConversationNotifier:
         self._events, self._told_of = run.events, _standing(run)
         return answer
 
-    async def tell(self, definition: FlowDefinition, run: Run) -> None:
-        """Tell the conversation what happened without its asking, if anything did."""
+    def news(self, definition: FlowDefinition, run: Run, at: datetime) -> News | None:
+        """What there is to tell without being asked, and is told by this; None for nothing."""
         if not self.has_news(run):
-            return
+            return None
         silent = not self.said and self._told_of == _standing(run)
         if silent or run.conversation is None:
             self._events = run.events
-            return
+            return None
         answer = self.answer(definition, run)
+        return News(view=answer.view, replies=answer.replies, at=at)
+
+    async def tell(self, definition: FlowDefinition, run: Run) -> None:
+        """Tell the conversation what happened without its asking, if anything did."""
+        news = self.news(definition, run, workflow.now())
+        if news is None or run.conversation is None:
+            return
         notify = activities.Notify(
             tenant=run.requester.tenant,
             conversation=run.conversation,
             requester=run.requester,
-            news=News(view=answer.view, replies=answer.replies, at=workflow.now()),
+            news=news,
         )
         await perform(activities.NOTIFY, notify, summary=f"{run.status} in {run.state}")

@@ -234,6 +234,10 @@ class RunWorld:
         listed = news.listed if reported else self.published.listed
         return replace(self, published=replace(kept, listed=listed))
 
+    def published_now(self) -> "RunWorld":
+        """The world with the run's rows as it stands."""
+        return self._write(self._publication(), reported=True)
+
     def take(self, event: AnyEvent) -> "RunWorld":
         """The world after the machine's step, with what the promises have to know of it."""
         run, effects = machine.step(self.setting.definition, self.run, event, self.now)

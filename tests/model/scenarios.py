@@ -13,8 +13,11 @@ from router.flow.engine.events import AnyEvent
 from router.flow.engine.run import Run, Verdict
 from router.tool.context import ToolContext
 from router.tool.tool import Tool, tool
+from tests.model import conversation, promises
+from tests.model.conversation import Talk
 from tests.model.run import Intent, Row, RunWorld, Setting
 from tests.unit.flow.definitions import ALICE, NOW, text
+from workflows.publication import ConversationNotifier
 
 PURCHASE: dict[str, Any] = {
     "flow": "purchase",
@@ -135,8 +138,9 @@ class Scenario:
     """One world to explore; `depth` is how far a small exploration goes."""
 
     name: str
-    first: Callable[[], RunWorld]
+    first: Callable[[], Any]
     depth: int
+    check: Callable[[Any], None] = promises.check
 
 
 def _world(
@@ -161,6 +165,15 @@ def _with_boss(*intents: Intent, **budget: Any) -> RunWorld:
         _, make = next(world.moves())
         world = make()
     return replace(world, intents=intents, **budget)
+
+
+def _talk(*intents: Intent, faults: int) -> Talk:
+    world = replace(_world(*intents).published_now())
+    run = world.run.model_copy(update={"conversation": "c1"})
+    world = replace(world, run=run)
+    notifier = ConversationNotifier(run)
+    answer = notifier.answer(world.setting.definition, run)
+    return replace(Talk(world, notifier, faults=faults, answer=answer.view))
 
 
 SCENARIOS = (
@@ -192,4 +205,23 @@ SCENARIOS = (
         lambda: _with_boss(amends("table"), decides("approve"), decides("reject"), again=1, anew=1),
         8,
     ),
+    Scenario(
+        "news meet answers",
+        lambda: _talk(
+            confirms(),
+            decides("return"),
+            answers("table"),
+            confirms("alice confirms anew"),
+            faults=1,
+        ),
+        18,
+        conversation.check,
+    ),
+    Scenario(
+        "news meet a withdrawal",
+        lambda: _talk(confirms(), decides("approve"), cancels(), faults=2),
+        14,
+        conversation.check,
+    ),
 )
+BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}

@@ -2,19 +2,15 @@
 
 import pytest
 
-from tests.model.exploration import Exploration, explore
-from tests.model.mutants import MUTANTS, Mutant, planted
-from tests.model.promises import check
-from tests.model.scenarios import SCENARIOS, Scenario
-
-BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
-FAR_ENOUGH = 12
-"""Moves within which every mutant is caught."""
+from tests.model import conversation, promises, run
+from tests.model.exploration import explore
+from tests.model.mutants import FAR_ENOUGH, MUTANTS, Mutant, planted
+from tests.model.scenarios import BY_NAME, SCENARIOS, Scenario
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_every_promise_is_kept_in_every_state_near_by(scenario: Scenario) -> None:
-    seen = explore(scenario.first(), check, scenario.depth)
+    seen = explore(scenario.first(), scenario.check, scenario.depth)
 
     assert seen.found is None, str(seen.found)
 
@@ -22,7 +18,7 @@ def test_every_promise_is_kept_in_every_state_near_by(scenario: Scenario) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_every_promise_is_kept_in_every_state_further_on(scenario: Scenario) -> None:
-    seen = explore(scenario.first(), check, scenario.depth + 4)
+    seen = explore(scenario.first(), scenario.check, scenario.depth + 3)
 
     assert seen.found is None, str(seen.found)
 
@@ -31,30 +27,36 @@ def test_every_promise_is_kept_in_every_state_further_on(scenario: Scenario) -> 
 def test_a_planted_fault_breaks_its_promise(
     mutant: Mutant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = BY_NAME[mutant.scenario].first()
+    scenario = BY_NAME[mutant.scenario]
+    first = scenario.first()
     planted(mutant, monkeypatch.setattr)
 
-    seen = explore(first, check, FAR_ENOUGH)
+    seen = explore(first, scenario.check, FAR_ENOUGH)
 
     assert seen.found is not None, f"nobody noticed: {mutant.name}"
     assert seen.found.promise == mutant.breaks, str(seen.found)
 
 
+def test_there_are_twenty_planted_faults_and_one_for_every_promise() -> None:
+    broken = {mutant.breaks for mutant in MUTANTS}
+
+    assert len(MUTANTS) == 20
+    assert broken == {*promises.PROMISES, run.SAME, run.TOLD, conversation.ONE_TRUTH}
+
+
 def test_a_counterexample_is_told_as_the_shortest_way_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    planted(MUTANTS[0], monkeypatch.setattr)
+    no_ledger = MUTANTS[0]
+    scenario = BY_NAME[no_ledger.scenario]
+    planted(no_ledger, monkeypatch.setattr)
 
-    told = str(_seen(MUTANTS[0]).found).splitlines()
+    told = str(explore(scenario.first(), scenario.check, FAR_ENOUGH).found).splitlines()
 
-    assert told[0].startswith(f"{MUTANTS[0].breaks} is broken: ")
+    assert told[0].startswith(f"{no_ledger.breaks} is broken: ")
     assert told[1:] == [
         "   1. alice confirms is sent",
         "   2. alice confirms arrives",
         "   3. hold:3: the worker dies once it is sent",
         "   4. hold:3 is done",
     ]
-
-
-def _seen(mutant: Mutant) -> Exploration:
-    return explore(BY_NAME[mutant.scenario].first(), check, FAR_ENOUGH)
