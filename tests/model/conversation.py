@@ -50,8 +50,8 @@ class Talk:
         views = [news.view.model_dump_json() for news in (*self.late, *self.unheard)]
         under_way = [each and each.model_dump_json() for each in (self.answer, self.sending)]
         # How many events it has had orders its views: here it can't be left out.
-        parts = (self.of.key, self.of.run.events, state, views, len(self.late), under_way)
-        parts += (self.faults, self.notifier.has_news(self.of.run), bool(self.notifier.said))
+        news = (self.notifier.has_news(self.of.run), bool(self.notifier.said), len(self.late))
+        parts = (self.of.key, self.of.run.events, self.faults, state, views, under_way, news)
         return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
 
     def moves(self) -> Iterator[tuple[str, Callable[[], "Talk"]]]:
@@ -109,8 +109,8 @@ class Talk:
 
     def _take(self, event: AnyEvent) -> "Talk":
         definition, now = self.of.setting.definition, self.of.now
-        decided = isinstance(event, events.Decided)
-        if decided and machine.refusal_of(definition, self.of.run, event, now) is not None:
+        decided = event if isinstance(event, events.Decided) else None
+        if decided and machine.refusal_of(definition, self.of.run, decided, now) is not None:
             return self
         run, effects = machine.step(definition, self.of.run, event, now)
         notifier = _copied(self.notifier)
