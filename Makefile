@@ -32,7 +32,7 @@ test-slow: .venv/.everything ## run the slow tests
 test-llm: .venv/.everything ## fetch two small real models, 1.6 GB, and run the tests that ask them
 	$(bin)/python -m tests.llm $(ARGS)
 
-model: .venv/.everything ## explore the protocol, and faults planted in it: ARGS=4 looks four moves deeper
+model: .venv/.everything ## explore the protocol, and faults planted in it: a minute; ARGS=8 looks eight moves far
 	@$(bin)/python -m tests.model $(ARGS)
 
 drill: .venv/.everything ## break real servers as a bad day does, and mend them by the book: whole minutes
