@@ -15,7 +15,7 @@ locked = $(pip) --require-hashes $(foreach lock,$(1),--requirement locks/$(lock)
 install := $(pip) --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm drill wheel sbom lock update chart check ruff types layers shell figures \
+.PHONY: help setup dev test test-slow test-llm model drill wheel sbom lock update chart check ruff types layers shell figures \
 	supply bench docs docs-serve reference clean
 
 help: ## this list
@@ -35,6 +35,9 @@ test-slow: .venv/.everything ## run the slow tests
 
 test-llm: .venv/.everything ## fetch two small real models, 1.6 GB, and run the tests that ask them
 	$(bin)/python -m tests.llm $(ARGS)
+
+model: .venv/.everything ## explore the protocol, and faults planted in it: a minute; ARGS=8 looks eight moves far
+	@$(bin)/python -m tests.model $(ARGS)
 
 drill: .venv/.everything ## break real servers as a bad day does, and mend them by the book: whole minutes
 	@$(bin)/python -m tests.drills $(ARGS)

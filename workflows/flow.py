@@ -6,10 +6,10 @@ are carried out (activities), timers come due (durable ones), and whoever is con
 
 import asyncio
 import builtins
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError, is_cancelled_exception
@@ -36,6 +36,9 @@ READING = timedelta(seconds=1)
 """So much less where files are read, which may take any time."""
 MOST_DECIDED = 8
 """Updates of those who decide whose answers are known, should one come again."""
+MOST_TOLD = 3
+"""Words of the requester's whose answers are: one is told after another, but a copy may be late."""
+Answer = TypeVar("Answer")
 
 
 @workflow.defn(name=contract.WORKFLOW)
@@ -103,7 +106,7 @@ class FlowWorkflow(Hooked):
         if update in self._told:
             return self._told[update]
         answer = await self._answer(told)
-        self._told = {update: answer}
+        self._told = with_answer(self._told, update, answer, MOST_TOLD)
         return answer
 
     async def _answer(self, told: contract.Tell) -> contract.FlowAnswer:
@@ -271,9 +274,7 @@ class FlowWorkflow(Hooked):
     def _noted(self, **about: Any) -> contract.AmendmentTaken:
         """What this update is answered, and is again where it comes again: also to the next run."""
         taken = contract.AmendmentTaken(status=self._run.status, state=self._run.state, **about)
-        self._decided[_update_id()] = taken
-        for old in list(self._decided)[:-MOST_DECIDED]:
-            del self._decided[old]
+        self._decided = with_answer(self._decided, _update_id(), taken, MOST_DECIDED)
         return taken
 
     def _take(self, event: events.AnyEvent) -> None:
@@ -385,6 +386,13 @@ class FlowWorkflow(Hooked):
         status, state = FLOW_STATUS.value_set(run.status), FLOW_STATE.value_set(run.state)
         details = publication.details(self._whole, run)
         self._visibility.show([state, status, ASSIGNEE.value_set(waiting)], details)
+
+
+def with_answer(
+    known: Mapping[str, Answer], update: str, answer: Answer, most: int
+) -> dict[str, Answer]:
+    """The answers that are known, with that to this update: the last `most` of them."""
+    return dict([*known.items(), (update, answer)][-most:])
 
 
 def _update_id() -> str:

@@ -217,17 +217,12 @@ class FlowClient:
         outcome.flow = view.summary
         taken = {*texts_in(view.slots), *view.reading}
         outcome.files_left = [file for file in outcome.files_left if file not in taken]
-        outcome.state = memory.handing_in(outcome.state, view)
-        if view.status == "running":
-            outcome.change(at_work=view)
-            # What is being cancelled has said itself that it is at it still.
-            if not cancelling or not answer.replies:
-                names = self._message.named(view.reading)
-                said = notices.reading(names) if names else notices.at_work(view.title)
-                outcome.replies.append(self._message.says(said))
-        else:
-            outcome.state = memory.no_longer_at_work(outcome.state, view.id)
-        outcome.change(active=view if view.asking else None)
+        outcome.state = memory.answered(outcome.state, view)
+        # What is being cancelled has said itself that it is at it still.
+        if view.status == "running" and not (cancelling and answer.replies):
+            names = self._message.named(view.reading)
+            said = notices.reading(names) if names else notices.at_work(view.title)
+            outcome.replies.append(self._message.says(said))
         if answer.begun:
             await self._hear_from(answer.begun)
         if outcome.state.active is None:
@@ -300,13 +295,17 @@ class FlowClient:
         )
         telling = perform(activities.TELL_FLOW, tell, summary=f"{event.type} ▸ {flow}")
         try:
-            return (await self._heard_out(telling)).answer
+            answer = (await self._heard_out(telling)).answer
         except ActivityError as error:
             if first and not is_cancelled_exception(error):
                 # Stop a run that nobody heard begin: the turn will say that nothing was done.
                 with suppress(FailureError):  # it may never have begun
                     await workflow.get_external_workflow_handle(id_).signal(STOP, StopReason())
             raise
+        if answer is not None:
+            # News of before may be on their way yet, and mustn't be taken for what is.
+            self._outcome.state = memory.having_heard(self._outcome.state, answer.view)
+        return answer
 
     async def _heard_out(self, telling: Awaitable[activities.TellAnswer]) -> activities.TellAnswer:
         """What a flow says, even to a turn that is stopped meanwhile, but not twice.

@@ -263,13 +263,12 @@ def with_news(
     """The state after news of a run; what was put aside last is taken up where nothing is asked."""
     if state.news.get(view.id, -1) >= view.events:
         return state
-    others = [(run, events) for run, events in state.news.items() if run != view.id]
-    news = dict([*others, (view.id, view.events)][-NEWS_OF:])
+    state = having_heard(state, view)
     paused = [p for p in state.paused if p.id != view.id]
     active = state.active
     if view.asking and active is not None and is_paused(state, view):
         at_its_place = [view if p.id == view.id else p for p in state.paused]
-        return state.changed(news=news, paused=at_its_place)
+        return state.changed(paused=at_its_place)
     if active is not None and active.id == view.id:
         active = view if view.asking else None
     elif view.asking and active is None:
@@ -278,8 +277,25 @@ def with_news(
         paused = [*paused, view]
     if active is None and paused and resume:
         *paused, active = paused
-    state = handing_in(state.changed(news=news, active=active, paused=paused), view)
+    state = handing_in(state.changed(active=active, paused=paused), view)
     return state if view.status == "running" else no_longer_at_work(state, view.id)
+
+
+def having_heard(state: ConversationState, view: FlowView) -> ConversationState:
+    """The state to which whatever the run was before this is news no longer."""
+    newest = max(view.events, state.news.get(view.id, -1))
+    others = [(run, events) for run, events in state.news.items() if run != view.id]
+    return state.changed(news=dict([*others, (view.id, newest)][-NEWS_OF:]))
+
+
+def answered(state: ConversationState, view: FlowView) -> ConversationState:
+    """The state after what a run answered to whoever told it something: it is talked about."""
+    state = handing_in(state, view)
+    if view.status == "running":
+        state = state.changed(at_work=view)
+    else:
+        state = no_longer_at_work(state, view.id)
+    return state.changed(active=view if view.asking else None)
 
 
 def is_paused(state: ConversationState, view: FlowView) -> bool:

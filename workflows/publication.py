@@ -70,7 +70,7 @@ def of(
             withdraws=run.withdraws.run if run.withdraws else None,
             remedy=_remedy(undoing, run, tools) if undoing else None,
         ),
-        approvals=_approvals(definition, run, where.workflow_id),
+        approvals=approvals_of(definition, run, where.workflow_id),
         entries=[entry for r in reminders for entry in _notices(definition, run, r, now)],
         withdrawal_note=_withdrawal_note(run),
         definition=undoing.model_dump_json() if undoing else None,
@@ -134,7 +134,7 @@ def _withdrawal_note(run: Run) -> records.WithdrawalNote | None:
     )
 
 
-def _approvals(definition: FlowDefinition, run: Run, id_: str) -> list[records.ApprovalRecord]:
+def approvals_of(definition: FlowDefinition, run: Run, id_: str) -> list[records.ApprovalRecord]:
     """The decisions of the approval that is under way, and of those before as they ended."""
     return [row for approval in _known(run) for row in _rows(definition, run, approval, id_)]
 
@@ -248,7 +248,7 @@ class RunPublisher:
 
     def is_behind(self, run: Run) -> bool:
         """True where the run went on while what came before was being published."""
-        return self._published != _listed(run)
+        return self._published != as_listed(run)
 
     async def publish(self, current: Callable[[], Run]) -> None:
         """Write the run, its approvals and notices, where something changed that a list shows."""
@@ -259,7 +259,7 @@ class RunPublisher:
                 await self._publish(current())
 
     async def _publish(self, run: Run) -> None:
-        listed, reminders = _listed(run), self._reminders
+        listed, reminders = as_listed(run), self._reminders
         if self._published == listed and not reminders:
             return
         ends, self._reminders, self._ends = self._ends, [], []
@@ -350,7 +350,7 @@ def _error_event(run: Run, published: records.RunRecord) -> ErrorEvent:
     return ErrorEvent(**_whose(run), of="run", name=published.flow, error=why[:LONGEST_TEXT])
 
 
-def _listed(run: Run) -> tuple[object, ...]:
+def as_listed(run: Run) -> tuple[object, ...]:
     """What lists show of the run, so far as it changes."""
     return (run.status, run.state, run.visit, len(run.history), run.approval)
 
@@ -388,19 +388,26 @@ class ConversationNotifier:
         self._events, self._told_of = run.events, _standing(run)
         return answer
 
-    async def tell(self, definition: FlowDefinition, run: Run) -> None:
-        """Tell the conversation what happened without its asking, if anything did."""
+    def news(self, definition: FlowDefinition, run: Run, at: datetime) -> News | None:
+        """What there is to tell without being asked, and is told by this; None for nothing."""
         if not self.has_news(run):
-            return
+            return None
         silent = not self.said and self._told_of == _standing(run)
         if silent or run.conversation is None:
             self._events = run.events
-            return
+            return None
         answer = self.answer(definition, run)
+        return News(view=answer.view, replies=answer.replies, at=at)
+
+    async def tell(self, definition: FlowDefinition, run: Run) -> None:
+        """Tell the conversation what happened without its asking, if anything did."""
+        news = self.news(definition, run, workflow.now())
+        if news is None or run.conversation is None:
+            return
         notify = activities.Notify(
             tenant=run.requester.tenant,
             conversation=run.conversation,
             requester=run.requester,
-            news=News(view=answer.view, replies=answer.replies, at=workflow.now()),
+            news=news,
         )
         await perform(activities.NOTIFY, notify, summary=f"{run.status} in {run.state}")

@@ -78,9 +78,9 @@ class FlowStart(Payload):
     """The workflow's input: the definition whole, and the run where it continues as new.
 
     `form` says that the definition stands for a tool. `flows` are those that the definition starts,
-    and those that they start. A run that another one starts has its `opening` here. `told` is the
-    last update that it answered before it continued as new, by its id, and `decided` are the last
-    few of those who decide on it.
+    and those that they start. A run that another one starts has its `opening` here. `told` are the
+    last few updates that it answered before it continued as new, by their ids, and `decided` are
+    those of the people who decide on it.
     """
 
     definition: FlowDefinition

@@ -150,11 +150,13 @@ async def test_what_a_run_was_told_before_it_continued_as_new_is_not_taken_again
     talk = await Talk(real_client, parts, await person(parts, "alice")).open()
     run = flow_of(await talk.say("我要请年假")).id
     handle = real_client.get_workflow_handle((await run_of(parts, run)).workflow_id)
-    first, number = (await handle.describe()).run_id, 0
+    first, number, answer = (await handle.describe()).run_id, 0, None
     while (await handle.describe()).run_id == first:
         number += 1
-        answer = await told(handle, f"word-{number}", number)
+        before, answer = answer, await told(handle, f"word-{number}", number)
     assert await told(handle, f"word-{number}", number) == answer
+    # A copy of the word before it that the network has held back until now.
+    assert await told(handle, f"word-{number - 1}", number - 1) == before
     taken = (await handle.query(VIEW, result_type=FlowView)).events
     assert taken == answer.view.events
 

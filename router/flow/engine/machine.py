@@ -97,7 +97,8 @@ def _failed(context: StepContext, event: events.Failed) -> None:
     elif task.kind == "lookup":
         _lookup_failed(context, task, event)
     elif run.ending is not None:
-        compensation.called_off(context, task, unknown=event.kind == "unknown")
+        unknown = event.kind in incidents.WORTH_ANOTHER_TRY
+        compensation.called_off(context, task, unknown=unknown)
     else:
         context.note(f"{task.kind} failed", comment=f"{task.name}: {event.error}")
         if task.part is not None:

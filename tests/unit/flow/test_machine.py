@@ -244,6 +244,10 @@ def test_what_is_taken_back_is_not_said_to_last() -> None:
         ({"value": {"days": 10}}, "All right, that's cancelled."),
         ({"value": 1, "lasts": True}, "get_balance had been done already and can't be taken back"),
         ({"error": "timeout", "kind": "unknown"}, "(get_balance), and it may or may not have been"),
+        (
+            {"error": "away", "kind": "unavailable"},
+            "(get_balance), and it may or may not have been",
+        ),
         ({"error": "closed"}, "All right, that's cancelled."),
     ],
 )

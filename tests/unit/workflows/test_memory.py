@@ -10,7 +10,8 @@ from router.contracts.conversation import (
 )
 from router.contracts.flow import AT_FRONT_END, CallLimits
 from router.domain.locale import Localised
-from router.domain.messages import Route, TextReply, Turn
+from router.domain.messages import FlowStatus, Route, TextReply, Turn
+from router.flow.view import FlowView
 from router.routing.front_end_tools import FrontEndTool
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask
@@ -114,3 +115,23 @@ def test_a_tool_of_the_house_keeps_its_limits_however_often_the_front_end_brings
         assert each.tools == {"get_sky": house, "show_map": AT_FRONT_END}
         assert [tool.name for tool in each.task.front_end] == ["show_map"]
     assert once.at_front_end([]).tools == {"get_sky": house}
+
+
+def test_news_from_before_an_answer_of_the_run_change_nothing() -> None:
+    def view(events: int, status: FlowStatus) -> FlowView:
+        about = {"title": Localised(zh="请假", en="Leave"), "version": 1, "state": "details"}
+        return FlowView.model_validate(
+            {"id": "r1", "flow": "leave", "question": "", "status": status, "events": events}
+            | about
+        )
+
+    asked, answered = view(4, "collecting"), view(7, "waiting_approval")
+    state = memory.with_news(ConversationState(), asked)
+
+    state = memory.answered(memory.having_heard(state, answered), answered)
+    late = memory.with_news(state, view(6, "collecting"))
+    newer = memory.with_news(state, view(8, "completed"))
+
+    assert late == state
+    assert ([run.id for run in late.handed_in], late.active) == (["r1"], None)
+    assert newer.handed_in == []
