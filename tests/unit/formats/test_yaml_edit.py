@@ -175,6 +175,23 @@ def test_a_text_that_isn_t_a_sound_mapping_takes_no_edit_of_one(text: str) -> No
         edited(text, SetValue(place=("a", "b"), value=1))
 
 
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        *(("", ""), ("# c\n", "# c\n"), ("# c", "# c\n"), ("---\n", "---\n")),
+        *(("null\n", ""), ("~", ""), ("--- # c\nnull\n", "--- # c\n"), ("# c\r\n", "# c\r\n")),
+    ],
+)
+def test_a_text_that_says_nothing_yet_takes_its_first_entry(text: str, before: str) -> None:
+    title = {"zh": "一", "en": "One"}
+
+    by_name = edited(text, SetValue(place=("title",), value=title))
+    by_rank = edited(text, InsertValue(place=(), at=0, key="title", value=title))
+
+    assert by_name == by_rank
+    assert by_name.rstrip() == before + 'title: {zh: "一", en: "One"}'
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=str)
 def test_a_file_stays_to_the_byte_where_each_value_is_set_to_what_it_is(path: Path) -> None:
     text = path.read_text()
