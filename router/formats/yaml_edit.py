@@ -270,7 +270,7 @@ def _insert(text: str, data: Any, edit: InsertValue) -> Iterator[str]:
     elif bracketed or holder.in_brackets:
         yield _insert_in_brackets(text, entries, edit)
     else:
-        yield from _insert_lines(found, holder, entries, edit)
+        yield from _insert_lines(found, entries, edit)
 
 
 def _insert_in_brackets(text: str, entries: Sequence[MarkedEntry], edit: InsertValue) -> str:
@@ -285,9 +285,11 @@ def _insert_in_brackets(text: str, entries: Sequence[MarkedEntry], edit: InsertV
 
 
 def _insert_lines(
-    found: YamlMarks, holder: MarkedEntry, entries: Sequence[MarkedEntry], edit: InsertValue
+    found: YamlMarks, entries: Sequence[MarkedEntry], edit: InsertValue
 ) -> Iterator[str]:
-    text, column = found.text, holder.node.start_mark.column
+    text, first = found.text, entries[0].start
+    # Its own mark is where its anchor stands, if it has one.
+    column = first - found.line_start(first)
     long = (
         style.item(edit.value, column)
         if edit.key is None
