@@ -6,6 +6,7 @@ while it is written.
 
 import re
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -82,6 +83,23 @@ def with_new_name(text: str, stories: str, edit: RenameKey) -> tuple[str, str]:
         respelt(text, found.values, found.keys),
         respelt(stories, of_story.values, of_story.keys) if stories.strip() else stories,
     )
+
+
+def with_slots_read_as(data: Any, names: Mapping[str, str]) -> Any:
+    """The plain data of a flow where each slot is read by another name; their keys stay.
+
+    >>> data = {"slots": {"a": {"ask": {"en": "{{ shown.a }}?"}}}}
+    >>> with_slots_read_as(data, {"a": "b"})
+    {'slots': {'a': {'ask': {'en': '{{ shown.b }}?'}}}}
+    """
+    data = deepcopy(data)
+    for old, new in names.items():
+        for place, value in [*_slot_names(data, old, new)]:
+            holder = data
+            for part in place[:-1]:
+                holder = holder[part]
+            holder[place[-1]] = value
+    return data
 
 
 def _read(text: str) -> Any:
