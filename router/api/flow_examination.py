@@ -25,6 +25,8 @@ from router.understanding.triggers.patterns import rivalries
 
 MOST_DRAWN = 150
 """States of a flow whose picture is drawn as one types: more can't be looked at, nor drawn soon."""
+MOST_WAYS = 300
+"""Ways between them: each is led past the states that it skips, which takes seconds with more."""
 
 MOST_TOLD = 200
 """Problems, and remarks, of one examination: nobody mends more at a sitting."""
@@ -168,7 +170,7 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
         data=data,
         checks=list(_checks(file.definition, locale)),
         graph=_graph(file, graph, locale),
-        picture=svg_of(graph) if _can_be_drawn(graph) else None,
+        picture=svg_of(graph) if can_be_drawn(graph) else None,
     )
 
 
@@ -271,9 +273,11 @@ def _needs_a_version(flow: FlowDefinition, before: FlowDefinition) -> bool:
     return flow.version <= before.version and behaviour(flow) != behaviour(before)
 
 
-def _can_be_drawn(graph: Graph) -> bool:
+def can_be_drawn(graph: Graph) -> bool:
+    """Whether a picture of it is drawn while somebody waits: it begins, and has an end."""
     names = {node.name for node in graph.nodes}
-    return 0 < len(names) <= MOST_DRAWN and graph.start in names
+    is_small = 0 < len(names) <= MOST_DRAWN and len(graph.edges) <= MOST_WAYS
+    return is_small and graph.start in names
 
 
 def _graph(file: FlowFile, drawn: Graph, locale: Locale) -> FlowGraph:

@@ -24,6 +24,7 @@ from router.domain.visible_text import quoted
 from router.drawing.flowchart import EXITS
 from router.drawing.svg import Mark, Marks
 from router.flow.definition import Branch, FlowDefinition, State
+from router.flow.new_name import with_slots_read_as
 from router.flow.prompts.values import span
 from router.flow.slot_types.slot import SKIPPABLE, Slot, SlotCheck
 from router.flow.view import STATUSES
@@ -235,8 +236,10 @@ _BLOCKS = compiled(r"(?s)\{%.*?%\}")
 
 def _slot_content(name: str, slot: Slot) -> str:
     """All of it, under whatever name it reads itself; nothing to know it by without a label."""
-    own = compiled(rf"\bslots\.{name}\b")
-    return own.sub("slots", slot.model_dump_json()) if slot.label is not None else ""
+    if slot.label is None:
+        return ""
+    whole = {"slots": {name: slot.model_dump(mode="json", by_alias=True)}}
+    return json.dumps(with_slots_read_as(whole, {name: "="})["slots"][name])
 
 
 def _state_content(_: str, state: State) -> str:
@@ -265,23 +268,8 @@ def _renamed(
 def _with_slots_renamed(flow: FlowDefinition, names: Mapping[str, str]) -> FlowDefinition:
     if not names:
         return flow
-    read = compiled(rf"\bslots\.({'|'.join(names)})\b")
-
-    def said(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: said(each) for key, each in value.items()}
-        if isinstance(value, list):
-            return [said(each) for each in value]
-        return (
-            read.sub(lambda m: f"slots.{names[m[1]]}", value) if isinstance(value, str) else value
-        )
-
-    whole = said(flow.model_dump(mode="json"))
+    whole = with_slots_read_as(flow.model_dump(mode="json", by_alias=True), names)
     whole["slots"] = {names.get(name, name): slot for name, slot in whole["slots"].items()}
-    for state in whole["states"].values():
-        for key in ("collect", "forget"):
-            if state.get(key):
-                state[key] = [names.get(each, each) for each in state[key]]
     return FlowDefinition.model_validate(whole)
 
 

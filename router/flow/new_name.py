@@ -1,4 +1,4 @@
-"""A state or a slot called otherwise: everything that names it follows, and so do the stories.
+"""A state, slot or choice called otherwise: all that names it follows, and so do the stories.
 
 It is done in the plain data of the files, whatever else is wrong with them: a flow is renamed in
 while it is written.
@@ -6,12 +6,15 @@ while it is written.
 
 import re
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from router.domain.errors import Fault
 from router.domain.locale import LOCALES
 from router.flow.definition import KINDS
+from router.flow.language import comparisons
+from router.flow.language.comparisons import EACH
 from router.flow.language.expressions import TOKEN
 from router.flow.validation.references import NAME
 from router.formats.data_edit import EditRefused, RenameKey
@@ -22,6 +25,8 @@ from router.formats.yaml_edit import respelt
 Sort = Literal["states", "slots"]
 _FILLED_IN = compiled(r"(?s)\{\{.*?\}\}|\{%.*?%\}")
 _MEMBER = re.compile(r"(?<![\w.])(slots|shown)\.(\w+)")
+_CHOICE = re.compile(r"[^\s\\'\"{}%#](?:[^\n\r\\'\"{}%#]{0,62}[^\s\\'\"{}%#])?\Z")
+"""What can stand in quotes in an expression and a text, as it is."""
 _STORY_SLOTS = frozenset({"slots", "form", "values"})
 """Keys of steps below which values stand by the names of slots."""
 
@@ -35,24 +40,36 @@ class _Spellings:
 
 
 def renames(edit: RenameKey) -> bool:
-    """Whether the edit is about a state or a slot, which other places name."""
-    return len(edit.place) == 2 and edit.place[0] in {"states", "slots"}  # noqa: PLR2004
+    """Whether the edit is about a state, a slot or a choice, which other places name."""
+    if len(edit.place) == 2:  # noqa: PLR2004
+        return edit.place[0] in {"states", "slots"}
+    return _is_choice(edit.place)
+
+
+def _is_choice(place: Place) -> bool:
+    return len(place) > 3 and place[0] == "slots" and place[-2] == "choices"  # noqa: PLR2004
 
 
 def with_new_name(text: str, stories: str, edit: RenameKey) -> tuple[str, str]:
-    """A flow file and its stories with the state or slot at `edit.place` called `edit.key`.
+    """A flow file and its stories with what stands at `edit.place` called `edit.key`.
+
+    A text that a choice is compared with follows it; what a tool is given by it is the tool's.
 
     Raises:
         EditRefused: nothing is there to be renamed, or the name can't be one; nothing was done.
     """
-    sort, old = edit.place
-    if not NAME.match(edit.key):
+    sort, old = edit.place[0], edit.place[-1]
+    can_be = _CHOICE if _is_choice(edit.place) else NAME
+    if not can_be.match(edit.key):
         what = f"{edit.key[:80]!r} can't be a name here"
         raise EditRefused(Fault(what, "use small letters, digits and _, and a letter first"))
     data, said = _read(text), _read(stories)
     found = _Spellings(keys={edit.place: edit.key})
     of_story = _Spellings()
-    if sort == "states":
+    if _is_choice(edit.place):
+        found.values = dict(_choices(data, edit.place, edit.key))
+        of_story.values = dict(_story_choices(said, data, edit))
+    elif sort == "states":
         found.values = dict(_state_names(data, str(old), edit.key))
         of_story.values = {
             (*place, "state"): edit.key
@@ -66,6 +83,23 @@ def with_new_name(text: str, stories: str, edit: RenameKey) -> tuple[str, str]:
         respelt(text, found.values, found.keys),
         respelt(stories, of_story.values, of_story.keys) if stories.strip() else stories,
     )
+
+
+def with_slots_read_as(data: Any, names: Mapping[str, str]) -> Any:
+    """The plain data of a flow where each slot is read by another name; their keys stay.
+
+    >>> data = {"slots": {"a": {"ask": {"en": "{{ shown.a }}?"}}}}
+    >>> with_slots_read_as(data, {"a": "b"})
+    {'slots': {'a': {'ask': {'en': '{{ shown.b }}?'}}}}
+    """
+    data = deepcopy(data)
+    for old, new in names.items():
+        for place, value in [*_slot_names(data, old, new)]:
+            holder = data
+            for part in place[:-1]:
+                holder = holder[part]
+            holder[place[-1]] = value
+    return data
 
 
 def _read(text: str) -> Any:
@@ -132,6 +166,49 @@ def in_expression(source: str, old: str, new: str) -> str:
     for start, end in reversed(here):
         source = source[:start] + new + source[end:]
     return source
+
+
+def _choices(data: Any, place: Place, new: str) -> Iterator[tuple[Place, str]]:
+    """What is compared with a choice, in expressions and in texts, and what looks one up."""
+    slot, old = place[:-2], str(place[-1])
+    path = comparisons.path_of(slot)
+    for here, value in _strings(data, ()):
+        if here[0] not in {"states", "slots", "withdrawal"} or "find" in here:
+            continue
+        if here[-1] in LOCALES:
+            found = comparisons.in_template(value)
+        else:
+            found = comparisons.in_expression(value, _item(data, here))
+            if here == (*slot, "lookup"):
+                found += comparisons.outcomes(value, path)
+        hits = [each for each in found if (each.path, each.text) == (path, old)]
+        if hits:
+            yield here, comparisons.replaced(value, hits, new)
+
+
+def _item(data: Any, place: Place) -> Mapping[str, comparisons.Path]:
+    if place[0] != "states":
+        return comparisons.item_path(place)
+    state = data["states"][place[1]]
+    each = state.get("each") if isinstance(state, dict) else None
+    return comparisons.item_path(place, each) if isinstance(each, str) else {}
+
+
+def _story_choices(stories: Any, data: Any, edit: RenameKey) -> Iterator[tuple[Place, str]]:
+    """The values of a slot in stories, those of lists and objects too, and buttons of it alone."""
+    path, old = comparisons.path_of(edit.place[:-2])[1:], edit.place[-1]
+    for here, value in _strings(stories, ()):
+        starts = [number for number, part in enumerate(here) if part in _STORY_SLOTS]
+        below = [here[start + 1 :] for start in starts]
+        steps = [tuple(EACH if isinstance(part, int) else part for part in one) for one in below]
+        if value == old and path in steps:
+            yield here, edit.key
+    bearers = [
+        place for place, held in _mappings(data) if place[-1:] == ("choices",) and old in held
+    ]
+    for here, step in _mappings(stories) if len(bearers) == 1 else ():
+        if (step.get("type"), step.get("value")) == ("choose", old):
+            yield (*here, "value"), edit.key
 
 
 def _story_slots(stories: Any, old: str, new: str, found: _Spellings) -> None:

@@ -126,6 +126,9 @@ def _attempts(text: str, data: Any, edit: Edit) -> Iterator[str]:
 
 def _set(text: str, data: Any, edit: SetValue) -> Iterator[str]:
     holder, key = value_at(data, edit.place[:-1]), edit.place[-1]
+    if data is None:
+        yield from _begun(text, str(key), edit.value)
+        return
     if holder is None:
         yield from _set(text, data, SetValue(place=edit.place[:-1], value={str(key): edit.value}))
         return
@@ -141,6 +144,14 @@ def _set(text: str, data: Any, edit: SetValue) -> Iterator[str]:
     way = found.way(edit.place)
     bracketed = any(entry.in_brackets for entry in way[:-1])
     yield from _replaced(found, way, edit.value, bracketed=bracketed)
+
+
+def _begun(text: str, key: str, value: Any) -> Iterator[str]:
+    """The text, which says nothing yet, with its first entry: behind its comments."""
+    apart = "\n" if text and not text.endswith("\n") else ""
+    yield f"{text}{apart}{style.entry(key, value, 0)}\n"
+    found = YamlMarks(text)
+    yield from _replaced(found, [found.root], {key: value}, bracketed=False)
 
 
 MOST_PIECES = 8
@@ -243,6 +254,9 @@ def _with_block(
 
 
 def _insert(text: str, data: Any, edit: InsertValue) -> Iterator[str]:
+    if data is None and edit.key is not None:
+        yield from _begun(text, edit.key, edit.value)
+        return
     found = YamlMarks(text)
     way = found.way(edit.place)
     holder = way[-1]
@@ -252,13 +266,11 @@ def _insert(text: str, data: Any, edit: InsertValue) -> Iterator[str]:
     bracketed = any(entry.in_brackets for entry in way[:-1])
     if not entries:
         whole = [edit.value] if edit.key is None else {edit.key: edit.value}
-        if value_at(data, edit.place) is None or not edit.place:
-            whole = changed(data, edit) if not edit.place else whole
         yield from _replaced(found, way, whole, bracketed=bracketed)
     elif bracketed or holder.in_brackets:
         yield _insert_in_brackets(text, entries, edit)
     else:
-        yield from _insert_lines(found, holder, entries, edit)
+        yield from _insert_lines(found, entries, edit)
 
 
 def _insert_in_brackets(text: str, entries: Sequence[MarkedEntry], edit: InsertValue) -> str:
@@ -273,9 +285,11 @@ def _insert_in_brackets(text: str, entries: Sequence[MarkedEntry], edit: InsertV
 
 
 def _insert_lines(
-    found: YamlMarks, holder: MarkedEntry, entries: Sequence[MarkedEntry], edit: InsertValue
+    found: YamlMarks, entries: Sequence[MarkedEntry], edit: InsertValue
 ) -> Iterator[str]:
-    text, column = found.text, holder.node.start_mark.column
+    text, first = found.text, entries[0].start
+    # Its own mark is where its anchor stands, if it has one.
+    column = first - found.line_start(first)
     long = (
         style.item(edit.value, column)
         if edit.key is None

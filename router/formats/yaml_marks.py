@@ -45,6 +45,8 @@ class MarkedEntry:
 
 
 _ALIAS = re.compile(r"\*[^\s,\[\]{}]+")
+_BEFORE_DASH = re.compile(r"(?:[&!]\S*|\s+|#[^\r\n]*)*")
+"""An anchor, a tag and comments, which stand before the first dash and where the list's mark is."""
 
 
 class YamlMarks:
@@ -98,7 +100,7 @@ class YamlMarks:
                 yield self._entry(str(key.value), key.start_mark.index, colon, value)
 
     def _items(self, holder: MarkedEntry, node: Node) -> Iterator[MarkedEntry]:
-        behind, column = holder.value, node.start_mark.column
+        behind, column = holder.value, self._column(node)
         for number, value in enumerate(node.value):
             is_alias = value.start_mark.index < behind
             if holder.in_brackets:
@@ -111,6 +113,13 @@ class YamlMarks:
             entry = self._entry(number, start, colon, value, is_alias=is_alias)
             behind = max(entry.end, behind)
             yield entry
+
+    def _column(self, node: Node) -> int:
+        """The column of the dashes of a list."""
+        first = node.start_mark.index
+        found = _BEFORE_DASH.match(self.text, first)
+        dash = found.end() if found else first
+        return int(node.start_mark.column) if dash == first else dash - self.line_start(dash)
 
     def _entry(
         self, key: str | int, start: int, colon: int, node: Node, *, is_alias: bool | None = None

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from router.api.dependencies import Audited, Author, Given, Paged, PageParams, Services
 from router.api.errors import problems
-from router.api.flow_examination import MOST_DRAWN, FlowName
+from router.api.flow_examination import FlowName, can_be_drawn
 from router.api.flow_vocabulary import approver_names
 from router.api.idempotency import IdempotencyKey, claim, claimed
 from router.api.params import Comment, StrictRoute, derived_id, fresh_id
@@ -417,6 +417,5 @@ def _read(path: str, text: str, known: Vocabulary) -> FlowDefinition | None:
 
 
 def _picture(flow: FlowDefinition | None, locale: Locale, marks: Marks) -> str | None:
-    if flow is None or flow.start not in flow.states or len(flow.states) > MOST_DRAWN:
-        return None
-    return svg_of(graph_of(flow, locale, plain=True), marks=marks)
+    graph = graph_of(flow, locale, plain=True) if flow is not None else None
+    return svg_of(graph, marks=marks) if graph is not None and can_be_drawn(graph) else None

@@ -1,13 +1,14 @@
 """The expressions and texts of a flow: sound, over things that exist and are filled by then."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from router.domain.errors import nearest
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import Principal
 from router.flow.definition import Approve, State
-from router.flow.language import expressions, templates
+from router.flow.language import comparisons, expressions, templates
+from router.flow.language.comparisons import ComparedText
 from router.flow.language.expressions import members_read
 from router.flow.slot_types.slot import Slot
 from router.flow.validation.unchecked import UncheckedFlow, complaint
@@ -20,7 +21,8 @@ EVERYWHERE = frozenset({"slots", "results", "requester", "now"})
 class WrittenExpression(NamedTuple):
     """An expression in the file; a `certain` one is evaluated whatever is empty.
 
-    `more` it may read besides what is there everywhere; `fields` are the members of `item`.
+    `more` it may read besides what is there everywhere; `fields` are the members of `item`, `each`
+    the list that it is one of.
     """
 
     place: Place
@@ -28,6 +30,7 @@ class WrittenExpression(NamedTuple):
     certain: bool = False
     more: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
+    each: str | None = None
 
 
 def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
@@ -38,6 +41,9 @@ def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
         if not expressions.compiles(written.source):
             continue
         yield from _unknown_members(draft, written)
+        known = comparisons.item_path(written.place, written.each)
+        compared = comparisons.in_expression(written.source, known)
+        yield from _unknown_choices(draft, written.place, "expression", written.source, compared)
         if written.certain:
             read = expressions.slots_read(written.source) & draft.slots
             for name in sorted(read - expressions.slots_guarded(written.source) - draft.filled):
@@ -78,7 +84,8 @@ def _of_state(place: Place, state: State) -> Iterator[WrittenExpression]:
     each = state.batch.each if state.batch else None
     more = frozenset({"item"}) if each is not None else frozenset[str]()
     for name, source in state.gives.items():
-        yield WrittenExpression((*place, "with", name), source, certain=True, more=more)
+        here = (*place, "with", name)
+        yield WrittenExpression(here, source, certain=True, more=more, each=each)
     if each is not None:
         yield WrittenExpression((*place, "each"), each, certain=True)
     if state.awaits is not None and state.awaits.until is not None:
@@ -117,6 +124,19 @@ def _unknown_members(draft: UncheckedFlow, written: WrittenExpression) -> Iterat
             yield complaint(written.place, f"{what}, which isn't there", remedy)
 
 
+def _unknown_choices(
+    draft: UncheckedFlow, place: Place, sort: str, source: str, compared: Iterable[ComparedText]
+) -> Iterator[Complaint]:
+    """What is compared with a choice that isn't there: it never holds, and nobody sees that."""
+    for each in dict.fromkeys((one.path, one.text) for one in compared):
+        path, text = each
+        choices = draft.choices.get(path, ())
+        if choices and text not in choices:
+            what = f"the {sort} {source!r} compares {'.'.join(path)} with {text!r}"
+            remedy = nearest(text, choices) or f"there are {', '.join(sorted(choices))}"
+            yield complaint(place, f"{what}, which is none of its choices", remedy)
+
+
 def text_complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     """Everything wrong with every text of the flow."""
     for place, text in templates_in(draft):
@@ -124,6 +144,9 @@ def text_complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
         for locale in LOCALES:
             found = templates.problems_of(text.within(locale), draft.slots, draft.results, more)
             yield from (Complaint((*place, locale), fault) for fault in found)
+            source = text.within(locale)
+            compared = comparisons.in_template(source)
+            yield from _unknown_choices(draft, (*place, locale), "text", source, compared)
     for place, text in [*templates_in(draft), *labels_in(draft)]:
         for locale in LOCALES:
             if not text.within(locale).strip():

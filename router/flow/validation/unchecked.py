@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, Self
 
 from router.domain.errors import Fault
 from router.flow.definition import FlowDefinition, State
+from router.flow.language.comparisons import Path, path_of
 from router.flow.slot_types.slot import Slot
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
@@ -92,6 +93,15 @@ class UncheckedFlow:
         """Every slot with its place, those within lists and objects too, outermost first."""
         for name, slot in self.definition.slots.items():
             yield from _with_inner(("slots", name), slot)
+
+    @cached_property
+    def choices(self) -> Mapping[Path, Names]:
+        """The choices of every slot that has any, by the path of its value."""
+        return {
+            path_of(place): frozenset(slot.choices)
+            for place, slot in self.each_slot()
+            if slot.choices
+        }
 
     @cached_property
     def collected(self) -> frozenset[str]:

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from httpx import AsyncClient
 
+from router.api import flow_examination
 from router.api.dependencies import Services
 from router.api.routes import flow_drafts
 from router.domain.records import LogEntry
@@ -166,6 +167,30 @@ async def test_the_picture_has_each_state_and_way_by_the_names_that_the_graph_gi
         for part in edge["place"]:
             stands = stands[part]
         assert stands == edge["target"]
+
+
+def _of_ways(states: int, ways: int) -> str:
+    """A flow of so many states, one after the other, with so many ways between them."""
+    said, rows = "say: {zh: x, en: x}", ""
+    for n in range(states - 1):
+        more = (ways - states + 1 + n) // (states - 1)
+        targets = [(n + 2 + k) % states for k in range(more)]
+        branches = [f"{{if: 'slots.hours > {to}.0', to: s{to}}}" for to in targets]
+        rows += f"  s{n}: {{{said}, next: [{', '.join([*branches, f'{{to: s{n + 1}}}'])}]}}\n"
+    head = overtime().partition("states:\n")[0].replace("start: gather", "start: s0")
+    return f"{head}states:\n{rows}  s{states - 1}: {{{said}, end: completed}}\n"
+
+
+@pytest.mark.parametrize(("more", "is_drawn"), [(0, True), (1, False)], ids=["most", "one more"])
+async def test_of_more_ways_than_can_be_drawn_soon_there_is_no_picture(
+    anna: AsyncClient, monkeypatch: pytest.MonkeyPatch, more: int, is_drawn: bool
+) -> None:
+    monkeypatch.setattr(flow_examination, "MOST_WAYS", 40)
+
+    found = await examined(anna, _of_ways(8, 40 + more))
+
+    assert len(found["graph"]["edges"]) == 40 + more
+    assert (found["picture"] is not None) is is_drawn
 
 
 async def test_what_is_wrong_is_said_in_the_caller_s_language(anna: AsyncClient) -> None:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from router.api import flow_examination
 from router.api.dependencies import Services
 from router.domain.records import AuditFilter
 from router.store.store import Store
@@ -41,6 +42,19 @@ async def test_a_second_person_sees_the_difference_and_approves(people: Room) ->
     ] * 2
     done = ok(await people.ann.decide(review, comment="fine"))
     assert (done["status"], done["reviewer"], done["comment"]) == ("approved", "ann", "fine")
+
+
+async def test_of_more_ways_than_can_be_drawn_soon_there_are_words_and_no_picture(
+    people: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await people.published(overtime())
+    review = await people.anna.submitted(overtime(2, hours=3))
+    monkeypatch.setattr(flow_examination, "MOST_WAYS", 1)
+
+    told = (await people.ann.review(review))["difference"]
+
+    assert told["words"]
+    assert (told["before"], told["after"]) == (None, None)
 
 
 async def test_words_are_in_the_reader_s_language(people: Room) -> None:

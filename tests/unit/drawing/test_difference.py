@@ -13,8 +13,11 @@ from router.drawing.flowchart import EXITS
 from router.drawing.svg import MARKS
 from router.flow.definition import Branch, FlowDefinition, State
 from router.flow.loader import examine_text
+from router.flow.new_name import with_new_name
 from router.flow.states import FILE_MODELS
 from router.flow.validation import Vocabulary
+from router.formats.data_edit import RenameKey
+from router.formats.yaml_document import read_yaml
 from router.runtime.definitions import load_registry, vocabulary
 from router.settings import Settings
 
@@ -233,7 +236,7 @@ def test_a_renamed_slot_is_one_that_was_renamed_wherever_it_is_read(known: Vocab
     after = FLOW.replace("slots.hours", "slots.length").replace("  hours:\n", "  length:\n")
     after = after.replace("[hours, kind]", "[length, kind]").replace("shown.hours", "shown.length")
     found = told(FLOW, after, "en", known)
-    assert found.sentences[0] == "The slot “hours” is called “length” in the file now."
+    assert found.sentences == ("The slot “hours” is called “length” in the file now.",)
 
 
 def test_states_that_are_new_gone_and_others_are_told_apart(known: Vocabulary) -> None:
@@ -289,3 +292,24 @@ def test_every_key_of_a_flow_file_has_words_here() -> None:
     ways = {key for key in keys if key in EXITS} - {"otherwise"}
     left = {key for key in keys - whole - ways if not key.startswith("=")} - {"that"}
     assert left - LABELS.keys() == set()
+
+
+LABELLED = [
+    (path, name)
+    for path in [*sorted(Path("flows").glob("*.yaml")), Path("flows/gallery/certificate.yaml")]
+    for name, slot in read_yaml(path.read_text()).data["slots"].items()
+    if "label" in slot
+]
+
+
+@pytest.mark.parametrize(("path", "name"), LABELLED, ids=[f"{p.stem}.{n}" for p, n in LABELLED])
+def test_of_a_slot_that_is_only_called_otherwise_that_alone_is_said(path: Path, name: str) -> None:
+    text = path.read_text()
+    edit = RenameKey(place=("slots", name), key="another_name")
+    renamed, _ = with_new_name(text, "", edit)
+    before, after = (examine_text(path, each).definition for each in (text, renamed))
+
+    found = difference(before, after, "en")
+
+    said = f"The slot “{name}” is called “another_name” in the file now."
+    assert (found.sentences, found.changed) == ((said,), {})

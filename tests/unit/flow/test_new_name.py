@@ -8,6 +8,7 @@ import pytest
 
 from router.flow.loader import examine_text
 from router.flow.new_name import in_expression, with_new_name
+from router.flow.validation.phrases import said_in
 from router.formats.data_edit import EditRefused, RenameKey
 from router.formats.yaml_document import read_yaml
 
@@ -110,6 +111,151 @@ def test_a_state_is_followed_where_it_is_named_and_only_there() -> None:
         expected = expected.replace(old, new)
     assert text == expected
     assert stories == STORIES.replace("state: day", "state: first")
+
+
+CHOOSING = """\
+flow: desk
+title: {zh: "x", en: "x"}
+description: {zh: "x", en: "x"}
+triggers: {patterns: ['a car'], examples: ["a car"]}
+slots:
+  what:
+    type: choice
+    ask: {zh: "什么？", en: "What?"}
+    choices:
+      car: {label: {zh: "汽车", en: "car"}}
+      room: {label: {zh: "房间", en: "room"}}
+  guess:
+    type: choice
+    lookup: "slots.what == 'car' ? 'car' : 'room'"
+    choices:
+      car: {label: {zh: "轿车", en: "car"}}
+      room: {label: {zh: "房间", en: "room"}}
+  items:
+    type: list
+    ask: {zh: "哪些？", en: "Which?"}
+    of:
+      type: object
+      fields:
+        kind:
+          type: choice
+          label: {zh: "类", en: "Kind"}
+          choices:
+            car: {label: {zh: "车", en: "car"}}
+            bus: {label: {zh: "客车", en: "bus"}}
+          check: [{that: "item.kind != 'car' || slots.what == 'car'", say: {zh: "x", en: "x"}}]
+start: ask
+states:
+  ask:
+    collect: [what, items]
+    next:
+      - {if: "slots.what == 'car' && size(slots.items) > 1", to: boss}
+      - {if: "'car' == slots.what || slots.what in ['room', 'car']", to: boss}
+      - {if: "slots.items.exists(i, i.kind == 'car')", to: boss}
+      - {to: done}
+  boss:
+    approve:
+      by: manager(requester)
+      title: {zh: "{% if slots.what == 'car' %}车{% endif %}", en: "isn't a 'car'"}
+    approved: done
+    rejected: done
+  done:
+    say: {zh: "{% for i in slots.items %}{{ '车' if i.kind == 'car' }}{% endfor %}", en: "x"}
+    end: completed
+"""
+CHOSEN = """\
+- story: one
+  steps:
+    - user: {type: start, flow: desk, slots: {what: car, items: [{kind: car}]}}
+    - user: "car"
+    - expect: {slots: {what: car, guess: car}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "followed", "told"),
+    [
+        (
+            ("slots", "what", "choices", "car"),
+            [
+                *("lookup: \"slots.what == 'car'", "|| slots.what == 'car'", "'car' == slots.what"),
+                *("if: \"slots.what == 'car'", "['room', 'car']", "{% if slots.what == 'car' %}"),
+                'car: {label: {zh: "汽车"',
+            ],
+            "what: car",
+        ),
+        (
+            ("slots", "items", "of", "fields", "kind", "choices", "car"),
+            [
+                *("item.kind != 'car'", "exists(i, i.kind == 'car')", "'车' if i.kind == 'car'"),
+                'car: {label: {zh: "车"',
+            ],
+            "kind: car",
+        ),
+        (
+            ("slots", "guess", "choices", "car"),
+            ["? 'car' :", 'car: {label: {zh: "轿车"'],
+            "guess: car",
+        ),
+    ],
+    ids=["slot", "field", "looked up"],
+)
+def test_what_is_compared_with_a_choice_follows_it_and_nothing_else_does(
+    place: tuple[str, ...], followed: list[str], told: str
+) -> None:
+    expected = CHOOSING
+    for old in followed:
+        assert CHOOSING.count(old) == 1
+        expected = expected.replace(old, old.replace("car", "motor_car", 1))
+
+    text, stories = with_new_name(CHOOSING, CHOSEN, RenameKey(place=place, key="motor_car"))
+
+    assert text == expected
+    assert stories == CHOSEN.replace(told, told.replace("car", "motor_car"))
+    assert not examine_text(Path("desk.yaml"), text).problems
+
+
+BUTTON = "- story: one\n  steps:\n    - user: {type: choose, value: %s}\n"
+
+
+@pytest.mark.parametrize(("choice", "after"), [("room", "room"), ("bus", "coach")])
+def test_a_button_in_a_story_follows_the_only_choice_that_it_can_mean(
+    choice: str, after: str
+) -> None:
+    of = ("slots", "items", "of", "fields", "kind") if choice == "bus" else ("slots", "what")
+    edit = RenameKey(place=(*of, "choices", choice), key="coach")
+
+    _, stories = with_new_name(CHOOSING, BUTTON % choice, edit)
+
+    assert stories == BUTTON % after
+
+
+@pytest.mark.parametrize("key", ["it's", 'a"b', "a\\b", "{{ x", " a", "a\nb", "x" * 65])
+def test_a_choice_is_called_nothing_that_can_t_be_compared_with(key: str) -> None:
+    edit = RenameKey(place=("slots", "what", "choices", "car"), key=key)
+    with pytest.raises(EditRefused, match="can't be a name"):
+        with_new_name(CHOOSING, "", edit)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        ("if: \"slots.what == 'car'", "if: \"slots.what == 'cart'", "slots.what with 'cart'"),
+        ("['room', 'car']", "['room', 'bus']", "slots.what with 'bus'"),
+        ("i, i.kind == 'car'", "i, i.kind == 'room'", "slots.items.*.kind with 'room'"),
+        ("item.kind != 'car'", "'' != item.kind", "slots.items.*.kind with ''"),
+        ("{% if slots.what == 'car'", "{% if slots.what == 'bus'", "slots.what with 'bus'"),
+    ],
+)
+def test_what_is_compared_with_a_choice_that_isn_t_there_is_a_problem(
+    old: str, new: str, where: str
+) -> None:
+    assert old in CHOOSING
+
+    (problem,) = examine_text(Path("desk.yaml"), CHOOSING.replace(old, new, 1)).problems
+
+    assert f"compares {where}, which is none of its choices" in problem.what
+    assert said_in("zh", problem.what) != problem.what
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,89 @@ def test_a_text_that_isn_t_a_sound_mapping_takes_no_edit_of_one(text: str) -> No
         edited(text, SetValue(place=("a", "b"), value=1))
 
 
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        *(("", ""), ("# c\n", "# c\n"), ("# c", "# c\n"), ("---\n", "---\n")),
+        *(("null\n", ""), ("~", ""), ("--- # c\nnull\n", "--- # c\n"), ("# c\r\n", "# c\r\n")),
+    ],
+)
+def test_a_text_that_says_nothing_yet_takes_its_first_entry(text: str, before: str) -> None:
+    title = {"zh": "一", "en": "One"}
+
+    by_name = edited(text, SetValue(place=("title",), value=title))
+    by_rank = edited(text, InsertValue(place=(), at=0, key="title", value=title))
+
+    assert by_name == by_rank
+    assert by_name.rstrip() == before + 'title: {zh: "一", en: "One"}'
+
+
+ANCHORED = """\
+states:
+  a:
+    name: x
+    next: &ways   # of both
+      - {to: b}
+      - to: c
+    late: c
+  b:
+    name: y
+    next: *ways
+  c: &last
+    name: z
+  d: &rest !!map
+    name: w
+shared: {c: *last, d: *rest}
+top: &top
+- &one 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "before", "after"),
+    [
+        (SetValue(place=("states", "a", "name"), value="n"), "name: x", "name: n"),
+        (SetValue(place=("states", "a", "late"), value="b"), "late: c", "late: b"),
+        (RenameKey(place=("states", "a"), key="q"), "  a:\n", "  q:\n"),
+        (SetValue(place=("states", "a", "to"), value=1), "late: c\n", "late: c\n    to: 1\n"),
+        (InsertValue(place=("top",), at=1, value=2), "&one 1\n", "&one 1\n- 2\n"),
+        (SetValue(place=("top", 0), value=3), "- &one 1\n", "- 3\n"),
+    ],
+    ids=str,
+)
+def test_an_anchor_before_a_block_is_in_nobody_s_way(edit: Edit, before: str, after: str) -> None:
+    assert edited(ANCHORED, edit) == ANCHORED.replace(before, after, 1)
+
+
+@pytest.mark.parametrize("place", [("k", "z"), ("k", "a", "z")], ids=str)
+def test_an_anchored_mapping_takes_an_entry_more(place: Place) -> None:
+    text = "k: &all   # said once\n  a: &one !!map\n    b: 1\n"
+
+    after = edited(text, SetValue(place=place, value=2))
+
+    assert after == text + " " * 2 * (len(place) - 1) + "z: 2\n"
+
+
+GALLERY = sorted(Path("flows/gallery").glob("*.yaml"))
+_WITH_ANCHOR = re.compile(r"^  (\w+):\n(?:(?: {4}.*)?\n)*? {4}[^\n#]*: &\w+ *\n", re.MULTILINE)
+NAMED = [
+    (path, state)
+    for path in GALLERY
+    for state in _WITH_ANCHOR.findall(path.read_text().partition("\nstates:\n")[2])
+]
+
+
+@pytest.mark.parametrize(("path", "state"), NAMED, ids=[f"{p.stem}.{s}" for p, s in NAMED])
+def test_a_state_whose_ways_bear_an_anchor_can_be_edited(path: Path, state: str) -> None:
+    text, name = path.read_text(), {"zh": "新名", "en": "A new name"}
+    edit = SetValue(place=("states", state, "name"), value=name)
+
+    after = edited(text, edit)
+
+    assert read_yaml(after).data == changed(read_yaml(text).data, edit)
+    assert len(after.splitlines()) - len(text.splitlines()) in {0, 1}
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=str)
 def test_a_file_stays_to_the_byte_where_each_value_is_set_to_what_it_is(path: Path) -> None:
     text = path.read_text()
@@ -285,3 +369,11 @@ def test_a_thousand_random_edits_give_the_data_that_they_come_to(seed: int) -> N
     chosen = random.Random(seed)
     for _ in range(10):
         _edit_at_random(chosen.choice(SHIPPED).read_text(), chosen, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", GALLERY, ids=str)
+def test_random_edits_of_flows_with_aliases_are_right_or_refused(path: Path) -> None:
+    times = 100 // len(GALLERY) + 1
+    # What stands by an alias, or is one's anchor, is for the text.
+    assert _edit_at_random(path.read_text(), random.Random(path.name), times) < times

@@ -1,0 +1,174 @@
+"""The texts that expressions and templates compare a value with, found by their words alone. Pure.
+
+A value is known by its path: `slots.kind` is `("slots", "kind")`, and what a list holds is `*`:
+`slots.items.all(i, i.kind == 'meal')` compares `("slots", "items", "*", "kind")` with `meal`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from router.flow.language.expressions import MACROS, TOKEN
+from router.formats.regex import compiled
+from router.formats.yaml_document import Place
+
+Path = tuple[str, ...]
+EACH = "*"
+"""What a list holds, in a path."""
+_WORDS = frozenset({"and", "else", "for", "if", "in", "is", "not", "or", "set"})
+"""Those of expressions and texts that name nothing."""
+_FILLED_IN = compiled(r"(?s)\{\{.*?\}\}|\{%.*?%\}")
+
+
+class ComparedText(NamedTuple):
+    """A text with which a value is compared, and where it stands, without its quotes."""
+
+    path: Path
+    text: str
+    start: int
+    end: int
+
+
+def in_expression(source: str, known: Mapping[str, Path]) -> list[ComparedText]:
+    """Every text that is compared with a member of something; `known` are paths of variables.
+
+    >>> [each.text for each in in_expression("slots.kind in ['a', 'b'] && slots.x != 'c'", {})]
+    ['a', 'b', 'c']
+    """
+    return [*_Fragment(source, 0, {**known}).compared()]
+
+
+def in_template(text: str) -> list[ComparedText]:
+    """The same, in what is filled into a text."""
+    bound: dict[str, Path] = {}
+    return [
+        each
+        for found in _FILLED_IN.finditer(text)
+        for each in _Fragment(found[0][2:-2], found.start() + 2, bound).compared()
+    ]
+
+
+def outcomes(source: str, path: Path) -> list[ComparedText]:
+    """The texts that an expression itself may give: whole, or a way of `… ? … : …`."""
+    tokens = [found for found in TOKEN.finditer(source) if found.lastgroup != "skip"]
+    words = ["", *(found[0] for found in tokens), ""]
+    return [
+        ComparedText(path, text, found.start() + 1, found.end() - 1)
+        for number, found in enumerate(tokens, start=1)
+        if words[number - 1] in {"", "?", ":"} and words[number + 1] in {"", ":", ")"}
+        for text in [_plain(found[0])]
+        if text is not None
+    ]
+
+
+def replaced(source: str, compared: Sequence[ComparedText], text: str) -> str:
+    """The source with another text in all these places."""
+    for each in sorted(compared, key=lambda one: -one.start):
+        source = source[: each.start] + text + source[each.end :]
+    return source
+
+
+def path_of(place: Place) -> Path:
+    """The path of the value that a slot, at its place in the file, holds.
+
+    >>> path_of(("slots", "items", "of", "fields", "kind"))
+    ('slots', 'items', '*', 'kind')
+    """
+    within = iter(place[2:])
+    steps = (EACH if part == "of" else str(next(within)) for part in within)
+    return (*map(str, place[:2]), *steps)
+
+
+def item_path(place: Place, each: str | None = None) -> Mapping[str, Path]:
+    """What `item` is in an expression at a place; `each` is what its state goes through."""
+    if each is not None:
+        tokens = _Fragment(each, 0, {})
+        return {"item": (*tokens.whole, EACH)} if tokens.whole else {}
+    fields = [number for number, part in enumerate(place) if part == "fields"]
+    return {"item": path_of(place[: fields[-1]])} if fields and place[0] == "slots" else {}
+
+
+class _Fragment:
+    """The tokens of an expression, or of one that is filled into a text; `bound` are its names."""
+
+    def __init__(self, source: str, offset: int, bound: dict[str, Path]) -> None:
+        self._tokens = [t for t in TOKEN.finditer(source) if t.lastgroup != "skip"]
+        self._offset, self._bound = offset, bound
+
+    @property
+    def whole(self) -> Path:
+        """The path of what it reads, where it is nothing else."""
+        path, after = self._chain(0)
+        return path if after == len(self._tokens) else ()
+
+    def compared(self) -> Iterator[ComparedText]:
+        at = 0
+        while at < len(self._tokens):
+            token = self._tokens[at]
+            is_word = token[0] in _WORDS or self._word(at - 1) == "."
+            if token.lastgroup != "name" or is_word:
+                at += 1
+                continue
+            path, after = self._chain(at)
+            self._bind(at, path, after)
+            whole = (*self._bound.get(path[0], path[:1]), *path[1:])
+            for place, within in [*self._behind(after), *self._before(at)]:
+                yield from self._text(place, (*whole, *within))
+            at = after
+
+    def _chain(self, at: int) -> tuple[Path, int]:
+        """The members that are read from there, and what comes behind them."""
+        path: Path = (self._word(at),)
+        at += 1
+        while True:
+            inner = self._word(at + 1)
+            if self._word(at) == "." and inner.isidentifier() and self._word(at + 2) != "(":
+                path, at = (*path, inner), at + 2
+            elif self._word(at) == "[" and self._word(at + 2) == "]" and inner:
+                literal = _plain(inner)
+                path, at = (*path, EACH if literal is None else literal), at + 3
+            else:
+                return path, at
+
+    def _bind(self, at: int, path: Path, after: int) -> None:
+        """Remember what the name of a macro, or of a loop, stands for."""
+        whole = (*self._bound.get(path[0], path[:1]), *path[1:], EACH)
+        if self._word(after) == "." and self._word(after + 1) in MACROS:
+            self._bound[self._word(after + 3)] = whole
+        elif self._word(at - 1) == "in" and self._word(at - 3) == "for":
+            self._bound[self._word(at - 2)] = whole
+
+    def _behind(self, at: int) -> Iterator[tuple[int, Path]]:
+        """Where texts stand with which what ends there is compared."""
+        if self._word(at) + self._word(at + 1) in {"==", "!="}:
+            yield at + 2, ()
+        at += self._word(at) == "not"
+        if self._word(at) == "in" and self._word(at + 1) in {"[", "("}:
+            at += 2
+            while at < len(self._tokens) and self._word(at) not in {"]", ")"}:
+                yield at, ()
+                at += 1
+
+    def _before(self, at: int) -> Iterator[tuple[int, Path]]:
+        if self._word(at - 2) + self._word(at - 1) in {"==", "!="}:
+            yield at - 3, ()
+        if self._word(at - 1) == "in":
+            yield at - 2 - (self._word(at - 2) == "not"), (EACH,)
+
+    def _text(self, at: int, path: Path) -> Iterator[ComparedText]:
+        text = _plain(self._word(at))
+        if text is not None:
+            start = self._tokens[at].start() + self._offset + 1
+            yield ComparedText(path, text, start, start + len(text))
+
+    def _word(self, at: int) -> str:
+        return self._tokens[at][0] if 0 <= at < len(self._tokens) else ""
+
+
+_PLAIN = re.compile(r"""(?s)(?!""\"|''')(["'])([^\\]*)\1\Z""")
+
+
+def _plain(word: str) -> str | None:
+    """What a text says that is written in plain quotes, with nothing escaped."""
+    found = _PLAIN.match(word)
+    return None if found is None else found[2]
