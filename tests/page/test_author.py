@@ -1,12 +1,13 @@
 """Writing flows without code: by pointing, by keys, in YAML; and who else is told."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 from temporalio.client import Client
 
 from tests.page.author_house import AUTHORS, Author, authors_house, writing
@@ -48,6 +49,37 @@ async (picture) => {
   const made = shown(() => {});
   made.show({ picture, graph: { nodes: [], edges: [] }, problems: [] }, null);
   return made.view.innerHTML;
+}
+"""
+TYPES_ON_WHILE_IT_SAVES = """
+async (flow) => {
+  const { draftOf } = await import('/web/author/draft.js');
+  const { get } = await import('/web/api.js');
+  const none = { changed: () => {}, told: () => {}, minding: (work) => work() };
+  const path = `/v1/flow-drafts/${flow}`;
+  const draft = draftOf(await get(path), none);
+  const first = draft.text;
+  const fetched = window.fetch;
+  let land, release;
+  const landed = new Promise((resolve) => (land = resolve));
+  const released = new Promise((resolve) => (release = resolve));
+  window.fetch = async (url, options) => {
+    const made = await fetched(url, options);
+    if (options?.method === 'PUT') land(), await released;
+    return made;
+  };
+  draft.write(`${first}# one\\n`);
+  const saves = [draft.save()];
+  await landed;
+  draft.write(`${first}# one\\n# two\\n`);
+  saves.push(draft.save());
+  await draft.look();
+  const seen = draft.standing;
+  release();
+  await Promise.all(saves);
+  window.fetch = fetched;
+  const kept = await get(path);
+  return [seen, draft.standing, kept.revision, kept.text.slice(first.length)];
 }
 """
 SLOTS = {
@@ -180,6 +212,41 @@ async def test_two_windows_of_one_person_dont_write_over_each_other(
     ).to_have_value("first")
     await second.words("nameInWords", "乙", "second")
     await second.saved()
+
+
+async def test_typing_on_while_it_is_saved_is_no_other_window(reader: Any) -> None:
+    seen, standing, revision, kept = await reader.evaluate(TYPES_ON_WHILE_IT_SAVES, FLOW)
+    assert seen == "unsaved"
+    assert (standing, revision, kept) == ("saved", 2, "# one\n# two\n")
+
+
+async def test_a_draft_that_is_left_and_opened_again_is_what_was_typed_last(
+    door: Door, house: Served
+) -> None:
+    dave = await writing(door, house, "dave", FLOW, part="yaml")
+    opened, happened = asyncio.Event(), list[str]()
+
+    async def late(route: Route) -> None:
+        if route.request.method == "GET":
+            happened.append("asked")
+            return await route.continue_()
+        await opened.wait()
+        answer = await route.fetch()
+        happened.append("saved")
+        return await route.fulfill(response=answer)
+
+    await dave.page.route(re.compile(f"/v1/flow-drafts/{FLOW}$"), late)
+    text = f"{await dave.yaml()}# last words\n"
+    await dave.source.fill(text)
+    await dave.page.get_by_role("link", name=await dave.t("allFlows")).click()
+    await expect(dave.page.locator(".sheet.flows")).to_be_visible()
+    async with dave.page.expect_response(re.compile("/v1/flow-drafts$")):
+        await dave.page.locator(f".sheet.flows a[href='#/flows/{FLOW}']").click()
+    opened.set()
+    await expect(dave.page.locator(".author .picture svg")).to_be_visible()
+    await dave.part("yaml")
+    await expect(dave.source).to_have_value(text)
+    assert happened[:2] == ["saved", "asked"]
 
 
 async def test_in_a_trial_days_pass_and_tools_fail(door: Door, house: Served) -> None:

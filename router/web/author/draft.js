@@ -40,6 +40,7 @@ export function draftOf(shown, { changed, told, minding }) {
   let merged = { key: null, at: 0 };
   let queue = Promise.resolve();
   let underWay = Promise.resolve();
+  let isSaving = false; // whatever was typed since
   let saving = null;
   let reading = null;
   let asked = 0;
@@ -153,6 +154,7 @@ export function draftOf(shown, { changed, told, minding }) {
     await queue;
     if (isKept() || standing === "behind") return;
     const sent = { text, stories };
+    isSaving = true;
     stand("saving");
     try {
       const saved = await put(`/v1/flow-drafts/${encodeURIComponent(flow)}`, { ...sent, revision });
@@ -162,6 +164,8 @@ export function draftOf(shown, { changed, told, minding }) {
       stand(isBehind(problem) ? "behind" : "failed");
       if (!isBehind(problem)) throw problem;
       return;
+    } finally {
+      isSaving = false;
     }
     stand("saved");
     if (!isKept()) plan();
@@ -171,7 +175,7 @@ export function draftOf(shown, { changed, told, minding }) {
   async function look() {
     const now = await get(`/v1/flow-drafts/${encodeURIComponent(flow)}`);
     ({ others, outdated } = now);
-    if (now.revision > revision && standing !== "saving") return stand("behind");
+    if (now.revision > revision && !isSaving) return stand("behind");
     return told();
   }
 
@@ -210,6 +214,7 @@ export function draftOf(shown, { changed, told, minding }) {
     get isSaved() { return isKept() && revision > 0; },
     get undoes() { return steps.length > 0; },
     get redoes() { return undone.length > 0; },
-    close: () => (clearTimeout(saving), clearTimeout(reading), isKept() ? undefined : minding(save)),
+    // Once all of it is kept: what is shown of it before that would be saved over it.
+    close: () => (clearTimeout(reading), minding(save)),
   };
 }

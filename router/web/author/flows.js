@@ -21,6 +21,7 @@ export function flows(page) {
   const none = empty("flow", t("noFlows"), t("noFlowsHint"));
   const index = element("section", { class: "sheet flows" }, title, waiting, beginnings(page, (name) => (location.hash = `#/flows/${name}`)), none, list);
   let open = null;
+  let closing = null; // the one before, until it is kept
   let vocabulary = null;
   let known = [];
 
@@ -29,9 +30,9 @@ export function flows(page) {
     const flow = decodeURIComponent(name);
     if (part === REVIEW) return reviewing(flow);
     if (open?.flow === flow) return open.open(part ?? "edit");
-    open?.close();
-    open = null;
+    close();
     [vocabulary, known] = await Promise.all([vocabulary ?? get("/v1/flow-drafts/vocabulary"), items()]);
+    await closing;
     const shown = await get(`/v1/flow-drafts/${encodeURIComponent(flow)}`);
     const others = known.map((one) => [one.flow, titled(one)]);
     open = editor(shown, { page, vocabulary, flows: others, part, left: () => ((open = null), (location.hash = "#/flows")) });
@@ -39,9 +40,13 @@ export function flows(page) {
     return view.querySelector("h1").focus();
   }
 
-  async function reviewing(flow) {
-    open?.close();
+  function close() {
+    if (open) closing = open.close();
     open = null;
+  }
+
+  async function reviewing(flow) {
+    close();
     known = await items();
     const published = publication(flow, { page, holds: () => known.some((one) => one.flow === flow && one.version !== null) });
     const called = known.find((one) => one.flow === flow);
@@ -51,8 +56,7 @@ export function flows(page) {
   }
 
   async function listed() {
-    open?.close();
-    open = null;
+    close();
     view.replaceChildren(index);
     const [found, { items: reviews }] = await Promise.all([items(), get("/v1/flow-reviews?status=open")]);
     known = found;
