@@ -317,6 +317,30 @@ async def test_what_names_a_step_follows_its_new_name_and_leads_on_once_it_is_go
     await expect(dave.source).to_have_value(re.compile(r"next: value_it\n  value_it:"))
 
 
+async def test_stories_follow_a_new_name_and_go_back_with_it(door: Door, house: Served) -> None:
+    dave = await writing(door, house, "dave", FLOW)
+    before = (await kept_of(house, FLOW))["stories"]
+    assert "state: delivery}" in before
+    await dave.point("delivery")
+    await dave.fill("nameInFile", "on_its_way", dave.form)
+    await dave.page.keyboard.press("Enter")
+    await expect(dave.page.locator(".edit h2")).to_contain_text("on_its_way")
+    await dave.saved()
+    renamed = before.replace("state: delivery}", "state: on_its_way}")
+    assert (await kept_of(house, FLOW))["stories"] == renamed
+    await dave.press("undo")
+    await expect(dave.state("delivery")).to_be_visible()
+    await dave.saved()
+    assert (await kept_of(house, FLOW))["stories"] == before
+
+
+async def kept_of(house: Served, flow: str, who: str = "dave") -> Any:
+    """Somebody's draft as the server has it."""
+    bearer = {"Authorization": f"Bearer {who}"}
+    async with httpx.AsyncClient(base_url=house.origin, headers=bearer) as http:
+        return (await http.get(f"/v1/flow-drafts/{flow}")).raise_for_status().json()
+
+
 async def test_by_keys_alone_a_flow_is_begun_walked_and_edited(door: Door, house: Served) -> None:
     dave = await writing(door, house, "dave")
     keys = dave.page.keyboard
