@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -10,6 +11,8 @@ import pytest
 from playwright.async_api import Route, expect
 from temporalio.client import Client
 
+from router.domain.flow_reviews import FlowReview
+from router.domain.principals import DEFAULT_TENANT
 from tests.page.author_house import AUTHORS, Author, authors_house, writing
 from tests.page.house import NARROW, Door, Served
 from tests.page.test_looks import SMALL_TARGETS, violations
@@ -339,6 +342,39 @@ async def kept_of(house: Served, flow: str, who: str = "dave") -> Any:
     bearer = {"Authorization": f"Bearer {who}"}
     async with httpx.AsyncClient(base_url=house.origin, headers=bearer) as http:
         return (await http.get(f"/v1/flow-drafts/{flow}")).raise_for_status().json()
+
+
+async def test_an_approved_review_stays_in_sight_and_older_ones_within_reach(
+    door: Door, house: Served
+) -> None:
+    begun, reviews = datetime(2026, 11, 1, tzinfo=UTC), house.store.flow_reviews
+    approved = review_at(begun, flow="a_new_flow", status="approved")
+    others = [review_at(begun, n, flow="another_flow") for n in range(1, 61)]
+    for each in (approved, *(review_at(begun, n) for n in range(61, 70)), *others):
+        await reviews.submit(each)
+    dave = await writing(door, house, "dave")
+    await dave.page.goto(f"{house.origin}/#/flows/a_new_flow/review")
+    cards = dave.page.locator(".card.review")
+    await expect(cards).to_have_count(6)
+    await expect(cards.last).to_contain_text(await dave.t("review_approved"))
+    await expect(cards.last.get_by_role("button", name=await dave.t("publishIt"))).to_be_visible()
+    await dave.press("earlierReviews")
+    await expect(cards).to_have_count(10)
+
+
+def review_at(begun: datetime, minute: int = 0, **more: Any) -> FlowReview:
+    """A review that was submitted so many minutes later, and that its author has taken back."""
+    about = {
+        "tenant": DEFAULT_TENANT,
+        "author": "erin",
+        "flow": "a_new_flow",
+        "status": "withdrawn",
+    }
+    texts = {"text": "", "stories": "", "digest": "", "held_text": "", "held_stories": ""}
+    counts = {"version": 1, "passed": 1, "failed": 0}
+    when = {"submitted_at": begun + timedelta(minutes=minute), "id": f"review{minute}"}
+    whole = {**about, **texts, **counts, **when, "note": "", "held": None, **more}
+    return FlowReview.model_validate(whole)
 
 
 async def test_by_keys_alone_a_flow_is_begun_walked_and_edited(door: Door, house: Served) -> None:

@@ -11,6 +11,7 @@ import { publication } from "./publication.js";
 import { statistics } from "./statistics.js";
 import { either, t } from "./texts.js";
 
+const MOST = 200; // reviews of one answer
 const REVIEW = "review"; // what was submitted, for whoever has no draft of it
 
 export function flows(page) {
@@ -58,13 +59,23 @@ export function flows(page) {
   async function listed() {
     close();
     view.replaceChildren(index);
-    const [found, { items: reviews }] = await Promise.all([items(), get("/v1/flow-reviews?status=open")]);
+    const [found, reviews] = await Promise.all([items(), waitingReviews()]);
     known = found;
     none.hidden = known.length > 0;
     list.replaceChildren(...known.map(card));
     const others = reviews.filter((one) => one.author !== page.me.id);
     const row = (one) => element("li", {}, element("a", { href: `#/flows/${encodeURIComponent(one.flow)}/${REVIEW}` }, t("toReview", one.flow, page.nameOf(one.author))));
     waiting.replaceChildren(...(others.length ? [element("h2", {}, t("reviewsWait")), element("ul", { class: "reviews" }, ...others.map(row))] : []));
+  }
+
+  async function waitingReviews() {
+    const found = [];
+    for (let next = ""; next !== null; ) {
+      const part = await get(`/v1/flow-reviews?status=open&limit=${MOST}${next && `&after=${encodeURIComponent(next)}`}`);
+      found.push(...part.items);
+      next = part.next;
+    }
+    return found;
   }
 
   const items = async () => (await get("/v1/flow-drafts")).items;
