@@ -85,6 +85,9 @@ async (flow) => {
   return [seen, draft.standing, kept.revision, kept.text.slice(first.length)];
 }
 """
+LINE_ENDS = """
+async ([before, typed]) => (await import('/web/author/source.js')).withEndsOf(before, typed)
+"""
 SLOTS = {
     "cost": {"type": "money"},
     "hours": {"type": "number"},
@@ -377,6 +380,22 @@ def review_at(begun: datetime, minute: int = 0, **more: Any) -> FlowReview:
     return FlowReview.model_validate(whole)
 
 
+async def test_a_key_in_the_yaml_leaves_all_other_lines_as_they_were(
+    door: Door, house: Served
+) -> None:
+    windows = (await kept_of(house, FLOW))["text"].replace("\n", "\r\n")
+    bearer = {"Authorization": "Bearer dave"}
+    async with httpx.AsyncClient(base_url=house.origin, headers=bearer) as http:
+        draft = {"text": windows, "revision": 0}
+        (await http.put(f"/v1/flow-drafts/{FLOW}", json=draft)).raise_for_status()
+    dave = await writing(door, house, "dave", FLOW, part="yaml")
+    await dave.source.press("Control+End")
+    await dave.source.press_sequentially("# x")
+    await expect(dave.standing).to_have_attribute("data-standing", "unsaved")
+    await dave.saved()
+    assert (await kept_of(house, FLOW))["text"] == f"{windows}# x"
+
+
 async def test_by_keys_alone_a_flow_is_begun_walked_and_edited(door: Door, house: Served) -> None:
     dave = await writing(door, house, "dave")
     keys = dave.page.keyboard
@@ -510,6 +529,26 @@ async def test_a_list_becomes_another_by_its_edits(
     reader: Any, before: list[str], after: list[str]
 ) -> None:
     assert await reader.evaluate(LIST_EDITS, [before, after]) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "typed", "after"),
+    [
+        ("a\r\nb\r\n", "a\nbc\n", "a\r\nbc\r\n"),
+        ("a\r\nb\r\n", "a\nx\nb\n", "a\r\nx\r\nb\r\n"),
+        ("a\r\nb", "a\nb\nc", "a\r\nb\r\nc"),
+        ("a\r\nb\nc\n", "a\nb\nC\n", "a\r\nb\nC\n"),
+        ("a\nb\r\nc\r\n", "c\n", "c\r\n"),
+        ("a\n", "a\nb\n", "a\nb\n"),
+        ("a\r\n", "", ""),
+        ("", "a\nb", "a\nb"),
+        ("a\r\na\r\n", "a\na\na\n", "a\r\na\r\na\r\n"),
+    ],
+)
+async def test_what_is_typed_keeps_the_ends_of_lines(
+    reader: Any, before: str, typed: str, after: str
+) -> None:
+    assert await reader.evaluate(LINE_ENDS, [before, typed]) == after
 
 
 @pytest.mark.parametrize(
