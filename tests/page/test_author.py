@@ -396,6 +396,16 @@ async def test_a_key_in_the_yaml_leaves_all_other_lines_as_they_were(
     assert (await kept_of(house, FLOW))["text"] == f"{windows}# x"
 
 
+async def test_a_check_is_offered_only_where_it_can_be_read(door: Door, house: Served) -> None:
+    dave = await writing(door, house, "dave", FLOW)
+    await dave.pick("reason")
+    checks = dave.form.get_by_label(await dave.t("addCheck"), exact=True)
+    await expect(checks).to_have_count(1)
+    await dave.choose("slotType", "list", dave.form)
+    await expect(dave.form.get_by_role("group", name=await dave.t("eachItem"))).to_be_visible()
+    await expect(checks).to_have_count(1)
+
+
 async def test_by_keys_alone_a_flow_is_begun_walked_and_edited(door: Door, house: Served) -> None:
     dave = await writing(door, house, "dave")
     keys = dave.page.keyboard
