@@ -13,6 +13,7 @@ from temporalio.client import Client
 
 from router.domain.flow_reviews import FlowReview
 from router.domain.principals import DEFAULT_TENANT
+from router.flow.language.functions import WITHOUT_CENTS, amount
 from tests.page.author_house import AUTHORS, Author, authors_house, writing
 from tests.page.house import NARROW, Door, Served
 from tests.page.test_looks import SMALL_TARGETS, violations
@@ -90,6 +91,7 @@ async ([before, typed]) => (await import('/web/author/source.js')).withEndsOf(be
 """
 SLOTS = {
     "cost": {"type": "money"},
+    "yen": {"type": "money", "check": [{"that": "slots.yen.currency == 'JPY'"}]},
     "hours": {"type": "number"},
     "urgent": {"type": "boolean"},
     "kind": {"type": "choice", "choices": {"big": {}}},
@@ -300,6 +302,22 @@ async def test_who_approves_depends_on_an_amount_without_an_expression(
     await erin.part("yaml")
     by = "amount(slots.estimate) > 500000 ? role('finance') : 'bob'"
     await expect(erin.source).to_have_value(re.compile(re.escape(by)))
+    assert (await erin.yaml()).count("slots.estimate.currency == 'CNY'") == 1
+
+
+async def test_the_first_limit_of_an_amount_keeps_it_to_one_currency(
+    door: Door, house: Served
+) -> None:
+    erin = await writing(door, house, "erin", "business_trip", part="yaml")
+    check = "slots.estimate.currency == 'CNY'"
+    await erin.source.fill((await erin.yaml()).replace(check, "amount(slots.estimate) > 0", 1))
+    await erin.saved()
+    await erin.part("edit")
+    await erin.point("manager")
+    await erin.choose("approver", "=amount", erin.form)
+    await erin.part("yaml")
+    await expect(erin.source).to_have_value(re.compile(re.escape(check)))
+    await expect(erin.problems).to_have_text(await erin.t("noProblems"))
 
 
 async def test_what_names_a_step_follows_its_new_name_and_leads_on_once_it_is_gone(
@@ -499,6 +517,7 @@ async def test_who_writes_no_flows_loads_none_of_it(door: Door, house: Served) -
     [
         ("amount(slots.cost) > 500000", {"slot": "cost", "by": "more", "value": "5000"}),
         ("amount(slots.cost) <= 1050", {"slot": "cost", "by": "most", "value": "10.5"}),
+        ("amount(slots.yen) > 5000", {"slot": "yen", "by": "more", "value": "5000"}),
         ("slots.hours > 3.0", {"slot": "hours", "by": "more", "value": "3"}),
         ("slots.hours >= 0.5", {"slot": "hours", "by": "least", "value": "0.5"}),
         ("slots.kind == 'big'", {"slot": "kind", "by": "is", "value": "big"}),
@@ -520,6 +539,15 @@ async def test_conditions_are_read_as_words_where_they_are_and_written_back(
     found, written = await reader.evaluate(CONDITIONS, [expression, SLOTS])
     assert found == read
     assert written == (expression if read else None)
+
+
+async def test_a_limit_counts_the_units_of_its_currency_as_amounts_do(reader: Any) -> None:
+    for currency in (*WITHOUT_CENTS, "CNY", "USD", "CLP", "KWD"):
+        check = {"that": f"slots.cost.currency == '{currency}'"}
+        slots = {"cost": {"type": "money", "check": [check]}}
+        expression = f"amount(slots.cost) > {amount({'amount': '5000', 'currency': currency})}"
+        found, written = await reader.evaluate(CONDITIONS, [expression, slots])
+        assert (found["value"], written) == ("5000", expression), currency
 
 
 @pytest.mark.parametrize(

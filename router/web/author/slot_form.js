@@ -2,6 +2,7 @@
 
 import { button, element, twice } from "../dom.js";
 import { language } from "../texts.js";
+import { FIRST_CURRENCY } from "./conditions.js";
 import { condition } from "./ways.js";
 import { valueAt } from "./draft.js";
 import { either, t } from "./texts.js";
@@ -155,7 +156,7 @@ const filledIn = (template, values) => template.replace(HOLE, (_, name) => value
 
 const WRITTEN = { decimal: (value) => (Number.isInteger(Number(value)) ? `${Number(value)}.0` : String(Number(value))), hundredths: (value) => String(Math.round(Number(value) * 100)) };
 const READ = { count: Number, decimal: Number, hundredths: (text) => Number(text) / 100 };
-const begins = (kind, about) => ({ slot: () => others(about.data, about)[0] ?? "", currency: () => "CNY" })[kind]?.() ?? "1";
+const begins = (kind, about) => ({ slot: () => others(about.data, about)[0] ?? "", currency: () => FIRST_CURRENCY })[kind]?.() ?? "1";
 
 const named = (check, of) => Object.fromEntries(Object.entries(check.parameters).map(([name, kind]) => [name, of(name, kind)]));
 
@@ -190,9 +191,9 @@ const PARAMETERS = { slot: "(\\w+)", currency: "([A-Z]{3})", count: "(\\d+)" };
 const quoted = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 // Under which condition it is asked for.
-function only(form, place, data, { commit }) {
+function only(form, place, data, { vocabulary, commit }) {
   const at = [...place, "when"];
   const stands = valueAt(data, at);
   if (stands === undefined) return element("div", { class: "actions" }, button(t("addWhen"), () => commit([{ op: "set", place: at, value: "true" }]), { class: "link", "data-key": `${JSON.stringify(at)}.add` }));
-  return element("fieldset", { class: "nested" }, element("legend", {}, t("askedWhen")), condition(form, at, data, commit), button(t("removeWhen"), () => commit([{ op: "remove", place: at }]), { class: "link" }));
+  return element("fieldset", { class: "nested" }, element("legend", {}, t("askedWhen")), condition(form, at, data, { commit, vocabulary }), button(t("removeWhen"), () => commit([{ op: "remove", place: at }]), { class: "link" }));
 }
