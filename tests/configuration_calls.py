@@ -108,7 +108,7 @@ class ConfigurationCalls:
 
     async def flow_reviews_listed(self) -> None:
         assert await self.store.flow_reviews.listed(TENANT, None, None, 50)
-        assert await self.store.flow_reviews.listed(TENANT, "open", None, 50)
+        assert await self.store.flow_reviews.listed(TENANT, "open", None, 50, flow="new")
 
     async def flow_reviews_has_any(self) -> None:
         assert await self.store.flow_reviews.has_any(TENANT, "new")

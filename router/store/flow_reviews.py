@@ -43,10 +43,17 @@ class FlowReviews(Aggregate):
         return await record(self._database, FlowReview, named)
 
     async def listed(
-        self, tenant: str, status: ReviewStatus | None, before: str | None, limit: int
+        self,
+        tenant: str,
+        status: ReviewStatus | None,
+        before: str | None,
+        limit: int,
+        *,
+        flow: str | None = None,
     ) -> tuple[list[ReviewHead], str | None]:
-        """Those that stand so, or all, newest first and without texts; and the next cursor."""
-        of = {"tenant": tenant} | ({"status": status} if status is not None else {})
+        """Those of the flow that stand so, or all, newest first without texts; the next cursor."""
+        wanted = {"status": status, "flow": flow}
+        of = {"tenant": tenant} | {key: one for key, one in wanted.items() if one is not None}
         query = select(*_HEAD).select_from(_reviews).filter_by(**of)
         moment = _reviews.c.submitted_at
         return await page(self._database, ReviewHead, query, moment, before, limit)

@@ -18,6 +18,7 @@ from temporalio.client import Client
 from router.runtime.composition import Parts
 from router.runtime.data_folder import page_token
 from router.runtime.server import ApiServer, Ports, api_server
+from router.store.store import Store
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 """Debian's own: nothing is downloaded. None where this machine has none."""
@@ -60,6 +61,11 @@ class Served:
         self._server: ApiServer | None = None
         self._serving: asyncio.Task[None] | None = None
         self.port = 0
+
+    @property
+    def store(self) -> Store:
+        """What is kept there, for what only many people's days would have left in it."""
+        return self._parts.store
 
     @property
     def origin(self) -> str:

@@ -1,14 +1,19 @@
 """Writing flows without code: by pointing, by keys, in YAML; and who else is told."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 from temporalio.client import Client
 
+from router.domain.flow_reviews import FlowReview
+from router.domain.principals import DEFAULT_TENANT
+from router.flow.language.functions import WITHOUT_CENTS, amount
 from tests.page.author_house import AUTHORS, Author, authors_house, writing
 from tests.page.house import NARROW, Door, Served
 from tests.page.test_looks import SMALL_TARGETS, violations
@@ -50,8 +55,43 @@ async (picture) => {
   return made.view.innerHTML;
 }
 """
+TYPES_ON_WHILE_IT_SAVES = """
+async (flow) => {
+  const { draftOf } = await import('/web/author/draft.js');
+  const { get } = await import('/web/api.js');
+  const none = { changed: () => {}, told: () => {}, minding: (work) => work() };
+  const path = `/v1/flow-drafts/${flow}`;
+  const draft = draftOf(await get(path), none);
+  const first = draft.text;
+  const fetched = window.fetch;
+  let land, release;
+  const landed = new Promise((resolve) => (land = resolve));
+  const released = new Promise((resolve) => (release = resolve));
+  window.fetch = async (url, options) => {
+    const made = await fetched(url, options);
+    if (options?.method === 'PUT') land(), await released;
+    return made;
+  };
+  draft.write(`${first}# one\\n`);
+  const saves = [draft.save()];
+  await landed;
+  draft.write(`${first}# one\\n# two\\n`);
+  saves.push(draft.save());
+  await draft.look();
+  const seen = draft.standing;
+  release();
+  await Promise.all(saves);
+  window.fetch = fetched;
+  const kept = await get(path);
+  return [seen, draft.standing, kept.revision, kept.text.slice(first.length)];
+}
+"""
+LINE_ENDS = """
+async ([before, typed]) => (await import('/web/author/source.js')).withEndsOf(before, typed)
+"""
 SLOTS = {
     "cost": {"type": "money"},
+    "yen": {"type": "money", "check": [{"that": "slots.yen.currency == 'JPY'"}]},
     "hours": {"type": "number"},
     "urgent": {"type": "boolean"},
     "kind": {"type": "choice", "choices": {"big": {}}},
@@ -182,6 +222,41 @@ async def test_two_windows_of_one_person_dont_write_over_each_other(
     await second.saved()
 
 
+async def test_typing_on_while_it_is_saved_is_no_other_window(reader: Any) -> None:
+    seen, standing, revision, kept = await reader.evaluate(TYPES_ON_WHILE_IT_SAVES, FLOW)
+    assert seen == "unsaved"
+    assert (standing, revision, kept) == ("saved", 2, "# one\n# two\n")
+
+
+async def test_a_draft_that_is_left_and_opened_again_is_what_was_typed_last(
+    door: Door, house: Served
+) -> None:
+    dave = await writing(door, house, "dave", FLOW, part="yaml")
+    opened, happened = asyncio.Event(), list[str]()
+
+    async def late(route: Route) -> None:
+        if route.request.method == "GET":
+            happened.append("asked")
+            return await route.continue_()
+        await opened.wait()
+        answer = await route.fetch()
+        happened.append("saved")
+        return await route.fulfill(response=answer)
+
+    await dave.page.route(re.compile(f"/v1/flow-drafts/{FLOW}$"), late)
+    text = f"{await dave.yaml()}# last words\n"
+    await dave.source.fill(text)
+    await dave.page.get_by_role("link", name=await dave.t("allFlows")).click()
+    await expect(dave.page.locator(".sheet.flows")).to_be_visible()
+    async with dave.page.expect_response(re.compile("/v1/flow-drafts$")):
+        await dave.page.locator(f".sheet.flows a[href='#/flows/{FLOW}']").click()
+    opened.set()
+    await expect(dave.page.locator(".author .picture svg")).to_be_visible()
+    await dave.part("yaml")
+    await expect(dave.source).to_have_value(text)
+    assert happened[:2] == ["saved", "asked"]
+
+
 async def test_in_a_trial_days_pass_and_tools_fail(door: Door, house: Served) -> None:
     erin = await writing(door, house, "erin", FLOW, part="trial")
     await erin.page.get_by_text("工具怎么回答").click()
@@ -227,6 +302,22 @@ async def test_who_approves_depends_on_an_amount_without_an_expression(
     await erin.part("yaml")
     by = "amount(slots.estimate) > 500000 ? role('finance') : 'bob'"
     await expect(erin.source).to_have_value(re.compile(re.escape(by)))
+    assert (await erin.yaml()).count("slots.estimate.currency == 'CNY'") == 1
+
+
+async def test_the_first_limit_of_an_amount_keeps_it_to_one_currency(
+    door: Door, house: Served
+) -> None:
+    erin = await writing(door, house, "erin", "business_trip", part="yaml")
+    check = "slots.estimate.currency == 'CNY'"
+    await erin.source.fill((await erin.yaml()).replace(check, "amount(slots.estimate) > 0", 1))
+    await erin.saved()
+    await erin.part("edit")
+    await erin.point("manager")
+    await erin.choose("approver", "=amount", erin.form)
+    await erin.part("yaml")
+    await expect(erin.source).to_have_value(re.compile(re.escape(check)))
+    await expect(erin.problems).to_have_text(await erin.t("noProblems"))
 
 
 async def test_what_names_a_step_follows_its_new_name_and_leads_on_once_it_is_gone(
@@ -248,6 +339,89 @@ async def test_what_names_a_step_follows_its_new_name_and_leads_on_once_it_is_go
     await expect(dave.source).to_have_value(re.compile(r"next: review\n  review:"))
     await dave.press("undo")
     await expect(dave.source).to_have_value(re.compile(r"next: value_it\n  value_it:"))
+
+
+async def test_stories_follow_a_new_name_and_go_back_with_it(door: Door, house: Served) -> None:
+    dave = await writing(door, house, "dave", FLOW)
+    before = (await kept_of(house, FLOW))["stories"]
+    assert "state: delivery}" in before
+    await dave.point("delivery")
+    await dave.fill("nameInFile", "on_its_way", dave.form)
+    await dave.page.keyboard.press("Enter")
+    await expect(dave.page.locator(".edit h2")).to_contain_text("on_its_way")
+    await dave.saved()
+    renamed = before.replace("state: delivery}", "state: on_its_way}")
+    assert (await kept_of(house, FLOW))["stories"] == renamed
+    await dave.press("undo")
+    await expect(dave.state("delivery")).to_be_visible()
+    await dave.saved()
+    assert (await kept_of(house, FLOW))["stories"] == before
+
+
+async def kept_of(house: Served, flow: str, who: str = "dave") -> Any:
+    """Somebody's draft as the server has it."""
+    bearer = {"Authorization": f"Bearer {who}"}
+    async with httpx.AsyncClient(base_url=house.origin, headers=bearer) as http:
+        return (await http.get(f"/v1/flow-drafts/{flow}")).raise_for_status().json()
+
+
+async def test_an_approved_review_stays_in_sight_and_older_ones_within_reach(
+    door: Door, house: Served
+) -> None:
+    begun, reviews = datetime(2026, 11, 1, tzinfo=UTC), house.store.flow_reviews
+    approved = review_at(begun, flow="a_new_flow", status="approved")
+    others = [review_at(begun, n, flow="another_flow") for n in range(1, 61)]
+    for each in (approved, *(review_at(begun, n) for n in range(61, 70)), *others):
+        await reviews.submit(each)
+    dave = await writing(door, house, "dave")
+    await dave.page.goto(f"{house.origin}/#/flows/a_new_flow/review")
+    cards = dave.page.locator(".card.review")
+    await expect(cards).to_have_count(6)
+    await expect(cards.last).to_contain_text(await dave.t("review_approved"))
+    await expect(cards.last.get_by_role("button", name=await dave.t("publishIt"))).to_be_visible()
+    await dave.press("earlierReviews")
+    await expect(cards).to_have_count(10)
+
+
+def review_at(begun: datetime, minute: int = 0, **more: Any) -> FlowReview:
+    """A review that was submitted so many minutes later, and that its author has taken back."""
+    about = {
+        "tenant": DEFAULT_TENANT,
+        "author": "erin",
+        "flow": "a_new_flow",
+        "status": "withdrawn",
+    }
+    texts = {"text": "", "stories": "", "digest": "", "held_text": "", "held_stories": ""}
+    counts = {"version": 1, "passed": 1, "failed": 0}
+    when = {"submitted_at": begun + timedelta(minutes=minute), "id": f"review{minute}"}
+    whole = {**about, **texts, **counts, **when, "note": "", "held": None, **more}
+    return FlowReview.model_validate(whole)
+
+
+async def test_a_key_in_the_yaml_leaves_all_other_lines_as_they_were(
+    door: Door, house: Served
+) -> None:
+    windows = (await kept_of(house, FLOW))["text"].replace("\n", "\r\n")
+    bearer = {"Authorization": "Bearer dave"}
+    async with httpx.AsyncClient(base_url=house.origin, headers=bearer) as http:
+        draft = {"text": windows, "revision": 0}
+        (await http.put(f"/v1/flow-drafts/{FLOW}", json=draft)).raise_for_status()
+    dave = await writing(door, house, "dave", FLOW, part="yaml")
+    await dave.source.press("Control+End")
+    await dave.source.press_sequentially("# x")
+    await expect(dave.standing).to_have_attribute("data-standing", "unsaved")
+    await dave.saved()
+    assert (await kept_of(house, FLOW))["text"] == f"{windows}# x"
+
+
+async def test_a_check_is_offered_only_where_it_can_be_read(door: Door, house: Served) -> None:
+    dave = await writing(door, house, "dave", FLOW)
+    await dave.pick("reason")
+    checks = dave.form.get_by_label(await dave.t("addCheck"), exact=True)
+    await expect(checks).to_have_count(1)
+    await dave.choose("slotType", "list", dave.form)
+    await expect(dave.form.get_by_role("group", name=await dave.t("eachItem"))).to_be_visible()
+    await expect(checks).to_have_count(1)
 
 
 async def test_by_keys_alone_a_flow_is_begun_walked_and_edited(door: Door, house: Served) -> None:
@@ -343,6 +517,7 @@ async def test_who_writes_no_flows_loads_none_of_it(door: Door, house: Served) -
     [
         ("amount(slots.cost) > 500000", {"slot": "cost", "by": "more", "value": "5000"}),
         ("amount(slots.cost) <= 1050", {"slot": "cost", "by": "most", "value": "10.5"}),
+        ("amount(slots.yen) > 5000", {"slot": "yen", "by": "more", "value": "5000"}),
         ("slots.hours > 3.0", {"slot": "hours", "by": "more", "value": "3"}),
         ("slots.hours >= 0.5", {"slot": "hours", "by": "least", "value": "0.5"}),
         ("slots.kind == 'big'", {"slot": "kind", "by": "is", "value": "big"}),
@@ -366,6 +541,15 @@ async def test_conditions_are_read_as_words_where_they_are_and_written_back(
     assert written == (expression if read else None)
 
 
+async def test_a_limit_counts_the_units_of_its_currency_as_amounts_do(reader: Any) -> None:
+    for currency in (*WITHOUT_CENTS, "CNY", "USD", "CLP", "KWD"):
+        check = {"that": f"slots.cost.currency == '{currency}'"}
+        slots = {"cost": {"type": "money", "check": [check]}}
+        expression = f"amount(slots.cost) > {amount({'amount': '5000', 'currency': currency})}"
+        found, written = await reader.evaluate(CONDITIONS, [expression, slots])
+        assert (found["value"], written) == ("5000", expression), currency
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -383,6 +567,26 @@ async def test_a_list_becomes_another_by_its_edits(
     reader: Any, before: list[str], after: list[str]
 ) -> None:
     assert await reader.evaluate(LIST_EDITS, [before, after]) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "typed", "after"),
+    [
+        ("a\r\nb\r\n", "a\nbc\n", "a\r\nbc\r\n"),
+        ("a\r\nb\r\n", "a\nx\nb\n", "a\r\nx\r\nb\r\n"),
+        ("a\r\nb", "a\nb\nc", "a\r\nb\r\nc"),
+        ("a\r\nb\nc\n", "a\nb\nC\n", "a\r\nb\nC\n"),
+        ("a\nb\r\nc\r\n", "c\n", "c\r\n"),
+        ("a\n", "a\nb\n", "a\nb\n"),
+        ("a\r\n", "", ""),
+        ("", "a\nb", "a\nb"),
+        ("a\r\na\r\n", "a\na\na\n", "a\r\na\r\na\r\n"),
+    ],
+)
+async def test_what_is_typed_keeps_the_ends_of_lines(
+    reader: Any, before: str, typed: str, after: str
+) -> None:
+    assert await reader.evaluate(LINE_ENDS, [before, typed]) == after
 
 
 @pytest.mark.parametrize(

@@ -202,11 +202,15 @@ async def submit(
 
 @router.get("", responses=problems(404))
 async def index(
-    services: Given, author: Author, page: Paged, status: ReviewStatus | None = None
+    services: Given,
+    author: Author,
+    page: Paged,
+    status: ReviewStatus | None = None,
+    flow: FlowName | None = None,
 ) -> ReviewPage:
-    """List the tenant's reviews, those that stand so or all, the newest first."""
+    """List the tenant's reviews, of one flow or all, that stand so or all, the newest first."""
     kept = services.store.flow_reviews
-    found, following = await kept.listed(author.tenant, status, *_part(page))
+    found, following = await kept.listed(author.tenant, status, *_part(page), flow=flow)
     flows = {review.flow for review in found}
     held = {flow: await held_digest(services, author, flow) for flow in sorted(flows)}
     items = [ListedReview.of(review, held[review.flow]) for review in found]

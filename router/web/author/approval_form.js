@@ -2,7 +2,7 @@
 
 import { button, element } from "../dom.js";
 import { language } from "../texts.js";
-import { byAmount, byAmountOf, personAs, personOf } from "./conditions.js";
+import { byAmount, byAmountOf, inOneCurrency, personAs, personOf } from "./conditions.js";
 import { valueAt } from "./draft.js";
 import { either, t } from "./texts.js";
 import { EXPRESSION } from "./ways.js";
@@ -64,7 +64,8 @@ function asker(form, label, place, who, none = null) {
   };
   const set = (value, now) => {
     if (value === "") return [{ op: "remove", place }];
-    return [{ op: "set", place, value: { [AMOUNT]: () => beginning(who, now), [EXPRESSION]: () => `(${valueAt(now, place) ?? "manager(requester)"})` }[value]?.() ?? value }];
+    if (value === AMOUNT) return limited(place, beginning(who), now, who);
+    return [{ op: "set", place, value: { [EXPRESSION]: () => `(${valueAt(now, place) ?? "manager(requester)"})` }[value]?.() ?? value }];
   };
   const head = form.choice(label, place, options, { none, read: kind, set, key: `${key}.who` });
   const how = kind(who.data);
@@ -75,12 +76,14 @@ function asker(form, label, place, who, none = null) {
 function beginning({ vocabulary, data }) {
   const [[first], [second] = []] = approvers(vocabulary);
   const slot = Object.keys(data.slots).find((name) => data.slots[name].type === "money");
-  return byAmountOf({ slot, limit: FIRST_LIMIT, above: second ?? first, otherwise: first });
+  return { slot, limit: FIRST_LIMIT, above: second ?? first, otherwise: first };
 }
 
+const limited = (place, parts, data, { vocabulary }) => [{ op: "set", place, value: byAmountOf(parts, data.slots) }, ...inOneCurrency(parts.slot, data, vocabulary)];
+
 function amountParts(form, place, who, key) {
-  const now = (data) => byAmount(valueAt(data, place)) ?? { slot: "", limit: "", above: "", otherwise: "" };
-  const part = (name) => ({ read: (data) => now(data)[name], set: (value, data) => [{ op: "set", place, value: byAmountOf({ ...now(data), [name]: value }) }], key: `${key}.${name}` });
+  const now = (data) => byAmount(valueAt(data, place), data.slots) ?? { slot: "", limit: "", above: "", otherwise: "" };
+  const part = (name) => ({ read: (data) => now(data)[name], set: (value, data) => limited(place, { ...now(data), [name]: value }, data, who), key: `${key}.${name}` });
   const money = Object.entries(who.data.slots).filter(([, { type }]) => type === "money").map(([name, { label }]) => [name, label?.[language()] ?? name]);
   return [
     form.choice(t("whichAmount"), place, money, part("slot")),

@@ -40,6 +40,7 @@ export function draftOf(shown, { changed, told, minding }) {
   let merged = { key: null, at: 0 };
   let queue = Promise.resolve();
   let underWay = Promise.resolve();
+  let isSaving = false; // whatever was typed since
   let saving = null;
   let reading = null;
   let asked = 0;
@@ -50,12 +51,12 @@ export function draftOf(shown, { changed, told, minding }) {
   };
 
   function took(next, found, key = null) {
-    if (next !== text) {
+    if (!isHere(next)) {
       const goesOn = key !== null && key === merged.key && Date.now() - merged.at < ONE_STEP;
-      if (!goesOn) steps = [...steps, text].slice(-STEPS);
+      if (!goesOn) steps = [...steps, here()].slice(-STEPS);
       merged = { key, at: Date.now() };
       undone = [];
-      text = next;
+      ({ text, stories } = next);
     }
     if (found) examination = found;
     changed();
@@ -63,18 +64,18 @@ export function draftOf(shown, { changed, told, minding }) {
   }
 
   // One after the other: `edits` may be a function of the data that those before have left. An edit of a text
-  // that somebody typed in meanwhile is made anew in that.
+  // that somebody typed in meanwhile is made anew in that. What is renamed is renamed in the stories too.
   function edit(edits, key = null) {
     const work = async () => {
       for (;;) {
-        const before = text;
+        const before = here();
         const wanted = typeof edits === "function" ? edits(examination.data) : edits;
         if (!wanted.length) return void untouched();
         const whole = wanted.map((one) => lifted(one, examination.data));
-        const made = await post("/v1/flow-drafts/edits", { flow, text: before, edits: whole });
-        if (before !== text) continue;
+        const made = await post("/v1/flow-drafts/edits", { flow, ...before, edits: whole });
+        if (!isHere(before)) continue;
         asked += 1; // what is still being read of an older text is no news
-        return took(made.text, made.examination, key);
+        return took({ text: made.text, stories: made.stories }, made.examination, key);
       }
     };
     const done = queue.then(work);
@@ -84,7 +85,7 @@ export function draftOf(shown, { changed, told, minding }) {
 
   // The text as somebody types it: read once they pause.
   function write(next) {
-    took(next, null, "text");
+    took({ text: next, stories }, null, "text");
     clearTimeout(reading);
     reading = setTimeout(() => minding(examine), READS_AFTER);
   }
@@ -98,8 +99,8 @@ export function draftOf(shown, { changed, told, minding }) {
   }
 
   function moved(from, to) {
-    const back = [...to, text];
-    text = from.at(-1);
+    const back = [...to, here()];
+    ({ text, stories } = from.at(-1));
     merged = { key: null, at: 0 };
     plan();
     minding(examine);
@@ -123,16 +124,16 @@ export function draftOf(shown, { changed, told, minding }) {
   }
 
   function keepStories(next) {
-    stories = next;
-    changed();
-    plan();
+    took({ text, stories: next }, null);
   }
 
   // Somebody types what isn't an edit yet; and then it is none.
   const touched = () => ["saved", "unchanged"].includes(standing) && stand("unsaved");
   const untouched = () => isKept() && standing === "unsaved" && stand(revision ? "saved" : "unchanged");
 
-  const isKept = () => kept.text === text && kept.stories === stories;
+  const here = () => ({ text, stories });
+  const isHere = (one) => one.text === text && one.stories === stories;
+  const isKept = () => isHere(kept);
 
   function plan() {
     if (isKept() || standing === "behind") return void untouched();
@@ -152,7 +153,8 @@ export function draftOf(shown, { changed, told, minding }) {
   async function keep() {
     await queue;
     if (isKept() || standing === "behind") return;
-    const sent = { text, stories };
+    const sent = here();
+    isSaving = true;
     stand("saving");
     try {
       const saved = await put(`/v1/flow-drafts/${encodeURIComponent(flow)}`, { ...sent, revision });
@@ -162,6 +164,8 @@ export function draftOf(shown, { changed, told, minding }) {
       stand(isBehind(problem) ? "behind" : "failed");
       if (!isBehind(problem)) throw problem;
       return;
+    } finally {
+      isSaving = false;
     }
     stand("saved");
     if (!isKept()) plan();
@@ -171,7 +175,7 @@ export function draftOf(shown, { changed, told, minding }) {
   async function look() {
     const now = await get(`/v1/flow-drafts/${encodeURIComponent(flow)}`);
     ({ others, outdated } = now);
-    if (now.revision > revision && standing !== "saving") return stand("behind");
+    if (now.revision > revision && !isSaving) return stand("behind");
     return told();
   }
 
@@ -182,8 +186,7 @@ export function draftOf(shown, { changed, told, minding }) {
     kept = { text: now.text, stories: now.stories };
     standing = "unsaved";
     if (mine) return save();
-    stories = now.stories;
-    took(now.text, now.examination);
+    took(kept, now.examination);
     return stand("saved");
   }
 
@@ -210,6 +213,7 @@ export function draftOf(shown, { changed, told, minding }) {
     get isSaved() { return isKept() && revision > 0; },
     get undoes() { return steps.length > 0; },
     get redoes() { return undone.length > 0; },
-    close: () => (clearTimeout(saving), clearTimeout(reading), isKept() ? undefined : minding(save)),
+    // Once all of it is kept: what is shown of it before that would be saved over it.
+    close: () => (clearTimeout(reading), minding(save)),
   };
 }

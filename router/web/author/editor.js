@@ -249,7 +249,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
 
   function more() {
     const discard = async () => {
-      draft.close();
+      await draft.close();
       await remove(`/v1/flow-drafts/${encodeURIComponent(draft.flow)}`);
       page.say(t("discarded"));
       left();

@@ -11,6 +11,7 @@ import { publication } from "./publication.js";
 import { statistics } from "./statistics.js";
 import { either, t } from "./texts.js";
 
+const MOST = 200; // reviews of one answer
 const REVIEW = "review"; // what was submitted, for whoever has no draft of it
 
 export function flows(page) {
@@ -21,6 +22,7 @@ export function flows(page) {
   const none = empty("flow", t("noFlows"), t("noFlowsHint"));
   const index = element("section", { class: "sheet flows" }, title, waiting, beginnings(page, (name) => (location.hash = `#/flows/${name}`)), none, list);
   let open = null;
+  let closing = null; // the one before, until it is kept
   let vocabulary = null;
   let known = [];
 
@@ -29,9 +31,9 @@ export function flows(page) {
     const flow = decodeURIComponent(name);
     if (part === REVIEW) return reviewing(flow);
     if (open?.flow === flow) return open.open(part ?? "edit");
-    open?.close();
-    open = null;
+    close();
     [vocabulary, known] = await Promise.all([vocabulary ?? get("/v1/flow-drafts/vocabulary"), items()]);
+    await closing;
     const shown = await get(`/v1/flow-drafts/${encodeURIComponent(flow)}`);
     const others = known.map((one) => [one.flow, titled(one)]);
     open = editor(shown, { page, vocabulary, flows: others, part, left: () => ((open = null), (location.hash = "#/flows")) });
@@ -39,9 +41,13 @@ export function flows(page) {
     return view.querySelector("h1").focus();
   }
 
-  async function reviewing(flow) {
-    open?.close();
+  function close() {
+    if (open) closing = open.close();
     open = null;
+  }
+
+  async function reviewing(flow) {
+    close();
     known = await items();
     const published = publication(flow, { page, holds: () => known.some((one) => one.flow === flow && one.version !== null) });
     const called = known.find((one) => one.flow === flow);
@@ -51,16 +57,25 @@ export function flows(page) {
   }
 
   async function listed() {
-    open?.close();
-    open = null;
+    close();
     view.replaceChildren(index);
-    const [found, { items: reviews }] = await Promise.all([items(), get("/v1/flow-reviews?status=open")]);
+    const [found, reviews] = await Promise.all([items(), waitingReviews()]);
     known = found;
     none.hidden = known.length > 0;
     list.replaceChildren(...known.map(card));
     const others = reviews.filter((one) => one.author !== page.me.id);
     const row = (one) => element("li", {}, element("a", { href: `#/flows/${encodeURIComponent(one.flow)}/${REVIEW}` }, t("toReview", one.flow, page.nameOf(one.author))));
     waiting.replaceChildren(...(others.length ? [element("h2", {}, t("reviewsWait")), element("ul", { class: "reviews" }, ...others.map(row))] : []));
+  }
+
+  async function waitingReviews() {
+    const found = [];
+    for (let next = ""; next !== null; ) {
+      const part = await get(`/v1/flow-reviews?status=open&limit=${MOST}${next && `&after=${encodeURIComponent(next)}`}`);
+      found.push(...part.items);
+      next = part.next;
+    }
+    return found;
   }
 
   const items = async () => (await get("/v1/flow-drafts")).items;

@@ -6,7 +6,8 @@ import { save } from "../files.js";
 import { moment } from "../times.js";
 import { t } from "./texts.js";
 
-const SHOWN = 5; // reviews of one flow
+const SHOWN = 5; // reviews of one flow, besides those that somebody has to do something with
+const WAITING = ["open", "approved"];
 const NOTHING = { holds: null, upcoming: [], before: [], running: [] };
 const SHARES = [5, 10, 25, 50, 100];
 
@@ -18,15 +19,28 @@ export function publication(name, { page, holds }) {
   const held = element("div", { class: "part", "aria-live": "polite" });
   const view = element("div", { class: "publication" }, element("h3", {}, t("review")), element("div", { class: "actions" }, button(t("reload"), () => page.trying(load))), reviews, element("h3", {}, t("published")), held);
   const flow = encodeURIComponent(name);
+  const listing = `/v1/flow-reviews?flow=${flow}`;
 
   async function load() {
-    const { items } = await get("/v1/flow-reviews");
-    const mine = items.filter((one) => one.flow === name).slice(0, SHOWN);
+    const { items, next } = await get(listing);
+    const mine = items.filter((one, n) => n < SHOWN || (WAITING.includes(one.status) && !one.outdated));
+    const left = items.filter((one) => !mine.includes(one));
     // Of what nobody has seen yet there is nothing to ask.
     const isKnown = holds() || mine.length > 0;
     const [first, standing] = await Promise.all([mine.length ? whole(mine[0]) : null, isKnown ? get(`/v1/flow-publications/${flow}`) : NOTHING]);
     reviews.replaceChildren(...mine.map((one, n) => card(n ? one : first, n === 0)));
+    reviews.append(...earlier(left, next));
     held.replaceChildren(...published(standing));
+  }
+
+  // What is left of a page, and the pages behind it.
+  function earlier(left, next) {
+    if (!left.length && next === null) return [];
+    const more = button(t("earlierReviews"), () => page.trying(async () => {
+      const found = left.length ? { items: left, next } : await get(`${listing}&after=${encodeURIComponent(next)}`);
+      more.replaceWith(...found.items.map((one) => card(one, false)), ...earlier([], found.next));
+    }));
+    return [more];
   }
 
   const whole = ({ id }) => get(`/v1/flow-reviews/${encodeURIComponent(id)}`);

@@ -2,6 +2,7 @@
 
 import { button, element, twice } from "../dom.js";
 import { language } from "../texts.js";
+import { FIRST_CURRENCY } from "./conditions.js";
 import { condition } from "./ways.js";
 import { valueAt } from "./draft.js";
 import { either, t } from "./texts.js";
@@ -52,7 +53,7 @@ function slotParts(form, place, data, more) {
     slot.type === "choice" ? choices(form, place, data, more) : null,
     slot.type === "text" ? form.number(t("maxLength"), [...place, "max_length"], { min: "1", max: "8000" }) : null,
     slot.type === "list" ? element("div", { class: "both" }, form.number(t("atLeast"), [...place, "min"], { min: "0" }), form.number(t("atMostItems"), [...place, "max"], { min: "1" })) : null,
-    slot.of ? element("fieldset", { class: "nested" }, element("legend", {}, t("eachItem")), ...slotParts(form, [...place, "of"], data, more)) : null,
+    slot.of ? element("fieldset", { class: "nested" }, element("legend", {}, t("eachItem")), ...slotParts(form, [...place, "of"], data, { ...more, item: true })) : null,
     slot.fields ? fields(form, place, data, more) : null,
     checks(form, place, data, more),
     place.length === 2 ? only(form, place, data, more) : null,
@@ -91,7 +92,7 @@ function choices(form, place, data, { commit }) {
 function fields(form, place, data, more) {
   const at = [...place, "fields"];
   const stands = Object.keys(valueAt(data, at) ?? {});
-  const each = (name) => element("fieldset", { class: "nested" }, element("legend", {}, name), ...slotParts(form, [...at, name], data, more), stands.length > 1 ? button(t("removeField", name), () => more.commit([{ op: "remove", place: [...at, name] }]), { class: "link" }) : null);
+  const each = (name) => element("fieldset", { class: "nested" }, element("legend", {}, name), ...slotParts(form, [...at, name], data, { ...more, item: false }), stands.length > 1 ? button(t("removeField", name), () => more.commit([{ op: "remove", place: [...at, name] }]), { class: "link" }) : null);
   const fresh = freshName("field", stands);
   const add = button(t("addField"), () => more.commit([{ op: "insert", place: at, at: stands.length, key: fresh, value: { type: "text", label: { zh: "", en: "" }, ask: { zh: "", en: "" } } }]), { "data-key": `${JSON.stringify(at)}.add` });
   return element("section", {}, element("h3", {}, t("fields")), ...stands.map(each), add);
@@ -102,17 +103,20 @@ export function freshName(begins, taken) {
 }
 
 // Conditions that a value must meet: in words where the tenant's words have them, else as an expression.
-function checks(form, place, data, { vocabulary, commit }) {
+function checks(form, place, data, { vocabulary, commit, item = false }) {
   const at = [...place, "check"];
   const slot = valueAt(data, place) ?? {};
   const stands = valueAt(data, at) ?? [];
-  const offered = vocabulary.checks.filter(({ types }) => types.includes(slot.type));
+  // No expression reads an item that has no fields.
+  const readable = !item || slot.type === "object";
+  if (!readable && !stands.length) return null;
+  const offered = readable ? vocabulary.checks.filter(({ types }) => types.includes(slot.type)) : [];
   const about = { offered, data, commit, slot: slot.type, read: place.length === 2 ? `slots.${place[1]}` : `item.${place.at(-1)}` };
   const row = (_, n) => check(form, [...at, n], about);
   const put = (one) => commit([stands.length ? { op: "insert", place: at, at: stands.length, value: one } : { op: "set", place: at, value: [one] }]);
   const more = element("select", { "aria-label": t("addCheck"), "data-key": `${JSON.stringify(at)}.add` }, element("option", { value: "" }, t("addCheck")), ...offered.map((one) => element("option", { value: one.name }, filledIn(either(one.label), {}))), element("option", { value: "=" }, t("asExpression")));
   more.addEventListener("change", () => more.value && put(more.value === "=" ? { that: "true", say: { zh: "", en: "" } } : stated(offered.find(({ name }) => name === more.value), about)));
-  return element("fieldset", { class: "nested" }, element("legend", {}, t("checks")), element("ol", { class: "branches" }, ...stands.map(row)), more);
+  return element("fieldset", { class: "nested" }, element("legend", {}, t("checks")), element("ol", { class: "branches" }, ...stands.map(row)), readable ? more : null);
 }
 
 function check(form, place, about) {
@@ -152,7 +156,7 @@ const filledIn = (template, values) => template.replace(HOLE, (_, name) => value
 
 const WRITTEN = { decimal: (value) => (Number.isInteger(Number(value)) ? `${Number(value)}.0` : String(Number(value))), hundredths: (value) => String(Math.round(Number(value) * 100)) };
 const READ = { count: Number, decimal: Number, hundredths: (text) => Number(text) / 100 };
-const begins = (kind, about) => ({ slot: () => others(about.data, about)[0] ?? "", currency: () => "CNY" })[kind]?.() ?? "1";
+const begins = (kind, about) => ({ slot: () => others(about.data, about)[0] ?? "", currency: () => FIRST_CURRENCY })[kind]?.() ?? "1";
 
 const named = (check, of) => Object.fromEntries(Object.entries(check.parameters).map(([name, kind]) => [name, of(name, kind)]));
 
@@ -187,9 +191,9 @@ const PARAMETERS = { slot: "(\\w+)", currency: "([A-Z]{3})", count: "(\\d+)" };
 const quoted = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 // Under which condition it is asked for.
-function only(form, place, data, { commit }) {
+function only(form, place, data, { vocabulary, commit }) {
   const at = [...place, "when"];
   const stands = valueAt(data, at);
   if (stands === undefined) return element("div", { class: "actions" }, button(t("addWhen"), () => commit([{ op: "set", place: at, value: "true" }]), { class: "link", "data-key": `${JSON.stringify(at)}.add` }));
-  return element("fieldset", { class: "nested" }, element("legend", {}, t("askedWhen")), condition(form, at, data, commit), button(t("removeWhen"), () => commit([{ op: "remove", place: at }]), { class: "link" }));
+  return element("fieldset", { class: "nested" }, element("legend", {}, t("askedWhen")), condition(form, at, data, { commit, vocabulary }), button(t("removeWhen"), () => commit([{ op: "remove", place: at }]), { class: "link" }));
 }

@@ -5,13 +5,29 @@ import { t } from "./texts.js";
 
 const AT_ONCE = 12; // problems that are listed; the others are counted
 
+const END = /\r\n|\r|\n/g; // of a line: a field has only the last of those
+
+// What was typed, with the ends of lines that the text had: an added line ends as its first one does.
+export function withEndsOf(text, typed) {
+  const [before, after] = [text.split(END), typed.split("\n")];
+  const ends = text.match(END) ?? ["\n"];
+  const most = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < most && before[head] === after[head]) head += 1;
+  let tail = 0;
+  while (tail < most - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  const endOf = (n) => (n < head ? ends[n] : n >= after.length - 1 - tail ? ends[n - after.length + before.length] : ends[0]);
+  return after.map((line, n) => (n < after.length - 1 ? line + (endOf(n) ?? ends[0]) : line)).join("");
+}
+
 export function source(draft) {
   const numbers = element("pre", { class: "numbers", "aria-hidden": "true" });
   const area = element("textarea", { id: freshId("source"), class: "code", spellcheck: "false", autocomplete: "off", autocapitalize: "off", wrap: "off", rows: "24" });
   const keys = element("p", { class: "hint", id: freshId("hint") }, t("sourceHint"));
   const found = element("ul", { class: "problems", "aria-label": t("problems") });
   area.setAttribute("aria-describedby", keys.id);
-  area.addEventListener("input", () => (number(), draft.write(area.value)));
+  const typed = () => (number(), draft.write(withEndsOf(draft.text, area.value)));
+  area.addEventListener("input", typed);
   area.addEventListener("scroll", () => (numbers.scrollTop = area.scrollTop));
   area.addEventListener("keydown", indent);
   const view = element("section", { class: "source" }, element("label", { for: area.id }, t("yaml")), keys, element("div", { class: "lined" }, numbers, area), found);
@@ -25,8 +41,7 @@ export function source(draft) {
     if (!tabbed) return;
     event.preventDefault();
     area.setRangeText("  ", area.selectionStart, area.selectionEnd, "end");
-    number();
-    draft.write(area.value);
+    typed();
   }
 
   function number() {
@@ -38,9 +53,10 @@ export function source(draft) {
   function update() {
     const { problems } = draft.examination;
     wrong = new Set(problems.map(({ line }) => line));
-    if (area.value !== draft.text) {
+    const shown = draft.text.replace(END, "\n");
+    if (area.value !== shown) {
       const at = area.selectionStart;
-      area.value = draft.text;
+      area.value = shown;
       area.setSelectionRange(at, at);
     }
     number();

@@ -60,7 +60,7 @@ export function stateForm(form, name, data, { vocabulary, people, commit, choose
     element("p", { class: "hint" }, kindHint(vocabulary, kind)),
     form.words(t("nameInWords"), [...place, "name"]),
     ...parts(form, place, data, { vocabulary, people, commit, flows }),
-    state.end === undefined ? ways(form, place, data, { must, may, commit, called: label }) : null,
+    state.end === undefined ? ways(form, place, data, { must, may, commit, vocabulary, called: label }) : null,
     element("section", {}, element("h3", {}, t("more")), form.name(t("nameInFile"), place, rename), element("div", { class: "actions" }, begins ? element("p", { class: "hint" }, t("beginsHere")) : button(t("beginHere"), () => commit([{ op: "set", place: ["start"], value: name }])), begins ? null : twice(t("removeState"), t("reallyRemoveState"), { yes: t("removeState"), no: t("neverMind") }, remove, { class: "danger" }))),
   ];
 }

@@ -4,6 +4,7 @@ import { post } from "../api.js";
 import { button, element, labelled, unfolding } from "../dom.js";
 import { Problem } from "../wire.js";
 import { storiesTold } from "./publication.js";
+import { withEndsOf } from "./source.js";
 import { t } from "./texts.js";
 
 // `submitted()` once it was.
@@ -15,7 +16,7 @@ export function submission(draft, { page, submitted }) {
   const submit = button(t("submitReview"), null, { type: "submit", class: "primary" });
   const refused = element("ul", { class: "problems", role: "alert" });
   const form = element("form", { class: "part", onsubmit: (event) => (event.preventDefault(), page.trying(send)) }, labelled(t("reviewNote"), note), submit, refused);
-  stories.addEventListener("change", () => draft.keepStories(stories.value));
+  stories.addEventListener("change", () => draft.keepStories(withEndsOf(draft.stories, stories.value)));
   const view = element(
     "div",
     { class: "submission" },

@@ -356,6 +356,7 @@ const TEXTS = {
   storiesHint: { zh: "发布之前，用例都要通过。", en: "They all have to pass before it is published." },
   runStories: { zh: "跑一遍用例", en: "Run the stories" },
   storiesRun: { zh: "正在跑…", en: "They are being played…" },
+  earlierReviews: { zh: "更早的评审", en: "Earlier reviews" },
   storiesTold: { zh: "用例：{} 个通过，{} 个没通过", en: "Stories: {} passed, {} failed" },
   coverage: { zh: "走到了 {}% 的路。", en: "They take {}% of the ways." },
   notCovered: { zh: "没走到：{}", en: "Not taken: {}" },

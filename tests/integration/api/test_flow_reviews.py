@@ -107,6 +107,26 @@ async def test_what_is_submitted_anew_takes_the_place_of_what_nobody_has_decided
     assert answer.status_code == 409
 
 
+async def test_the_reviews_of_one_flow_are_listed_page_by_page_whatever_came_of_others(
+    people: Room,
+) -> None:
+    mine = [(await people.anna.submitted(overtime(said=said)))["id"] for said in ("Once", "Twice")]
+    other = overtime().replace("flow: overtime", "flow: overtime_too")
+    await people.anna.save(other, flow="overtime_too")
+    assert (await people.anna.submit("overtime_too")).status_code == 201
+    asked = {"flow": "overtime", "limit": 1}
+    first = ok(await people.ann.client.get(PATH, params=asked))
+    second = ok(await people.ann.client.get(PATH, params={**asked, "after": first["next"]}))
+    assert [one["id"] for one in first["items"] + second["items"]] == mine[::-1]
+    assert second["next"] is None
+    both = {"flow": "overtime", "status": "open"}
+    assert [one["id"] for one in ok(await people.ann.client.get(PATH, params=both))["items"]] == [
+        mine[1]
+    ]
+    none = await people.ann.client.get(PATH, params={"flow": "../overtime"})
+    assert none.status_code == 422
+
+
 BROKEN: dict[str, tuple[str, str, str]] = {
     "a-problem": (overtime().replace("next: agree", "next: nowhere"), STORIES, "nowhere"),
     "no-yaml": ("flow: [", STORIES, "flows/overtime.yaml"),
