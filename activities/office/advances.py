@@ -9,6 +9,8 @@ from pydantic import BaseModel, Field, JsonValue
 
 from activities.office.ledger import LedgerEntry
 from activities.office.service import Asker, Key, OfficeMoney, Records, Undone
+from router.domain.errors import InvalidInput
+from router.domain.locale import Localised
 
 router = APIRouter(prefix="/advances", tags=["advances"])
 
@@ -73,10 +75,14 @@ async def withdraw(body: Undone, records: Records, asker: Asker) -> Advance:
 
 @router.post("/{id_}/repayments")
 async def repay(id_: str, body: Repayment, records: Records, asker: Asker, key: Key) -> Advance:
-    """Count a repayment, once for its key; when all is back the advance is settled."""
+    """Count a repayment, once for its key; when all is back the advance is settled.
+
+    What is more than is owed is refused, whole.
+    """
     counted = records.made_by(asker, f"{FAMILY}-R", key)
     entry = records.find(asker, id_)
     if counted is None:
+        _check_owed(entry, body.amount)
         records.make(asker, f"{FAMILY}-R", key, {"advance": id_, "amount": str(body.amount)})
         repaid = Decimal(str(entry.fields["repaid"])) + body.amount
         entry = records.amend(asker, id_, repaid=str(repaid))
@@ -89,6 +95,14 @@ async def repay(id_: str, body: Repayment, records: Records, asker: Asker, key: 
 async def deduct(id_: str, records: Records, asker: Asker) -> Advance:
     """Keep from the next wages what is owed yet."""
     return _advance(records.move(asker, id_, "deducted", {PAID_OUT}))
+
+
+def _check_owed(entry: LedgerEntry, amount: Decimal) -> None:
+    owed = _owed(entry) if entry.status == PAID_OUT else Decimal(0)
+    if amount > owed:
+        zh = f"{entry.id} 只欠 {owed:.2f} 元，还不了 {amount:.2f} 元"
+        en = f"{owed:.2f} CNY are owed of {entry.id}, so {amount:.2f} can't be a repayment of it"
+        raise InvalidInput(Localised(zh=zh, en=en))
 
 
 def _owed(entry: LedgerEntry) -> Decimal:

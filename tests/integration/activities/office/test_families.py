@@ -152,6 +152,18 @@ async def test_an_advance_is_owed_until_all_of_it_is_back(client: AsyncClient) -
     assert await owed("2026-12-02") == ("0.00", False)
 
 
+@pytest.mark.parametrize("amount", ["-5", "0", "500.01", "90000"])
+async def test_what_was_never_owed_is_no_repayment(client: AsyncClient, amount: str) -> None:
+    advance = await posted(client, "/advances", MONEY)
+    path = f"/advances/{advance['id']}/repayments"
+    await posted(client, path, {"amount": "400"}, "part")
+    refused = await client.post(path, json={"amount": amount}, headers={"Idempotency-Key": "more"})
+    assert refused.status_code == 422
+    assert (await posted(client, path, {"amount": "500"}, "rest"))["status"] == "settled"
+    again = await client.post(path, json={"amount": "1"}, headers={"Idempotency-Key": "last"})
+    assert (again.status_code, "0.00 CNY are owed" in again.text) == (422, True)
+
+
 async def test_what_is_kept_from_wages_is_owed_no_more(client: AsyncClient) -> None:
     advance = await posted(client, "/advances", MONEY)
     kept = await posted(client, f"/advances/{advance['id']}/deduction")
