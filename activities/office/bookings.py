@@ -6,10 +6,11 @@ from decimal import Decimal
 from typing import Annotated, Literal, NamedTuple
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from activities.office.ledger import Holder, Ledger
 from activities.office.service import Asker, Key, Records, Undone
+from router.domain.errors import InvalidInput
 from router.domain.locale import Localised
 
 router = APIRouter(prefix="/bookings", tags=["bookings"])
@@ -17,6 +18,11 @@ router = APIRouter(prefix="/bookings", tags=["bookings"])
 FAMILY = "BK"
 _GRACE = timedelta(hours=2)
 """How long after its time a car may come back before anybody asks."""
+
+_PASSED = Localised(
+    zh="这个时间已经过了，请给一个以后的时间",
+    en="that time has passed; please give a later one",
+)
 
 What = Literal["room", "car"]
 
@@ -84,7 +90,9 @@ class BookingPlan(BaseModel):
     """One room or car, for a time."""
 
     resource: str
-    start: datetime
+    asked_at: AwareDatetime
+    """When it is booked, by the clock of whoever books."""
+    start: AwareDatetime
     length: Length
     people: Annotated[int, Field(ge=1, le=500)]
     destination: Annotated[str | None, Field(max_length=100)] = None
@@ -120,9 +128,11 @@ async def search(body: ResourceWish, records: Records, asker: Asker) -> Resource
 
 @router.post("")
 async def book(body: BookingPlan, records: Records, asker: Asker, key: Key) -> Booking:
-    """Book it, unless somebody has taken it by now."""
+    """Book it, unless somebody has taken it by now; what has begun already is refused."""
     end = body.start + body.length.span
     known = records.made_by(asker, FAMILY, key)
+    if known is None and body.start <= body.asked_at:
+        raise InvalidInput(_PASSED)
     if known is None and any(_taken(records, asker, body.resource, body.start, end)):
         return Booking()
     made = records.make(asker, FAMILY, key, {**body.model_dump(mode="json"), "end": f"{end}"})

@@ -74,7 +74,9 @@ async def test_a_second_try_is_the_first_and_an_undo_takes_it_back(
     for _ in range(2):
         gone = await posted(client, f"{path}/withdrawals", undone)
         assert (gone["id"], gone["status"]) == (first["id"], "withdrawn")
-    assert (await posted(client, f"{path}/withdrawals", {**undone, "undoes": "never"}))["id"] is None
+    assert (await posted(client, f"{path}/withdrawals", {**undone, "undoes": "never"}))[
+        "id"
+    ] is None
 
 
 @pytest.mark.parametrize("path", MADE)
