@@ -78,6 +78,8 @@ class ResourceOffer(BaseModel):
     """The smallest one that is free and large enough, or when the next is."""
 
     free: bool
+    most: int
+    """How many people the largest that there is has room for, whenever it is free."""
     resource: str | None = None
     name: Localised | None = None
     seats: int = 0
@@ -113,17 +115,18 @@ class Booking(BaseModel):
 async def search(body: ResourceWish, records: Records, asker: Asker) -> ResourceOffer:
     """Find the smallest room or car that is free then and seats so many."""
     end, hours = body.start + body.length.span, body.length.span / timedelta(hours=1)
-    seats = body.people + (body.what == "car" and body.driver)
+    driver = int(body.what == "car" and body.driver)
+    seats = body.people + driver
+    most = max(one.seats for one in RESOURCES if one.what == body.what) - driver
     large_enough = [one for one in RESOURCES if one.what == body.what and one.seats >= seats]
     busy = {one.id: list(_taken(records, asker, one.id, body.start, end)) for one in large_enough}
     for one in large_enough:
         if not busy[one.id]:
-            return ResourceOffer(
-                free=True, resource=one.id, name=one.name, seats=one.seats, hours=hours
-            )
+            found = {"resource": one.id, "name": one.name, "seats": one.seats}
+            return ResourceOffer(free=True, most=most, hours=hours, **found)
     ends = [max(each) for each in busy.values()]
     again = f"{min(ends).astimezone(body.start.tzinfo):%Y-%m-%d %H:%M}" if ends else None
-    return ResourceOffer(free=False, hours=hours, next_free=again)
+    return ResourceOffer(free=False, most=most, hours=hours, next_free=again)
 
 
 @router.post("")

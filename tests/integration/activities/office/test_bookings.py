@@ -70,6 +70,16 @@ async def test_what_shares_some_of_the_time_with_a_booking_is_not_offered(
     assert offer["resource"] == resource
 
 
+@pytest.mark.parametrize(
+    ("what", "driver", "most"), [("room", False, 200), ("car", False, 19), ("car", True, 18)]
+)
+async def test_it_is_said_for_how_many_there_is_one_at_all(
+    client: AsyncClient, what: str, driver: bool, most: int
+) -> None:
+    for people in (1, 500):
+        assert (await found(client, what, people, driver=driver))["most"] == most
+
+
 async def test_where_all_are_taken_it_is_said_when_the_first_is_free_in_the_askers_hours(
     client: AsyncClient,
 ) -> None:
