@@ -9,6 +9,8 @@ from pydantic import BaseModel, Field, JsonValue
 
 from activities.office.ledger import LedgerEntry
 from activities.office.service import Asker, Key, OfficeMoney, Records, Undone
+from router.domain.errors import Conflict, InvalidInput
+from router.domain.locale import Localised
 
 router = APIRouter(prefix="/advances", tags=["advances"])
 
@@ -48,6 +50,13 @@ class Repayment(BaseModel):
     amount: Annotated[Decimal, Field(gt=0)]
 
 
+class StoppedPayment(Undone):
+    """A payment that isn't wanted any more."""
+
+    on: date
+    """The day of whoever stops it: from the day on which it is needed the money has gone out."""
+
+
 @router.get("/debts")
 async def debts(on: date, records: Records, asker: Asker) -> Debts:
     """Say what the person owes on that day."""
@@ -65,18 +74,25 @@ async def pay_out(body: AdvancePlan, records: Records, asker: Asker, key: Key) -
 
 
 @router.post("/withdrawals")
-async def withdraw(body: Undone, records: Records, asker: Asker) -> Advance:
-    """Stop the payment that the call with this key has ordered."""
+async def withdraw(body: StoppedPayment, records: Records, asker: Asker) -> Advance:
+    """Stop the payment that the call with this key has ordered, unless the money has gone out."""
+    made = records.made_by(asker, FAMILY, body.undoes)
+    if made is not None and made.status != "withdrawn":
+        _check_unpaid(made, body.on)
     gone = records.take_back(asker, FAMILY, body.undoes)
     return _advance(gone) if gone else Advance(id=None)
 
 
 @router.post("/{id_}/repayments")
 async def repay(id_: str, body: Repayment, records: Records, asker: Asker, key: Key) -> Advance:
-    """Count a repayment, once for its key; when all is back the advance is settled."""
+    """Count a repayment, once for its key; when all is back the advance is settled.
+
+    What is more than is owed is refused, whole.
+    """
     counted = records.made_by(asker, f"{FAMILY}-R", key)
     entry = records.find(asker, id_)
     if counted is None:
+        _check_owed(entry, body.amount)
         records.make(asker, f"{FAMILY}-R", key, {"advance": id_, "amount": str(body.amount)})
         repaid = Decimal(str(entry.fields["repaid"])) + body.amount
         entry = records.amend(asker, id_, repaid=str(repaid))
@@ -89,6 +105,23 @@ async def repay(id_: str, body: Repayment, records: Records, asker: Asker, key: 
 async def deduct(id_: str, records: Records, asker: Asker) -> Advance:
     """Keep from the next wages what is owed yet."""
     return _advance(records.move(asker, id_, "deducted", {PAID_OUT}))
+
+
+def _check_unpaid(entry: LedgerEntry, on: date) -> None:
+    needed_by = date.fromisoformat(str(entry.fields["needed_by"]))
+    touched = entry.status != PAID_OUT or Decimal(str(entry.fields["repaid"])) > 0
+    if touched or on >= needed_by:
+        zh = f"{entry.id} 的钱已经付出，停不了，只能归还"
+        en = f"the money of {entry.id} has gone out; it can't be stopped any more, only repaid"
+        raise Conflict(Localised(zh=zh, en=en))
+
+
+def _check_owed(entry: LedgerEntry, amount: Decimal) -> None:
+    owed = _owed(entry) if entry.status == PAID_OUT else Decimal(0)
+    if amount > owed:
+        zh = f"{entry.id} 只欠 {owed:.2f} 元，还不了 {amount:.2f} 元"
+        en = f"{owed:.2f} CNY are owed of {entry.id}, so {amount:.2f} can't be a repayment of it"
+        raise InvalidInput(Localised(zh=zh, en=en))
 
 
 def _owed(entry: LedgerEntry) -> Decimal:

@@ -6,10 +6,11 @@ from decimal import Decimal
 from typing import Annotated, Literal, NamedTuple
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from activities.office.ledger import Holder, Ledger
 from activities.office.service import Asker, Key, Records, Undone
+from router.domain.errors import InvalidInput
 from router.domain.locale import Localised
 
 router = APIRouter(prefix="/bookings", tags=["bookings"])
@@ -17,6 +18,11 @@ router = APIRouter(prefix="/bookings", tags=["bookings"])
 FAMILY = "BK"
 _GRACE = timedelta(hours=2)
 """How long after its time a car may come back before anybody asks."""
+
+_PASSED = Localised(
+    zh="这个时间已经过了，请给一个以后的时间",
+    en="that time has passed; please give a later one",
+)
 
 What = Literal["room", "car"]
 
@@ -72,6 +78,8 @@ class ResourceOffer(BaseModel):
     """The smallest one that is free and large enough, or when the next is."""
 
     free: bool
+    most: int
+    """How many people the largest that there is has room for, whenever it is free."""
     resource: str | None = None
     name: Localised | None = None
     seats: int = 0
@@ -84,7 +92,9 @@ class BookingPlan(BaseModel):
     """One room or car, for a time."""
 
     resource: str
-    start: datetime
+    asked_at: AwareDatetime
+    """When it is booked, by the clock of whoever books."""
+    start: AwareDatetime
     length: Length
     people: Annotated[int, Field(ge=1, le=500)]
     destination: Annotated[str | None, Field(max_length=100)] = None
@@ -105,24 +115,27 @@ class Booking(BaseModel):
 async def search(body: ResourceWish, records: Records, asker: Asker) -> ResourceOffer:
     """Find the smallest room or car that is free then and seats so many."""
     end, hours = body.start + body.length.span, body.length.span / timedelta(hours=1)
-    seats = body.people + (body.what == "car" and body.driver)
+    driver = int(body.what == "car" and body.driver)
+    seats = body.people + driver
+    most = max(one.seats for one in RESOURCES if one.what == body.what) - driver
     large_enough = [one for one in RESOURCES if one.what == body.what and one.seats >= seats]
     busy = {one.id: list(_taken(records, asker, one.id, body.start, end)) for one in large_enough}
     for one in large_enough:
         if not busy[one.id]:
-            return ResourceOffer(
-                free=True, resource=one.id, name=one.name, seats=one.seats, hours=hours
-            )
+            found = {"resource": one.id, "name": one.name, "seats": one.seats}
+            return ResourceOffer(free=True, most=most, hours=hours, **found)
     ends = [max(each) for each in busy.values()]
     again = f"{min(ends).astimezone(body.start.tzinfo):%Y-%m-%d %H:%M}" if ends else None
-    return ResourceOffer(free=False, hours=hours, next_free=again)
+    return ResourceOffer(free=False, most=most, hours=hours, next_free=again)
 
 
 @router.post("")
 async def book(body: BookingPlan, records: Records, asker: Asker, key: Key) -> Booking:
-    """Book it, unless somebody has taken it by now."""
+    """Book it, unless somebody has taken it by now; what has begun already is refused."""
     end = body.start + body.length.span
     known = records.made_by(asker, FAMILY, key)
+    if known is None and body.start <= body.asked_at:
+        raise InvalidInput(_PASSED)
     if known is None and any(_taken(records, asker, body.resource, body.start, end)):
         return Booking()
     made = records.make(asker, FAMILY, key, {**body.model_dump(mode="json"), "end": f"{end}"})

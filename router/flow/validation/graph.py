@@ -133,10 +133,11 @@ def _restless(
 ) -> Iterator[Complaint]:
     """Cycles in which nothing waits: a `collect` waits only where its slots are forgotten.
 
-    It waits too where a check led to it that refused: what to change is asked then.
+    It waits too where a check led to it that refused: what to change is asked then. And whatever
+    follows an event has waited for it, though a moment that is past leaves at once by `late`.
     """
     states = draft.definition.states
-    steps = {name: to - _asking_what_to_change(states, name) for name, to in steps.items()}
+    steps = {name: to - _resting_after(states, name) for name, to in steps.items()}
     moving = {name for name, state in states.items() if not state.rests} - doubtful
     reported: set[frozenset[str]] = set()
     for cycle in _rounds(draft, steps, frozenset(moving), set()):
@@ -188,11 +189,13 @@ def _anew(draft: UncheckedFlow, part: frozenset[str]) -> tuple[frozenset[str], f
     return frozenset(), frozenset()
 
 
-def _asking_what_to_change(states: Mapping[str, State], name: str) -> set[str]:
-    """The states that a refused check leads to, and that then wait for an answer."""
-    state = states[name]
-    if state.kind != "check":
-        return set()
-    exits = state.exits()
-    refused, passed = ({b.to for b in exits.get(exit_, ())} for exit_ in ("on_error", "next"))
-    return {to for to in refused - passed if to in states and states[to].collects}
+def _resting_after(states: Mapping[str, State], name: str) -> set[str]:
+    """The states that it can't lead to without having waited, or having them wait."""
+    state, exits = states[name], states[name].exits()
+    led = {exit_: {branch.to for branch in branches} for exit_, branches in exits.items()}
+    if state.kind == "check":
+        refused, passed = led.get("on_error", set()), led.get("next", set())
+        return {to for to in refused - passed if to in states and states[to].collects}
+    if state.awaits is not None and state.awaits.event is not None:
+        return led.get("next", set()) - led.get("late", set())
+    return set()

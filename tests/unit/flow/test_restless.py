@@ -51,6 +51,11 @@ def wait(to: str, **until: str) -> dict[str, Any]:
     return {"wait": until, "next": to}
 
 
+def hear(to: str, late: str) -> dict[str, Any]:
+    heard = {"event": "came", "roles": ["hr"], "until": "slots.day"}
+    return {"wait": heard, "next": to, "late": late}
+
+
 ALL = collect("x", "y", "day", to="b")
 
 
@@ -61,6 +66,8 @@ ALL = collect("x", "y", "day", to="b")
         {"a": ALL, "b": say(to="c"), "c": say(to="b")},
         {"a": ALL, "b": wait("c", until="slots.day"), "c": say(to="b")},
         {"a": ALL, "b": wait("c", until="last_workday(day(now), 1)"), "c": say(to="b")},
+        {"a": ALL, "b": hear(to="end", late="c"), "c": say(to="b")},
+        {"a": ALL, "b": hear(to="c", late="c"), "c": say(to="b")},
         {"a": ALL, "b": say(to="b")},
         {"a": ALL, "b": collect("z", to="c"), "c": say("y", to="d"), "d": say("z", to="b")}
         | {"d": say("x", to="c")},
@@ -76,6 +83,7 @@ def test_a_way_round_that_asks_for_nothing_it_forgets_is_refused(states: States)
         {"a": ALL, "b": say("x", to="a")},
         {"a": ALL, "b": collect("z", to="c"), "c": say("z", to="b")},
         {"a": ALL, "b": wait("c", **{"for": "PT1H"}), "c": say(to="b")},
+        {"a": ALL, "b": hear(to="c", late="end"), "c": say(to="b")},
         {"a": ALL, "b": {"confirm": text("Well?"), "confirmed": "c", "declined": "end"}}
         | {"c": say(to="b")},
     ],

@@ -7,6 +7,14 @@ from httpx import AsyncClient
 
 MORNING: dict[str, Any] = {"start": "2026-11-23T09:00:00+08:00", "length": {"hours": 3}}
 
+PLAN: dict[str, Any] = {
+    "resource": "R-301",
+    "asked_at": "2026-11-18T10:00:00+08:00",
+    "people": 4,
+    "purpose": "a talk",
+    **MORNING,
+}
+
 
 async def found(client: AsyncClient, what: str, people: int, **more: Any) -> dict[str, Any]:
     wish = {"what": what, "people": people, **MORNING, **more}
@@ -17,7 +25,7 @@ async def found(client: AsyncClient, what: str, people: int, **more: Any) -> dic
 
 
 async def booked(client: AsyncClient, key: str, resource: str, **more: Any) -> dict[str, Any]:
-    plan = {"resource": resource, "people": 4, "purpose": "a talk", **MORNING, **more}
+    plan = {**PLAN, "resource": resource, **more}
     answer = await client.post("/bookings", json=plan, headers={"Idempotency-Key": key})
     assert answer.status_code == 200
     made: dict[str, Any] = answer.json()
@@ -60,6 +68,16 @@ async def test_what_shares_some_of_the_time_with_a_booking_is_not_offered(
     await booked(client, "k", "R-301")
     offer = await found(client, "room", 4, start=start, length={"hours": hours})
     assert offer["resource"] == resource
+
+
+@pytest.mark.parametrize(
+    ("what", "driver", "most"), [("room", False, 200), ("car", False, 19), ("car", True, 18)]
+)
+async def test_it_is_said_for_how_many_there_is_one_at_all(
+    client: AsyncClient, what: str, driver: bool, most: int
+) -> None:
+    for people in (1, 500):
+        assert (await found(client, what, people, driver=driver))["most"] == most
 
 
 async def test_where_all_are_taken_it_is_said_when_the_first_is_free_in_the_askers_hours(
@@ -107,3 +125,12 @@ async def test_what_nobody_can_book_is_refused(
 ) -> None:
     body = {"what": "room", "people": 4, **MORNING, **change}
     assert (await client.post("/bookings/search", json=body)).status_code == 422
+
+
+@pytest.mark.parametrize("asked_at", ["2026-11-23T09:00:00+08:00", "2026-11-23T01:30:00+00:00"])
+async def test_what_has_begun_is_not_booked_any_more(client: AsyncClient, asked_at: str) -> None:
+    headers = {"Idempotency-Key": "late"}
+    refused = await client.post("/bookings", json={**PLAN, "asked_at": asked_at}, headers=headers)
+    assert (refused.status_code, "has passed" in refused.text) == (422, True)
+    first = await booked(client, "k", "R-301")
+    assert await booked(client, "k", "R-301", asked_at=asked_at) == first

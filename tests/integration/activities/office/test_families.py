@@ -70,11 +70,13 @@ async def test_a_second_try_is_the_first_and_an_undo_takes_it_back(
     first, second = [await posted(client, path, MADE[path]) for _ in range(2)]
     assert first == second
     assert (await posted(client, path, MADE[path], "other"))["id"] != first["id"]
-    undone = {"undoes": "k", **MADE[path]}
+    undone = {"undoes": "k", "on": "2026-11-24", **MADE[path]}
     for _ in range(2):
         gone = await posted(client, f"{path}/withdrawals", undone)
         assert (gone["id"], gone["status"]) == (first["id"], "withdrawn")
-    assert (await posted(client, f"{path}/withdrawals", {"undoes": "never"}))["id"] is None
+    assert (await posted(client, f"{path}/withdrawals", {**undone, "undoes": "never"}))[
+        "id"
+    ] is None
 
 
 @pytest.mark.parametrize("path", MADE)
@@ -150,6 +152,33 @@ async def test_an_advance_is_owed_until_all_of_it_is_back(client: AsyncClient) -
     rest = await posted(client, path, {"amount": 500}, "rest")
     assert (rest["status"], rest["owed"]) == ("settled", "0.00")
     assert await owed("2026-12-02") == ("0.00", False)
+
+
+@pytest.mark.parametrize("ended", [None, "repayments", "deduction"])
+async def test_money_that_has_gone_out_is_not_stopped(
+    client: AsyncClient, ended: str | None
+) -> None:
+    advance = await posted(client, "/advances", MONEY)
+    stopped = {"undoes": "k", "on": "2026-11-24" if ended else MONEY["needed_by"]}
+    if ended:
+        await posted(client, f"/advances/{advance['id']}/{ended}", {"amount": 400}, "part")
+    before = (await client.get("/advances/debts", params={"on": "2026-12-02"})).json()
+    refused = await client.post("/advances/withdrawals", json=stopped)
+    assert (refused.status_code, "only repaid" in refused.text) == (409, True)
+    after = (await client.get("/advances/debts", params={"on": "2026-12-02"})).json()
+    assert after == before
+
+
+@pytest.mark.parametrize("amount", ["-5", "0", "500.01", "90000"])
+async def test_what_was_never_owed_is_no_repayment(client: AsyncClient, amount: str) -> None:
+    advance = await posted(client, "/advances", MONEY)
+    path = f"/advances/{advance['id']}/repayments"
+    await posted(client, path, {"amount": "400"}, "part")
+    refused = await client.post(path, json={"amount": amount}, headers={"Idempotency-Key": "more"})
+    assert refused.status_code == 422
+    assert (await posted(client, path, {"amount": "500"}, "rest"))["status"] == "settled"
+    again = await client.post(path, json={"amount": "1"}, headers={"Idempotency-Key": "last"})
+    assert (again.status_code, "0.00 CNY are owed" in again.text) == (422, True)
 
 
 async def test_what_is_kept_from_wages_is_owed_no_more(client: AsyncClient) -> None:
