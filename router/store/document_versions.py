@@ -39,6 +39,7 @@ from router.domain.configuration_documents import (
     standing,
 )
 from router.domain.errors import Conflict, NotFound, Outdated
+from router.domain.locale import Localised
 from router.store import tables
 from router.store.database import Aggregate
 from router.store.rows import from_row, record, records, to_row
@@ -134,8 +135,9 @@ class ConfigurationStore(Aggregate):
         It holds at once, or as `held` says; what is written `beside` it holds as it does.
 
         Raises `Outdated` where the newest isn't the one before this, or another activation came
-        after `seen`; `Conflict` where its flow's number is given to other behaviour already, or
-        the tenant has too many documents. Nothing was changed then.
+        after `seen`; `Conflict` where its flow's number is given to other behaviour already, the
+        tenant has too many documents, or the review it is published by isn't approved any more.
+        Nothing was changed then.
         """
 
         def work(connection: Connection) -> None:
@@ -144,6 +146,8 @@ class ConfigurationStore(Aggregate):
             connection.execute(insert(_versions), to_row(version))
             if seen is not None:
                 self._activate(connection, held or _at_once(version), seen)
+                if held is not None:
+                    _publish_review(connection, held)
             if beside is not None and held is not None:
                 self._check_new(connection, beside)
                 connection.execute(insert(_versions), to_row(beside))
@@ -249,10 +253,22 @@ class ConfigurationStore(Aggregate):
             ]
             row["activated_at"] = max([wanted.activated_at, *begun])
         connection.execute(insert(_activations), row)
-        if wanted.review is not None:
-            approved = {"tenant": wanted.tenant, "id": wanted.review, "status": "approved"}
-            published = update(tables.flow_reviews).filter_by(**approved)
-            connection.execute(published.values(status="published"))
+
+
+def _publish_review(connection: Connection, held: Activation) -> None:
+    if held.review is None:
+        return
+    approved = {"tenant": held.tenant, "id": held.review, "status": "approved"}
+    published = update(tables.flow_reviews).filter_by(**approved).values(status="published")
+    if not connection.execute(published).rowcount:
+        raise Conflict(_UNAPPROVED)
+
+
+_UNAPPROVED = Localised(
+    zh="这个评审刚刚被撤回或已发布，没有发布任何内容：重新打开看看。",
+    en="This review was withdrawn or published just now, and nothing was published by it: open it "
+    "again.",
+)
 
 
 def _check_mark(connection: Connection, tenant: str, at: datetime, seen: int) -> None:

@@ -1,6 +1,7 @@
 """Publishing what two people have agreed on: at once or later, for all or a share, and back."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -328,6 +329,45 @@ async def test_what_cannot_be_noted_is_not_published(people: Room) -> None:
     people.company.app.state.shared = shared
     assert await held(people) == []
     assert (await people.ann.review(review))["status"] == "approved"
+
+
+@dataclass(frozen=True)
+class Meanwhile:
+    """A trail that something else happens at, between what was checked and what is written."""
+
+    trail: Any
+    happens: Callable[[], Awaitable[Any]]
+
+    async def note(self, *args: Any) -> None:
+        await self.trail.note(*args)
+        await self.happens()
+
+
+@contextmanager
+def meanwhile(people: Room, happens: Callable[[], Awaitable[Any]]) -> Iterator[None]:
+    state = people.company.app.state
+    shared = state.shared
+    store = shared.services.store
+    changed = _with_trail(store, Meanwhile(store.trail, happens))
+    state.shared = replace(shared, services=replace(shared.services, store=changed))
+    yield
+    state.shared = shared
+
+
+async def test_what_is_withdrawn_while_it_is_published_is_not_published(people: Room) -> None:
+    review = await people.approved(overtime())
+    reviews = people.company.app.state.shared.services.store.flow_reviews
+    kept = await reviews.find(people.company.tenant, review["id"])
+
+    def withdrawn() -> Awaitable[None]:
+        done: Awaitable[None] = reviews.decide(kept, "withdrawn", by="anna", at=datetime.now(UTC))
+        return done
+
+    with meanwhile(people, withdrawn):
+        answer = await people.ann.publish(review)
+    assert "withdrawn" in problem(answer, 409)["detail"]
+    assert await held(people) == []
+    assert (await people.anna.review(review))["status"] == "withdrawn"
 
 
 def _with_trail(store: Store, trail: Any) -> Any:
