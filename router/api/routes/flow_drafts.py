@@ -232,24 +232,26 @@ async def examine(services: Given, author: Author, body: FlowTextBody) -> Examin
 async def impact(services: Given, author: Author, audit: Audited, body: FlowTextBody) -> Impact:
     """Say which known sentences would go another way by rules, if the text held; 422 if it can't.
 
-    They are the flows' own examples, evaluation sets beside them, and what people said in the last
-    30 days: that is told to operators alone, where ROUTER_OPERATORS_READ_WORDS is set.
+    They are the flows' own examples and evaluation sets beside them; where
+    ROUTER_OPERATORS_READ_WORDS is set, to operators also what people said in the last 30 days.
     """
     flow = await asyncio.to_thread(_sound, services, author, body)
     tenant, now, texts = author.tenant, datetime.now(UTC), services.flow_texts
     words = services.settings.operators_read_words and OPERATOR in author.roles
-    if words:
-        await audit.note("flow_drafts.impact", path_of("flows", body.flow))
-    logged = await said_lately(services.store.log.every_exchange(tenant, now - LATELY))
+    detail = "with what people said" if words else "without what people said"
+    await audit.note("flow_drafts.impact", path_of("flows", body.flow), detail=detail)
+    entries = services.store.log.every_exchange(tenant, now - LATELY)
+    logged = await said_lately(entries) if words else ()
     flows = {**texts.flows(tenant), body.flow: flow}
     wanted = (role for each in flows.values() for role in each.triggers.roles)
 
     def compared() -> Impact:
         before, after = texts.reader(tenant), texts.reader(tenant, flow)
         versions = tuple(filter(None, [texts.flows(tenant).get(body.flow), flow]))
+    # Whoever may not read words doesn't learn either which patterns of theirs match some.
         readers = BothReaders(before, after, versions, frozenset({EVERYONE, *wanted}))
         sentences = sentences_of(flows.values(), texts.labelled(), logged)
-        return impact_of(readers, sentences, now, author.locale, words=words)
+        return impact_of(readers, sentences, now, author.locale)
 
     return await asyncio.to_thread(compared)
 

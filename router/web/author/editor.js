@@ -229,7 +229,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
     const found = element("div", { role: "status" });
     const ask = async () => {
       const { checked, changed } = await post("/v1/flow-drafts/impact", { flow: draft.flow, text: draft.text });
-      const row = (one) => element("li", {}, `${one.text ? `“${one.text}”` : t("somebodySaid")}: ${one.before || t("nothing")} ▸ ${one.after || t("nothing")}`);
+      const row = (one) => element("li", {}, `“${one.text}”: ${one.before || t("nothing")} ▸ ${one.after || t("nothing")}`);
       found.replaceChildren(element("p", {}, t("impactFound", checked, changed.length)), element("ul", {}, ...changed.map(row)));
     };
     return element("section", {}, element("h3", {}, t("impact")), button(t("findImpact"), () => page.trying(ask)), found);

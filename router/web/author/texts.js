@@ -162,7 +162,6 @@ const TEXTS = {
   unlessHint: { zh: "RE2，一行一个。", en: "RE2, one a line." },
   impact: { zh: "对别的流程有什么影响", en: "What it does to others" },
   findImpact: { zh: "查一查已知的句子", en: "Try the sentences that are known" },
-  somebodySaid: { zh: "有人说过的一句", en: "Something that was said" },
   impactFound: { zh: "查了 {} 句，{} 句会走到别处。", en: "{} sentences tried, {} go elsewhere." },
 
   // A state
