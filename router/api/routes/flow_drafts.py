@@ -40,6 +40,7 @@ from router.domain.drafts import (
     FlowText,
 )
 from router.domain.errors import (
+    Conflict,
     DefinitionError,
     Fault,
     FieldProblem,
@@ -112,7 +113,9 @@ class DraftView(BaseModel):
     """To be sent back when it is saved; 0: nothing is saved yet."""
     updated_at: datetime | None
     base: DraftBase
-    """What held when the draft was begun."""
+    """What held when the draft was begun, or what its author has said since to go on from."""
+    holds: DraftBase
+    """What holds by now."""
     outdated: bool
     """True where something else holds by now."""
     others: list[AuthorsDraft]
@@ -131,6 +134,9 @@ class DraftBody(_Body):
     stories: StoryFileText = ""
     revision: Annotated[int, Field(strict=True, ge=0, le=2**31 - 2)]
     """The one that was changed; 0 for a new draft."""
+    over: Annotated[str, Field(max_length=64)] | None = None
+    """The digest of what holds by now (`holds`): its author has looked at that, and goes on from
+    there. Null: the base stays."""
 
 
 class FlowTextBody(_Body):
@@ -169,6 +175,10 @@ async def _named(flow: str) -> str:
     return flow
 
 
+_MOVED_ON = Localised(
+    zh="生效的版本又变了：先看看现在生效的，再接着改。",
+    en="Something else holds again by now: look at that first, then go on from there.",
+)
 Named = Annotated[str, Depends(_named)]
 """The flow in the path; 404 where none can be called so."""
 
@@ -237,6 +247,7 @@ async def impact(services: Given, author: Author, audit: Audited, body: FlowText
     """
     flow = await asyncio.to_thread(_sound, services, author, body)
     tenant, now, texts = author.tenant, datetime.now(UTC), services.flow_texts
+    # Whoever may not read words doesn't learn either which patterns of theirs match some.
     words = services.settings.operators_read_words and OPERATOR in author.roles
     detail = "with what people said" if words else "without what people said"
     await audit.note("flow_drafts.impact", path_of("flows", body.flow), detail=detail)
@@ -248,7 +259,6 @@ async def impact(services: Given, author: Author, audit: Audited, body: FlowText
     def compared() -> Impact:
         before, after = texts.reader(tenant), texts.reader(tenant, flow)
         versions = tuple(filter(None, [texts.flows(tenant).get(body.flow), flow]))
-    # Whoever may not read words doesn't learn either which patterns of theirs match some.
         readers = BothReaders(before, after, versions, frozenset({EVERYONE, *wanted}))
         sentences = sentences_of(flows.values(), texts.labelled(), logged)
         return impact_of(readers, sentences, now, author.locale)
@@ -351,10 +361,14 @@ async def show(services: Given, author: Author, flow: Named) -> DraftView:
 async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> DraftView:
     """Save the caller's draft, whatever is wrong with it.
 
-    409 where `revision` isn't the one that is saved: it was changed in another window.
+    409 where `revision` isn't the one that is saved: it was changed in another window; or where
+    what holds isn't what the draft is to go on from.
     """
     before = await services.store.flow_drafts.find(author.tenant, author.id, flow)
-    base = before.base if before else (await held_flow(services, author, flow))[0]
+    holds, _ = await held_flow(services, author, flow)
+    if body.over is not None and body.over != holds.digest:
+        raise Conflict(_MOVED_ON)
+    base = before.base if before and body.over is None else holds
     draft = FlowDraft(
         flow=flow,
         author=author.id,
@@ -390,6 +404,7 @@ async def _view(
         revision=draft.revision if draft else 0,
         updated_at=draft.updated_at if draft else None,
         base=draft.base if draft else base,
+        holds=base,
         outdated=draft is not None and draft.base.digest != base.digest,
         others=_shown(each for each in drafts if each.author != author.id),
         examination=await _examined(services, author, flow, shown.text),

@@ -156,6 +156,7 @@ async def submit(
 ) -> ReviewView:
     """Have somebody else look at one's saved draft; its problems, and stories that fail, are 422.
 
+    409 where something else holds than what the draft was written over: it would undo that.
     Where it does something else under the number of another version, the next one is written into
     it. What one had submitted of the flow before, and nobody has decided on, is withdrawn.
     """
@@ -169,6 +170,8 @@ async def submit(
             Localised(zh="你没有这个流程的草稿。", en="You have no saved draft of that flow.")
         )
     base, held = await held_flow(services, author, body.flow)
+    if draft.base.digest != base.digest:
+        raise Conflict(_BEHIND)
     written = FlowText(draft.text, draft.stories)
     if held == written:
         raise InvalidInput.at("flow", "the draft says what holds already: there is no difference")
@@ -198,6 +201,13 @@ async def submit(
     await audit.note("review.submit", _subject(review), reason=body.note, detail=f"v{version}")
     await services.store.flow_reviews.submit(review)
     return await _view(services, author, await _found(services, author, id_))
+
+
+_BEHIND = Localised(
+    zh="动笔以后，生效的版本变了；这样提交会把别人的改动撤掉。先看看现在生效的，再说明从那里接着改。",
+    en="Something else holds than when this draft was begun, and submitting it would undo that: "
+    "look at what holds, then say that the draft goes on from there.",
+)
 
 
 @router.get("", responses=problems(404))

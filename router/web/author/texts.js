@@ -88,6 +88,8 @@ const TEXTS = {
   keepMine: { zh: "用这边的", en: "Keep what is here" },
   othersWork: { zh: "{} 也有这个流程的草稿。", en: "{} works on this too." },
   outdated: { zh: "动手以后，已发布的版本又变了。", en: "What is published has changed since this draft was begun." },
+  goOnFromHere: { zh: "我看过现在生效的了：从那里接着改", en: "I have looked at what holds: go on from here" },
+  wentOn: { zh: "这份草稿现在接着生效的版本", en: "The draft goes on from what holds" },
   problems: { zh: "问题", en: "Problems" },
   problemCount: { zh: "{} 个问题", en: "Problems: {}" },
   noProblems: { zh: "没有问题", en: "No problems" },

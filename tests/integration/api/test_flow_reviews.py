@@ -145,6 +145,27 @@ async def test_what_was_written_over_something_else_is_outdated_and_can_only_be_
     assert ok(await people.ann.decide(review, "refuse"))["status"] == "refused"
 
 
+async def test_a_draft_over_what_a_colleague_has_replaced_is_submitted_once_that_was_looked_at(
+    people: Room,
+) -> None:
+    await people.published(overtime())
+    begun = await people.olga.save(overtime(2, hours=3))
+    await people.published(overtime(said="The colleague's"))
+    answer = await people.olga.submit()
+    assert "would undo that" in problem(answer, 409)["detail"]
+    assert ok(await people.olga.client.get(PATH, params={"status": "open"}))["items"] == []
+
+    path, revision = "/v1/flow-drafts/overtime", begun["revision"]
+    body = {"text": overtime(2, hours=3, said="Both"), "stories": STORIES, "revision": revision}
+    seen = begun["holds"]["digest"]
+    late = await people.olga.client.put(path, json={**body, "over": seen})
+    assert "Something else holds" in problem(late, 409)["detail"]
+    digest = ok(await people.olga.client.get(path))["holds"]["digest"]
+    saved = ok(await people.olga.client.put(path, json={**body, "over": digest}))
+    assert (saved["outdated"], saved["base"]["digest"]) == (False, digest)
+    assert (await people.olga.submit()).status_code == 201
+
+
 async def test_only_its_author_withdraws_it_and_then_nobody_decides(people: Room) -> None:
     review = await people.anna.submitted(overtime())
     path = f"{PATH}/{review['id']}/withdrawal"
