@@ -274,7 +274,10 @@ async def share(
 async def roll_back(
     services: Given, author: Author, found: Found, audit: Audited, key: IdempotencyKey
 ) -> FlowPublications:
-    """Take back the version that began last, with all its shares: what held before holds again."""
+    """Take back the version that began last, with all its shares: what held before holds again.
+
+    What is to come was written over what is taken back, and is called off with it.
+    """
     if await claimed(services, author, key):
         await claim(services, author, key, f"roll back {found.flow}")
         return await _view(found)
@@ -287,12 +290,13 @@ async def roll_back(
             )
         )
     await _check_theirs(found, taken)
-    seen = await _mark_without(found, taken)
+    gone = [*taken, *found.standing.upcoming]
+    seen = await _mark_without(found, gone)
     await claim(services, author, key, f"roll back {found.flow}")
-    await audit.note(
-        "publication.rollback", found.subject, detail=f"v{found.number(taken[0]) or 'none'}"
-    )
-    whole = await _with_stories(found, taken)
+    called_off = "".join(f", v{found.number(e) or 'none'} to come" for e in gone[len(taken) :])
+    detail = f"v{found.number(taken[0]) or 'none'}{called_off}"
+    await audit.note("publication.rollback", found.subject, detail=detail)
+    whole = await _with_stories(found, gone)
     await services.store.configuration.take_back(whole, seen, author.id, found.now)
     return await _changed(found)
 

@@ -105,7 +105,7 @@ export function publication(name, { page, holds }) {
   function published({ holds: now, others, upcoming, before, running }) {
     const by = (one) => (one.published_by ? page.nameOf(one.published_by) : t("fromFile"));
     const line = (one) => [t("versionBy", one.version ?? "–", by(one)), one.at && moment(one.at), one.share < 100 && t("shareOf", one.share), one.taken_back_by && t("takenBackBy", page.nameOf(one.taken_back_by))].filter(Boolean).join(" · ");
-    const stands = now ? [element("p", {}, element("strong", {}, t("holdsNow")), ` ${line(now)}`), others && element("p", {}, t("othersHave", line(others))), sharing(now), now.published_by && rolling(before)] : [element("p", { class: "hint" }, t("nothingPublished"))];
+    const stands = now ? [element("p", {}, element("strong", {}, t("holdsNow")), ` ${line(now)}`), others && element("p", {}, t("othersHave", line(others))), sharing(now), now.published_by && rolling(before, upcoming)] : [element("p", { class: "hint" }, t("nothingPublished"))];
     const next = upcoming.map((one) => element("p", {}, `${t("upcoming")} ${line(one)} `));
     const callOff = next.length ? [button(t("callOff"), () => act(() => remove(`/v1/flow-publications/${flow}/upcoming`), "calledOff"))] : [];
     const runs = running.map((one) => element("li", {}, t("runsOn", one.version, one.runs)));
@@ -126,7 +126,11 @@ export function publication(name, { page, holds }) {
     return element("div", { class: "actions" }, labelled(t("toWhomPublished"), share), button(t("changeShare"), () => act(() => patch(`/v1/flow-publications/${flow}`, { share: Number(share.value) }), "shareChanged")));
   }
 
-  const rolling = (before) => twice(t("rollBack"), before[0]?.version ? t("reallyRollBack", before[0].version) : t("reallyRollBackFirst"), { yes: t("rollBack"), no: t("neverMind") }, () => act(() => post(`/v1/flow-publications/${flow}/rollback`), "rolledBack"), { class: "danger" });
+  function rolling(before, upcoming) {
+    const back = before[0]?.version ? t("reallyRollBack", before[0].version) : t("reallyRollBackFirst");
+    const asked = [back, ...upcoming.map((one) => t("rollBackCallsOff", one.version ?? "–", moment(one.at)))].join(" ");
+    return twice(t("rollBack"), asked, { yes: t("rollBack"), no: t("neverMind") }, () => act(() => post(`/v1/flow-publications/${flow}/rollback`), "rolledBack"), { class: "danger" });
+  }
 
   return { view, load };
 }

@@ -192,6 +192,20 @@ async def test_one_press_brings_back_what_held_before(people: Room) -> None:
     problem(await people.anna.client.post(f"{PATH}/rollback"), 409)
 
 
+async def test_what_was_planned_over_what_is_rolled_back_does_not_begin_by_itself(
+    people: Room,
+) -> None:
+    await people.published(overtime())
+    await people.published(overtime(2, hours=3))
+    planned = await people.approved(overtime(3, hours=4))
+    ok(await people.ann.publish(planned, at=later(hours=5)))
+    view = ok(await people.anna.client.post(f"{PATH}/rollback"))
+    assert told(view) == (1, None, [], [3, 2])
+    assert {each["taken_back_by"] for each in view["before"]} == {"anna"}
+    shown = await people.anna.review(planned)
+    assert (shown["status"], shown["outdated"]) == ("approved", True)
+
+
 async def test_a_share_is_rolled_back_with_all_that_it_was_widened_to(people: Room) -> None:
     await people.published(overtime())
     await people.published(overtime(2, hours=3), share=10)
