@@ -42,6 +42,7 @@ from router.domain.errors import Conflict, NotFound, Outdated
 from router.domain.locale import Localised
 from router.store import tables
 from router.store.database import Aggregate
+from router.store.idempotency import KeyClaim, note_claim
 from router.store.rows import from_row, record, records, to_row
 
 _versions = tables.configuration_versions
@@ -129,10 +130,12 @@ class ConfigurationStore(Aggregate):
         seen: int | None,
         held: Activation | None = None,
         beside: DocumentVersion | None = None,
+        claim: KeyClaim | None = None,
     ) -> None:
         """Add a version, and with `seen`, the mark it was checked at, let it hold.
 
-        It holds at once, or as `held` says; what is written `beside` it holds as it does.
+        It holds at once, or as `held` says; what is written `beside` it holds as it does. The
+        request's key is claimed where it is written.
 
         Raises `Outdated` where the newest isn't the one before this, or another activation came
         after `seen`; `Conflict` where its flow's number is given to other behaviour already, the
@@ -142,6 +145,7 @@ class ConfigurationStore(Aggregate):
 
         def work(connection: Connection) -> None:
             self._serialise(connection, version.tenant)
+            note_claim(self._database, connection, claim)
             self._check_new(connection, version)
             connection.execute(insert(_versions), to_row(version))
             if seen is not None:
@@ -177,7 +181,12 @@ class ConfigurationStore(Aggregate):
         await self._database.write(work)
 
     async def take_back(
-        self, these: Sequence[Activation], seen: int, by: str, at: datetime
+        self,
+        these: Sequence[Activation],
+        seen: int,
+        by: str,
+        at: datetime,
+        claim: KeyClaim | None = None,
     ) -> None:
         """Have these of one tenant's count no more; raises `Outdated` as `write`.
 
@@ -194,6 +203,7 @@ class ConfigurationStore(Aggregate):
 
         def work(connection: Connection) -> None:
             self._serialise(connection, tenant)
+            note_claim(self._database, connection, claim)
             _check_mark(connection, tenant, at, seen)
             connection.execute(taken)
             reviews = update(tables.flow_reviews).filter_by(tenant=tenant, status="published")

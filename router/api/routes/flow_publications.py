@@ -14,7 +14,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
 from router.api.errors import problems
-from router.api.idempotency import IdempotencyKey, claim, claimed
+from router.api.idempotency import IdempotencyKey, claim, claim_of, claimed
 from router.api.params import StrictRoute
 from router.api.routes.configuration import examined_document
 from router.api.routes.flow_drafts import held_stories
@@ -232,12 +232,12 @@ async def publish(
         share=body.share,
         review=review.id,
     )
-    await claim(services, author, key, f"publish {found.flow}", body.model_dump(mode="json"))
+    bound = claim_of(author, key, f"publish {found.flow}", body.model_dump(mode="json"))
     moment = body.at.isoformat() if body.at else "at once"
     detail = f"v{version.flow_version} of {review.id}, {body.share} of 100, {moment}"
     await audit.note("publication.publish", found.subject, whose=review.author, detail=detail)
     stories = await _stories(found, review)
-    await services.store.configuration.write(version, examined.mark, wanted, stories)
+    await services.store.configuration.write(version, examined.mark, wanted, stories, bound)
     if body.at is None and body.share == WHOLE:
         await _done_with_draft(found, review)
     return await _changed(found)
@@ -292,12 +292,12 @@ async def roll_back(
     await _check_theirs(found, taken)
     gone = [*taken, *found.standing.upcoming]
     seen = await _mark_without(found, gone)
-    await claim(services, author, key, f"roll back {found.flow}")
+    bound = claim_of(author, key, f"roll back {found.flow}")
     called_off = "".join(f", v{found.number(e) or 'none'} to come" for e in gone[len(taken) :])
     detail = f"v{found.number(taken[0]) or 'none'}{called_off}"
     await audit.note("publication.rollback", found.subject, detail=detail)
     whole = await _with_stories(found, gone)
-    await services.store.configuration.take_back(whole, seen, author.id, found.now)
+    await services.store.configuration.take_back(whole, seen, author.id, found.now, bound)
     return await _changed(found)
 
 

@@ -16,7 +16,7 @@ from router.api.dependencies import Audited, Author, Given, Paged, PageParams, S
 from router.api.errors import problems
 from router.api.flow_examination import MOST_DRAWN, FlowName
 from router.api.flow_vocabulary import approver_names
-from router.api.idempotency import IdempotencyKey, claim, claimed
+from router.api.idempotency import IdempotencyKey, claim, claim_of, claimed
 from router.api.params import Comment, StrictRoute, derived_id, fresh_id
 from router.api.routes.configuration import MOST_PROBLEMS, examined_document
 from router.api.routes.flow_drafts import held_flow
@@ -197,9 +197,9 @@ async def submit(
         passed=passed,
         failed=0,
     )
-    await claim(services, author, key, "submit", body.model_dump())
+    bound = claim_of(author, key, "submit", body.model_dump())
     await audit.note("review.submit", _subject(review), reason=body.note, detail=f"v{version}")
-    await services.store.flow_reviews.submit(review)
+    await services.store.flow_reviews.submit(review, bound)
     return await _view(services, author, await _found(services, author, id_))
 
 
@@ -244,14 +244,14 @@ async def decide(
         return await _view(services, author, found)
     held = await held_digest(services, author, found.flow)
     _insist(why_undecided(found, author.id, body.decision, held), found, author)
-    await claim(services, author, key, f"decide {found.id}", body.model_dump())
+    bound = claim_of(author, key, f"decide {found.id}", body.model_dump())
     status = DECIDED[body.decision]
     detail = f"{status} {found.digest[:12]}"
     await audit.note(
         "review.decide", _subject(found), whose=found.author, reason=body.comment, detail=detail
     )
     await services.store.flow_reviews.decide(
-        found, status, by=author.id, comment=body.comment, at=datetime.now(UTC)
+        found, status, by=author.id, comment=body.comment, at=datetime.now(UTC), claim=bound
     )
     return await _view(services, author, await _found(services, author, found.id))
 
@@ -267,10 +267,10 @@ async def withdraw(
     refusal = why_unwithdrawn(found, author.id)
     if refusal is not None:
         raise Forbidden(refusal) if found.author != author.id else Conflict(refusal)
-    await claim(services, author, key, f"withdraw {found.id}")
+    bound = claim_of(author, key, f"withdraw {found.id}")
     await audit.note("review.withdraw", _subject(found))
     now = datetime.now(UTC)
-    await services.store.flow_reviews.decide(found, "withdrawn", by=author.id, at=now)
+    await services.store.flow_reviews.decide(found, "withdrawn", by=author.id, at=now, claim=bound)
     return await _view(services, author, await _found(services, author, found.id))
 
 

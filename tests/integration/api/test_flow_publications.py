@@ -4,19 +4,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
 from router.api.dependencies import Services
-from router.domain.configuration_documents import DocumentVersion
+from router.domain.configuration_documents import DocumentVersion, digest_of
 from router.domain.records import AuditFilter
 from router.store.store import Store
 from tests.integration.api.conftest import problem
 from tests.integration.api.reviewed import STORIES, Room, room
 from tests.integration.api.test_configuration import ok, put
 from tests.integration.api.test_runs import run_record
-from tests.unit.runtime.documents import overtime
+from tests.unit.runtime.documents import SKILL, overtime
 
 PATH = "/v1/flow-publications/overtime"
 
@@ -382,6 +383,39 @@ async def test_what_is_withdrawn_while_it_is_published_is_not_published(people: 
     assert "withdrawn" in problem(answer, 409)["detail"]
     assert await held(people) == []
     assert (await people.anna.review(review))["status"] == "withdrawn"
+
+
+async def test_a_repeat_after_a_refusal_does_what_was_refused(people: Room) -> None:
+    review = await people.approved(overtime())
+    calls = [
+        (PATH, {"review": review["id"]}, lambda view: view["holds"]["version"] == 1),
+        (f"{PATH}/rollback", None, lambda view: view["holds"] is None),
+    ]
+    for number, (path, body, is_done) in enumerate(calls):
+        sent: dict[str, Any] = {"json": body, "headers": {"Idempotency-Key": f"k{number}"}}
+        others = f"skills/other-{number}", SKILL.replace("travel-tips", f"other-{number}")
+        with meanwhile(people, partial(_written_beside, people, *others)):
+            refused = await people.ann.client.post(path, **sent)
+        assert refused.status_code in {409, 412}, refused.text
+        assert is_done(ok(await people.ann.client.post(path, **sent)))
+
+
+async def _written_beside(people: Room, path: str, text: str) -> None:
+    kind, name = path.split("/")
+    kept = people.company.app.state.shared.services.store.configuration
+    made = DocumentVersion.model_validate(
+        {
+            "tenant": people.company.tenant,
+            "kind": kind,
+            "name": name,
+            "version": 1,
+            "text": text,
+            "digest": digest_of(text),
+            "author": "olga",
+            "written_at": datetime.now(UTC),
+        }
+    )
+    await kept.write(made, await kept.mark(people.company.tenant))
 
 
 def _with_trail(store: Store, trail: Any) -> Any:

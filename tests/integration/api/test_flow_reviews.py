@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -14,6 +15,7 @@ from router.store.store import Store
 from tests.integration.api.conftest import problem
 from tests.integration.api.reviewed import STORIES, Room, room
 from tests.integration.api.test_configuration import ok
+from tests.integration.api.test_flow_publications import meanwhile
 from tests.unit.runtime.documents import overtime
 
 PATH = "/v1/flow-reviews"
@@ -189,6 +191,24 @@ async def test_a_repeat_with_the_same_key_submits_and_decides_once(people: Room)
         assert ok(done)["status"] == "approved"
     other = await people.ann.client.post(path, json={"decision": "refuse"}, headers=key)
     assert other.status_code == 422
+
+
+async def test_a_decision_that_somebody_else_was_quicker_than_leaves_its_key_free(
+    people: Room,
+) -> None:
+    review = await people.anna.submitted(overtime())
+    reviews = people.company.app.state.shared.services.store.flow_reviews
+    kept = await reviews.find(people.company.tenant, review["id"])
+
+    async def refused() -> None:
+        await reviews.decide(kept, "refused", by="olga", at=datetime.now(UTC))
+
+    path, key = f"{PATH}/{review['id']}/decision", {"Idempotency-Key": "k1"}
+    body = {"decision": "approve"}
+    with meanwhile(people, refused):
+        first = await people.ann.client.post(path, json=body, headers=key)
+    again = await people.ann.client.post(path, json=body, headers=key)
+    assert [first.status_code, again.status_code] == [409, 409]
 
 
 HOSTILE: list[Any] = [
