@@ -80,6 +80,8 @@ class FlowPublications(BaseModel):
     """What held before, the newest first, with what was taken back."""
     running: list[OpenRuns]
     """Runs under way, by version: each keeps its own."""
+    unfit: str | None
+    """Why people have what they had before instead of what holds; null: it fits what there is."""
 
 
 Share = Annotated[int, Field(strict=True, ge=1, le=WHOLE)]
@@ -416,8 +418,10 @@ async def _view(found: PublishedFlow) -> FlowPublications:
     counting = {each.sequence for each in (at.shared, at.whole, *at.upcoming) if each}
     past = [each for each in reversed(found.activations) if each.sequence not in counting]
     running = await found.services.store.runs.open_by_version(found.person.tenant, found.flow)
+    unfit = found.services.configuration.unfit.get(found.person.tenant)
     return FlowPublications(
         flow=found.flow,
+        unfit=unfit if unfit and found.subject in unfit else None,
         holds=found.held(at.newest),
         others=found.held(at.whole) if at.shared else None,
         upcoming=[found.shown(each) for each in at.upcoming],

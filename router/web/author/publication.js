@@ -102,7 +102,7 @@ export function publication(name, { page, holds }) {
     return element("form", { class: "part publishing", onsubmit }, labelled(t("toWhomPublished"), share), labelled(t("fromWhen"), at), button(t("publishIt"), null, { type: "submit", class: "primary" }));
   }
 
-  function published({ holds: now, others, upcoming, before, running }) {
+  function published({ holds: now, others, upcoming, before, running, unfit }) {
     const by = (one) => (one.published_by ? page.nameOf(one.published_by) : t("fromFile"));
     const line = (one) => [t("versionBy", one.version ?? "–", by(one)), one.at && moment(one.at), one.share < 100 && t("shareOf", one.share), one.taken_back_by && t("takenBackBy", page.nameOf(one.taken_back_by))].filter(Boolean).join(" · ");
     const stands = now ? [element("p", {}, element("strong", {}, t("holdsNow")), ` ${line(now)}`), others && element("p", {}, t("othersHave", line(others))), sharing(now), now.published_by && rolling(before, upcoming)] : [element("p", { class: "hint" }, t("nothingPublished"))];
@@ -110,7 +110,8 @@ export function publication(name, { page, holds }) {
     const callOff = next.length ? [button(t("callOff"), () => act(() => remove(`/v1/flow-publications/${flow}/upcoming`), "calledOff"))] : [];
     const runs = running.map((one) => element("li", {}, t("runsOn", one.version, one.runs)));
     const past = before.map((one) => element("li", {}, line(one)));
-    return [...stands.filter(Boolean), ...next, ...callOff, ...(runs.length ? [element("h4", {}, t("running")), element("ul", {}, ...runs)] : []), ...(past.length ? [unfolding(t("beforeIt"), () => element("ul", {}, ...past))] : [])];
+    const misfit = unfit ? [element("p", { class: "notice" }, t("unfit", unfit))] : [];
+    return [...misfit, ...stands.filter(Boolean), ...next, ...callOff, ...(runs.length ? [element("h4", {}, t("running")), element("ul", {}, ...runs)] : []), ...(past.length ? [unfolding(t("beforeIt"), () => element("ul", {}, ...past))] : [])];
   }
 
   const act = (work, told) => page.trying(async () => {

@@ -407,6 +407,7 @@ const TEXTS = {
   rollBack: { zh: "退回上一版", en: "Roll back" },
   reallyRollBack: { zh: "退回第 {} 版？正在办的照旧办完。", en: "Back to version {}? What runs keeps its own." },
   reallyRollBackFirst: { zh: "退回之前的？正在办的照旧办完。", en: "Back to what was before? What runs keeps its own." },
+  unfit: { zh: "这一版与现在的其他内容不合，大家用的还是之前的：{}", en: "It doesn't fit what there is by now, and people have what they had before: {}" },
   rollBackCallsOff: { zh: "原定的第 {} 版（{} 生效）也一起取消。", en: "Version {}, which is to begin at {}, is called off as well." },
   rolledBack: { zh: "已退回", en: "It was rolled back" },
   running: { zh: "正在办的", en: "What runs" },

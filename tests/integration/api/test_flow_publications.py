@@ -400,7 +400,16 @@ async def test_a_repeat_after_a_refusal_does_what_was_refused(people: Room) -> N
         assert is_done(ok(await people.ann.client.post(path, **sent)))
 
 
-async def _written_beside(people: Room, path: str, text: str) -> None:
+async def test_a_version_that_does_not_fit_is_said_where_it_is_shown(people: Room) -> None:
+    await people.published(overtime())
+    assert (await people.anna.publications())["unfit"] is None
+    broken = overtime(2).replace("next: agree", "next: nowhere")
+    await _written_beside(people, "flows/overtime", broken, 2)
+    await people.company.app.state.shared.services.configuration.refresh()
+    assert "nowhere" in (await people.anna.publications())["unfit"]
+
+
+async def _written_beside(people: Room, path: str, text: str, version: int = 1) -> None:
     kind, name = path.split("/")
     kept = people.company.app.state.shared.services.store.configuration
     made = DocumentVersion.model_validate(
@@ -408,7 +417,7 @@ async def _written_beside(people: Room, path: str, text: str) -> None:
             "tenant": people.company.tenant,
             "kind": kind,
             "name": name,
-            "version": 1,
+            "version": version,
             "text": text,
             "digest": digest_of(text),
             "author": "olga",
