@@ -52,6 +52,7 @@ from router.flow.loader import Vocabulary, examine_text
 from router.formats.data_edit import EditRefused, SetValue
 from router.formats.patch import ChangedFile, PatchHead, mailed_patch, unified
 from router.formats.yaml_edit import edited
+from router.story.loader import story_names
 
 router = APIRouter(prefix="/v1/flow-reviews", tags=["authors"], route_class=StrictRoute)
 
@@ -63,6 +64,10 @@ class DifferenceView(BaseModel):
     """Sentences in the caller's language."""
     text: str
     """A unified difference of the two files."""
+    stories: str
+    """The same of the stories, which are approved and published with it; empty: they are alike."""
+    stories_removed: list[str]
+    """The names of stories that it does without."""
     before: str | None
     """SVG, with what is gone or another marked; null: nothing held, or it can't be drawn."""
     after: str | None
@@ -411,9 +416,13 @@ def _difference(
     before = _read(path, review.held_text, known) if review.held is not None else None
     # What was fit when it was submitted may name what isn't there any more.
     found = difference(before, after, locale, names) if after is not None else FlowDifference()
+    stories = f"flows/tests/{review.flow}.yaml"
+    kept = set(story_names(review.stories))
     return DifferenceView(
         words=list(found.sentences),
         text=unified(review.held_text, review.text, f"a/{path}", f"b/{path}"),
+        stories=unified(review.held_stories, review.stories, f"a/{stories}", f"b/{stories}"),
+        stories_removed=[each for each in story_names(review.held_stories) if each not in kept],
         before=_picture(before, locale, found.marks_before),
         after=_picture(after, locale, found.marks_after),
     )

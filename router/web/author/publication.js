@@ -52,10 +52,14 @@ export function publication(name, { page, holds }) {
       element("h4", {}, t("difference")),
       words,
       pictures.length ? unfolding(t("asPictures"), () => element("div", { class: "sidebyside" }, ...pictures.map(figure))) : null,
-      unfolding(t("asText"), () => element("pre", { class: "diff", tabindex: "0" }, ...difference.text.split("\n").map(diffLine))),
+      unfolding(t("asText"), () => diffed(difference.text)),
+      difference.stories_removed.length ? element("p", { class: "notice" }, t("storiesRemoved", difference.stories_removed.join(", "))) : null,
+      difference.stories ? unfolding(t("storiesAsText"), () => diffed(difference.stories)) : null,
       patched,
     );
   }
+
+  const diffed = (text) => element("pre", { class: "diff", tabindex: "0" }, ...text.split("\n").map(diffLine));
 
   const diffLine = (line) => element("span", { class: { "+": "added", "-": "gone" }[line[0]] ?? null }, `${line}\n`);
 

@@ -377,6 +377,8 @@ const TEXTS = {
   difference: { zh: "有什么不同", en: "What would be different" },
   noDifference: { zh: "做的事没有不同。", en: "It does nothing different." },
   asPictures: { zh: "对照流程图", en: "As pictures" },
+  storiesAsText: { zh: "用例的对照文本", en: "The stories as text" },
+  storiesRemoved: { zh: "去掉的用例：{}", en: "Stories that are gone: {}" },
   asText: { zh: "对照文本", en: "As text" },
   asPatch: { zh: "下载补丁", en: "Download as a patch" },
   before: { zh: "之前", en: "Before" },

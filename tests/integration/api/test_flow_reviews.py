@@ -45,6 +45,22 @@ async def test_a_second_person_sees_the_difference_and_approves(people: Room) ->
     assert (done["status"], done["reviewer"], done["comment"]) == ("approved", "ann", "fine")
 
 
+async def test_the_reviewer_sees_what_becomes_of_the_stories(people: Room) -> None:
+    await people.anna.save(overtime(), f"{STORIES}- story: too many hours\n")
+    review = (await people.anna.submit()).json()
+    ok(await people.ann.publish(ok(await people.ann.decide(review))))
+    await people.anna.save(overtime(2, hours=3), STORIES)
+    review = (await people.anna.submit()).json()
+    told = (await people.ann.review(review))["difference"]
+    assert told["stories_removed"] == ["too many hours"]
+    assert "--- a/flows/tests/overtime.yaml\n" in told["stories"]
+    assert "-- story: too many hours\n" in told["stories"]
+
+    await people.anna.save(overtime(2, hours=3), f"{STORIES}- story: too many hours\n")
+    alike = (await people.anna.submit()).json()["difference"]
+    assert (alike["stories"], alike["stories_removed"]) == ("", [])
+
+
 async def test_words_are_in_the_reader_s_language(people: Room) -> None:
     await people.published(overtime())
     review = await people.anna.submitted(overtime(2, hours=3))
