@@ -86,6 +86,10 @@ class FlowEntry(BaseModel):
     source: FlowSource
     version: int | None
     """The version that new runs go by; null where it is only a draft yet."""
+    share: int | None
+    """Of a hundred people, how many have it, where the others have no such flow; else null."""
+    begins: datetime | None
+    """From when on there is one, where nobody has it yet; else null."""
     drafts: list[AuthorsDraft]
     published_by: str | None
     """Who let the document hold; null for a file."""
@@ -193,11 +197,13 @@ async def index(services: Given, author: Author) -> FlowEntries:
     for draft in await store.flow_drafts.heads(tenant):
         drafts[draft.flow].append(draft)
     counts = await store.runs.outcomes(tenant, datetime.now(UTC) - LATELY)
-    held = {name for name, head in heads.items() if head.active is not None}
+    held = {name for name, head in heads.items() if head.held is not None}
     names = sorted(flows.keys() | drafts.keys() | held)
+    partly = {n: await partly_held(services, author, n) for n in sorted(held - flows.keys())}
+    there = {**partly, **flows}
     return FlowEntries(
         items=[
-            _entry(author, name, flows.get(name), heads.get(name), drafts[name], counts)
+            _entry(author, name, there.get(name), heads.get(name), drafts[name], counts)
             for name in names
         ]
     )
@@ -211,7 +217,8 @@ def _entry(
     drafts: Iterable[DraftHead],
     counts: Mapping[str, Mapping[str, int]],
 ) -> FlowEntry:
-    holding = head if head is not None and head.active is not None else None
+    holding = head if head is not None and head.held is not None else None
+    partly = holding if holding is not None and holding.active is None else None
     ended = counts.get(name, {})
     return FlowEntry(
         flow=name,
@@ -219,6 +226,8 @@ def _entry(
         description=flow.description.within(author.locale) if flow else "",
         source="document" if holding else "file" if flow else "draft",
         version=flow.version if flow else None,
+        share=partly.share if partly else None,
+        begins=partly.upcoming_from if partly and partly.shared is None else None,
         drafts=_shown(drafts),
         published_by=holding.activated_by if holding else None,
         published_at=holding.activated_at if holding else None,
@@ -414,14 +423,18 @@ async def _view(
 async def held_flow(
     services: Services, author: Principal, flow: str
 ) -> tuple[DraftBase, FlowText | None]:
-    """What holds of the flow in the author's tenant, and what it says; None where nothing does."""
+    """What holds of the flow in the author's tenant, and what it says; None where nothing does.
+
+    Of a flow that nobody else has that is what a share of people has, or what is to come.
+    """
     kept, texts = services.store.configuration, services.flow_texts
     file = texts.in_file(flow) if flow in texts.flows(author.tenant) else None
     head = await kept.head(author.tenant, "flows", flow)
-    if head is not None and head.active is not None:
-        document = await kept.find(author.tenant, "flows", flow, head.active)
+    number = None if head is None else head.active if file is not None else head.held
+    if number is not None:
+        document = await kept.find(author.tenant, "flows", flow, number)
         if document is not None:
-            base = DraftBase(source="document", version=head.active, digest=document.digest)
+            base = DraftBase(source="document", version=number, digest=document.digest)
             stories = await held_stories(services, author, flow)
             return base, FlowText(document.text, stories)
     if file is None:
@@ -430,15 +443,29 @@ async def held_flow(
     return DraftBase(source="file", digest=digest_of(file.text)), FlowText(file.text, stories)
 
 
+async def partly_held(services: Services, author: Principal, flow: str) -> FlowDefinition | None:
+    """The flow as a share of people has it, or as it is to come; None where there is none."""
+    base, held = await held_flow(services, author, flow)
+    if held is None or base.source != "document":
+        return None
+    known = services.flow_texts.vocabulary(author.tenant)
+    try:
+        file = await asyncio.to_thread(examine_text, Path(f"{flow}.yaml"), held.text, known)
+    except DefinitionError:
+        return None
+    return file.definition
+
+
 async def held_stories(services: Services, author: Principal, flow: str) -> str:
     """The stories that hold of the flow in their tenant; empty where there are none."""
     kept = services.store.configuration
     head = await kept.head(author.tenant, "stories", flow)
-    if head is not None and head.active is not None:
-        document = await kept.find(author.tenant, "stories", flow, head.active)
+    file = services.flow_texts.in_file(flow)
+    number = None if head is None else head.active if file is not None else head.held
+    if number is not None:
+        document = await kept.find(author.tenant, "stories", flow, number)
         if document is not None:
             return document.text
-    file = services.flow_texts.in_file(flow)
     return file.stories if file else ""
 
 

@@ -29,6 +29,7 @@ const TEXTS = {
   confirmText: { zh: "请确认以上内容，提交吗？", en: "Please check the above. Shall I submit it?" },
   refusedText: { zh: "这次没有批准。", en: "It wasn't approved this time." },
   sayText: { zh: "办好了。", en: "It is done." },
+  begins: { zh: "{} 生效", en: "begins {}" },
   onlyDraft: { zh: "只有草稿", en: "a draft only" },
   source_file: { zh: "第 {} 版，来自文件", en: "version {}, from a file" },
   source_document: { zh: "第 {} 版，已发布", en: "version {}, published" },

@@ -150,6 +150,29 @@ async def test_of_a_new_flow_the_others_have_nothing(people: Room) -> None:
     assert await held(people) == []
 
 
+@pytest.mark.parametrize(
+    ("to_come", "share"), [(False, 10), (True, None)], ids=["of a share", "to come"]
+)
+async def test_a_new_flow_that_not_everybody_has_yet_is_there_for_authors(
+    people: Room, to_come: bool, share: int | None
+) -> None:
+    at = {"at": later(hours=5)} if to_come else {"share": share}
+    await people.published(overtime(), **at)
+    listed = ok(await people.olga.client.get("/v1/flow-drafts"))["items"]
+    (entry,) = [each for each in listed if each["flow"] == "overtime"]
+    assert (entry["title"], entry["source"], entry["version"]) == ("Overtime", "document", 1)
+    assert entry["share"] == share
+    assert (entry["begins"] is not None) is to_come
+    shown = ok(await people.olga.client.get("/v1/flow-drafts/overtime"))
+    assert (shown["text"], shown["stories"]) == (overtime(), STORIES)
+    days = {"since": "2026-11-01", "until": "2026-11-02"}
+    for path in ("overtime", "overtime/picture"):
+        answer = await people.olga.client.get(f"/v1/flow-statistics/{path}", params=days)
+        assert answer.status_code == 200, answer.text
+    mine = [each for each in listed if each["flow"] == "leave_request"]
+    assert [(each["share"], each["begins"]) for each in mine] == [(None, None)]
+
+
 async def test_beside_a_share_nothing_else_of_the_flow_is_published(people: Room) -> None:
     await people.published(overtime())
     await people.published(overtime(2, hours=3), share=10)
