@@ -44,8 +44,7 @@ class KnownSentence:
 class ChangedRoute(BaseModel):
     """A known sentence that would go another way."""
 
-    text: str | None
-    """Null of what people said, for whoever may not read that."""
+    text: str
     before: str | None
     """What takes it now: the name of a flow or tool, or the kind of the answer; null where no rule
     does, so that a model is asked or the nearest is offered."""
@@ -111,13 +110,8 @@ def impact_of(
     sentences: Sequence[KnownSentence],
     now: datetime,
     locale: Locale,
-    *,
-    words: bool,
 ) -> Impact:
-    """Which of the sentences go another way; takes up to `PATIENCE`, so call it in a thread.
-
-    With `words` what people said is told as well.
-    """
+    """Which of the sentences go another way; takes up to `PATIENCE`, so call it in a thread."""
     if len(set(map(FlowDefinition.model_dump_json, readers.versions))) < len(readers.versions):
         return Impact(checked=len(sentences), known=len(sentences), changed=[])
     until = time.monotonic() + PATIENCE
@@ -130,10 +124,10 @@ def impact_of(
             continue
         before, after = readers.routes(sentence.text, now, locale)
         if before != after:
-            text = sentence.text if words or sentence.source != "log" else None
-            changed.append(
-                ChangedRoute(text=text, before=before, after=after, source=sentence.source)
+            route = ChangedRoute(
+                text=sentence.text, before=before, after=after, source=sentence.source
             )
+            changed.append(route)
     return Impact(checked=checked, known=len(sentences), changed=changed)
 
 

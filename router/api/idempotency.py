@@ -11,6 +11,7 @@ from router.api.dependencies import Services
 from router.api.params import MAX_KEY, digest_of
 from router.domain.errors import FieldProblem, InvalidInput
 from router.domain.principals import Principal
+from router.store.idempotency import KeyClaim
 
 BARE = rf"[!#-~][!-~]{{0,{MAX_KEY - 1}}}"
 QUOTED = rf'"(?:[!#-\[\]-~]|\\["\\]){{1,{MAX_KEY}}}"'
@@ -50,6 +51,15 @@ async def claim(
     """Bind the key, if any, to this very request; `DuplicateKey` where it was another one's."""
     if key is not None:
         await services.store.keys.claim(caller.tenant, caller.id, key, digest_of([what, body]))
+
+
+def claim_of(
+    caller: Principal, key: str | None, what: str, body: JsonValue = None
+) -> KeyClaim | None:
+    """The same for a function of the store that binds it as it writes; None without a key."""
+    if key is None:
+        return None
+    return KeyClaim(caller.tenant, caller.id, key, digest_of([what, body]))
 
 
 async def claimed(services: Services, caller: Principal, key: str | None) -> bool:

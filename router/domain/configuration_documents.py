@@ -262,6 +262,11 @@ class DocumentHead(Record):
     upcoming_from: datetime | None = None
     """From when on it does; with no `upcoming` version none holds then."""
 
+    @property
+    def held(self) -> int | None:
+        """The version that holds for whomever: of everybody, else of a share, else to come."""
+        return next((e for e in (self.active, self.shared, self.upcoming) if e is not None), None)
+
     def holds(self, version: int | None) -> bool:
         """True where everybody has this version, or with None none; what is to come aside."""
         return self.active == version and self.share is None

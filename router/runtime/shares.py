@@ -5,7 +5,7 @@ share pays nothing for it. With several at once there is one for every choice am
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import combinations
@@ -79,6 +79,29 @@ def in_place(whole: Documents, chosen: Documents) -> Documents:
     """The documents with those that were chosen in the place of others of their names."""
     taken = {(each.kind, each.name) for each in chosen}
     return (*(each for each in whole if (each.kind, each.name) not in taken), *chosen)
+
+
+def every_choice(held: Iterable[HeldVersion], tenant: str, now: datetime) -> list[Documents]:
+    """What somebody of the tenant has, or will have once what is to come begins.
+
+    What everybody has now comes first, who isn't of a share.
+    """
+    there = list(held)
+    coming = (each.activation for each in there if not each.activation.has_begun(now))
+    found = dict[tuple[tuple[str, str, int], ...], Documents]()
+    for moment in (now, *sorted({each.moment for each in coming})):
+        its = documents_of(there, moment).get(tenant, TenantDocuments())
+        for chosen in ((), *choices(its.shared)):
+            documents = in_place(its.whole, chosen)
+            found.setdefault(tuple((e.kind, e.name, e.version) for e in documents), documents)
+    return list(found.values())
+
+
+def put_back(documents: Documents, before: Documents, paths: Container[str]) -> Documents:
+    """The documents, but at these paths those before them, or none where there was none."""
+    was = {each.path: each for each in before}
+    kept = (was.get(each.path) if each.path in paths else each for each in documents)
+    return tuple(each for each in kept if each is not None)
 
 
 @dataclass(frozen=True)

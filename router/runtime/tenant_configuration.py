@@ -1,9 +1,10 @@
 """Keeps what tenants have of their own as their documents have it by now.
 
-Each process looks for what was activated every few seconds, and for what begins by itself. A
-tenant's documents count together or not at all. Where they don't fit, what they were last goes on;
-a process that begins with such, or whose house has changed, takes those of them that fit, and says
-which don't. People of a share have an edition besides: their tenant's with those flows in it.
+Each process looks for what was activated every few seconds, and for what begins by itself. Where a
+tenant's documents don't fit together, those that don't are left as they were last, and where that
+doesn't fit either all of them are; a process that begins with such, or whose house has changed,
+takes those of them that fit. Which don't is said. People of a share have an edition besides: their
+tenant's with those flows in it.
 """
 
 import asyncio
@@ -38,7 +39,9 @@ from router.runtime.shares import (
     Variant,
     choices,
     documents_of,
+    every_choice,
     in_place,
+    put_back,
 )
 from router.settings import Settings
 from router.store.store import Store
@@ -134,6 +137,11 @@ class _Pace:
     def done(self, tenant: str) -> None:
         """It was looked at."""
         self._due.pop(tenant, None)
+
+
+def _at(path: str, documents: Documents) -> int | None:
+    """The version of the document that stands there."""
+    return next((each.version for each in documents if each.path == path), None)
 
 
 def _utc() -> datetime:
@@ -272,8 +280,13 @@ class Configuration:
         listed = self._servers.tools(tenant)
         draft = await self._drafted(tenant, whole, listed)
         self._complain(tenant, draft.problems, keeps=keeps)
-        if draft.problems and before is not None and keeps:
-            return replace(before, shared=await self._shared(tenant, before, shared, listed))
+        while draft.problems and before is not None and keeps:
+            paths = {problem.file for problem in draft.problems}
+            fitting = put_back(whole, before.documents, paths)
+            if fitting == whole:
+                return replace(before, shared=await self._shared(tenant, before, shared, listed))
+            whole = fitting
+            draft = await self._drafted(tenant, whole, listed)
         while draft.problems and whole:
             files = {problem.file for problem in draft.problems}
             fitting = tuple(each for each in whole if each.path not in files)
@@ -339,23 +352,22 @@ class Configuration:
             DefinitionError: with every problem that the tenant would have by it and hasn't now,
                 and all that are in the document itself.
         """
-        mark = await self._kept.mark(tenant)
-        held = await self._kept.active(tenant)
-        others = [each for each in held if (each.kind, each.name) != (kind, name)]
+        now, path = self._now(), path_of(kind, name)
+        mark = await self._kept.mark(tenant, now)
+        every = every_choice(await self._kept.holding(tenant, now), tenant, now)
         new = [ConfigurationDocument(kind=kind, name=name, text=text)] if text is not None else []
-        listed = self._servers.tools(tenant)
-        draft = await asyncio.to_thread(self._house.draft, tenant, [*others, *new], listed)
-        path, problems = path_of(kind, name), draft.problems
+        held = _at(path, every[0])
+        draft, problems = await self._changed(tenant, every[0], path, new)
         if kind == "stories" and text is not None:
             people = [person.id for person in self._house.people(tenant)]
             there = draft.capabilities
             names = StoryNames(people, there.registry.names, there.catalog.flows)
-            problems = [*problems, *story_problems(path, text, names)]
+            problems += story_problems(path, text, names)
+        # Where people of a share have another version of it, or will have, that stays.
+        for documents in (each for each in every[1:] if _at(path, each) == held):
+            problems += (await self._changed(tenant, documents, path, new))[1]
         if problems:
-            now = (await asyncio.to_thread(self._house.draft, tenant, held, listed)).problems
-            problems = [each for each in problems if each.file == path or each not in now]
-        if problems:
-            raise DefinitionError(problems)
+            raise DefinitionError(list(dict.fromkeys(problems)))
         remarks = [each for each in draft.remarks if each.file == path]
         flow = draft.flows.get(name) if kind == "flows" else None
         if flow is None:
@@ -367,6 +379,18 @@ class Configuration:
             remedy = f"raise version to {flow.version + 1}: runs under way keep theirs"
             raise DefinitionError([Problem(path, 1, what, remedy)])
         return Examined(mark, remarks, flow.version, does)
+
+    async def _changed(
+        self, tenant: str, held: Documents, path: str, new: Sequence[ConfigurationDocument]
+    ) -> tuple[DraftEdition, list[Problem]]:
+        """What they come to with the new one at its path, and what wouldn't fit because of it."""
+        listed = self._servers.tools(tenant)
+        others = [each for each in held if each.path != path]
+        draft = await self._drafted(tenant, [*others, *new], listed)
+        if not draft.problems:
+            return draft, []
+        now = (await self._drafted(tenant, held, listed)).problems
+        return draft, [each for each in draft.problems if each.file == path or each not in now]
 
     async def kept_up(self) -> None:
         """Take up what is activated, here or in another process, until cancelled.

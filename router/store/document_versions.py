@@ -39,8 +39,10 @@ from router.domain.configuration_documents import (
     standing,
 )
 from router.domain.errors import Conflict, NotFound, Outdated
+from router.domain.locale import Localised
 from router.store import tables
 from router.store.database import Aggregate
+from router.store.idempotency import KeyClaim, note_claim
 from router.store.rows import from_row, record, records, to_row
 
 _versions = tables.configuration_versions
@@ -128,22 +130,28 @@ class ConfigurationStore(Aggregate):
         seen: int | None,
         held: Activation | None = None,
         beside: DocumentVersion | None = None,
+        claim: KeyClaim | None = None,
     ) -> None:
         """Add a version, and with `seen`, the mark it was checked at, let it hold.
 
-        It holds at once, or as `held` says; what is written `beside` it holds as it does.
+        It holds at once, or as `held` says; what is written `beside` it holds as it does. The
+        request's key is claimed where it is written.
 
         Raises `Outdated` where the newest isn't the one before this, or another activation came
-        after `seen`; `Conflict` where its flow's number is given to other behaviour already, or
-        the tenant has too many documents. Nothing was changed then.
+        after `seen`; `Conflict` where its flow's number is given to other behaviour already, the
+        tenant has too many documents, or the review it is published by isn't approved any more.
+        Nothing was changed then.
         """
 
         def work(connection: Connection) -> None:
             self._serialise(connection, version.tenant)
+            note_claim(self._database, connection, claim)
             self._check_new(connection, version)
             connection.execute(insert(_versions), to_row(version))
             if seen is not None:
                 self._activate(connection, held or _at_once(version), seen)
+                if held is not None:
+                    _publish_review(connection, held)
             if beside is not None and held is not None:
                 self._check_new(connection, beside)
                 connection.execute(insert(_versions), to_row(beside))
@@ -173,7 +181,12 @@ class ConfigurationStore(Aggregate):
         await self._database.write(work)
 
     async def take_back(
-        self, these: Sequence[Activation], seen: int, by: str, at: datetime
+        self,
+        these: Sequence[Activation],
+        seen: int,
+        by: str,
+        at: datetime,
+        claim: KeyClaim | None = None,
     ) -> None:
         """Have these of one tenant's count no more; raises `Outdated` as `write`.
 
@@ -190,6 +203,7 @@ class ConfigurationStore(Aggregate):
 
         def work(connection: Connection) -> None:
             self._serialise(connection, tenant)
+            note_claim(self._database, connection, claim)
             _check_mark(connection, tenant, at, seen)
             connection.execute(taken)
             reviews = update(tables.flow_reviews).filter_by(tenant=tenant, status="published")
@@ -249,10 +263,22 @@ class ConfigurationStore(Aggregate):
             ]
             row["activated_at"] = max([wanted.activated_at, *begun])
         connection.execute(insert(_activations), row)
-        if wanted.review is not None:
-            approved = {"tenant": wanted.tenant, "id": wanted.review, "status": "approved"}
-            published = update(tables.flow_reviews).filter_by(**approved)
-            connection.execute(published.values(status="published"))
+
+
+def _publish_review(connection: Connection, held: Activation) -> None:
+    if held.review is None:
+        return
+    approved = {"tenant": held.tenant, "id": held.review, "status": "approved"}
+    published = update(tables.flow_reviews).filter_by(**approved).values(status="published")
+    if not connection.execute(published).rowcount:
+        raise Conflict(_UNAPPROVED)
+
+
+_UNAPPROVED = Localised(
+    zh="这个评审刚刚被撤回或已发布，没有发布任何内容：重新打开看看。",
+    en="This review was withdrawn or published just now, and nothing was published by it: open it "
+    "again.",
+)
 
 
 def _check_mark(connection: Connection, tenant: str, at: datetime, seen: int) -> None:

@@ -10,6 +10,7 @@ from router.domain.flow_reviews import FlowReview, ReviewHead, ReviewStatus
 from router.domain.locale import Localised
 from router.store import tables
 from router.store.database import Aggregate
+from router.store.idempotency import KeyClaim, note_claim
 from router.store.rows import page, record, to_row
 
 _reviews = tables.flow_reviews
@@ -19,7 +20,7 @@ _HEAD = [_reviews.c[name] for name in ReviewHead.model_fields]
 class FlowReviews(Aggregate):
     """What authors have submitted, of every tenant."""
 
-    async def submit(self, review: FlowReview) -> None:
+    async def submit(self, review: FlowReview, claim: KeyClaim | None = None) -> None:
         """Keep it; what its author had submitted of the flow and nobody has decided is withdrawn.
 
         A repeat does nothing.
@@ -31,6 +32,7 @@ class FlowReviews(Aggregate):
 
         def work(connection: Connection) -> None:
             self._database.serialise(connection, f"flow_reviews/{review.tenant}/{review.flow}")
+            note_claim(self._database, connection, claim)
             if connection.execute(there).first() is None:
                 connection.execute(before.values(status="withdrawn"))
                 connection.execute(insert(_reviews), to_row(review))
@@ -71,6 +73,7 @@ class FlowReviews(Aggregate):
         by: str,
         comment: str = "",
         at: datetime,
+        claim: KeyClaim | None = None,
     ) -> None:
         """Have it stand so; raises `Conflict` where it stands otherwise than it did by now."""
         values: dict[str, Any] = {"status": status}
@@ -79,6 +82,7 @@ class FlowReviews(Aggregate):
         still = update(_reviews).filter_by(tenant=review.tenant, id=review.id, status=review.status)
 
         def work(connection: Connection) -> None:
+            note_claim(self._database, connection, claim)
             if not connection.execute(still.values(**values)).rowcount:
                 raise Conflict(_MEANWHILE)
 

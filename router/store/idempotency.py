@@ -1,5 +1,6 @@
 """What was done once: idempotency keys of requests, and the effects ledger of writes."""
 
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from pydantic import JsonValue
@@ -8,10 +9,38 @@ from sqlalchemy import Connection, delete, select, update
 from router.domain.errors import DuplicateKey
 from router.domain.records import EffectRecord
 from router.store import tables
-from router.store.database import Aggregate
+from router.store.database import Aggregate, Database
 from router.store.rows import begins_with, from_row, record, records
 
 _keys = tables.keys
+
+
+@dataclass(frozen=True)
+class KeyClaim:
+    """That a key is to stand for a request, once what that asks for is written."""
+
+    tenant: str
+    user: str
+    key: str
+    digest: str
+
+
+def note_claim(database: Database, connection: Connection, claim: KeyClaim | None) -> None:
+    """Remember the key in the transaction of what it stands for: what is refused leaves it free.
+
+    Raises `DuplicateKey` where it came with another digest before.
+    """
+    if claim is None:
+        return
+    row = {**asdict(claim), "claimed_at": datetime.now(UTC)}
+    added = connection.execute(database.insert_new(_keys), row)
+    named = {"tenant": claim.tenant, "user": claim.user, "key": claim.key}
+    kept = select(_keys.c.digest).filter_by(**named)
+    if not added.rowcount and connection.execute(kept).scalar() != claim.digest:
+        raise DuplicateKey(
+            f"the idempotency key {claim.key!r} was used before with another body; "
+            "send the same body again, or another key"
+        )
 
 
 class IdempotencyKeys(Aggregate):
@@ -19,19 +48,8 @@ class IdempotencyKeys(Aggregate):
 
     async def claim(self, tenant: str, user: str, key: str, digest: str) -> None:
         """Remember the key; raises `DuplicateKey` where it came with another digest before."""
-        row = {"tenant": tenant, "user": user, "key": key, "digest": digest}
-        row_at = {**row, "claimed_at": datetime.now(UTC)}
-        kept = select(_keys.c.digest).filter_by(tenant=tenant, user=user, key=key)
-
-        def claim(connection: Connection) -> bool:
-            added = connection.execute(self._database.insert_new(_keys), row_at)
-            return bool(added.rowcount) or connection.execute(kept).scalar() == digest
-
-        if not await self._database.write(claim):
-            raise DuplicateKey(
-                f"the idempotency key {key!r} was used before with another body; "
-                "send the same body again, or another key"
-            )
+        claim = KeyClaim(tenant, user, key, digest)
+        await self._database.write(lambda c: note_claim(self._database, c, claim))
 
     async def claimed(self, tenant: str, user: str, key: str) -> bool:
         """True where the key came before, with whatever digest."""

@@ -169,6 +169,16 @@ def story_problems(file: str, text: str, known: StoryNames) -> list[Problem]:
     return read_stories(document, file, known)[1]
 
 
+def story_names(text: str) -> list[str]:
+    """What the stories of a text are called, in their order; none where it can't be read."""
+    try:
+        document = read_yaml(text)
+    except Unreadable:
+        return []
+    listed = _Reading(document, StoryNames((), (), ()), "")._listed()  # noqa: SLF001 - of here
+    return [str(given["story"]) for _, _, given in listed]
+
+
 LARGEST = 256 * 1024
 
 

@@ -40,6 +40,7 @@ from router.domain.drafts import (
     FlowText,
 )
 from router.domain.errors import (
+    Conflict,
     DefinitionError,
     Fault,
     FieldProblem,
@@ -85,6 +86,10 @@ class FlowEntry(BaseModel):
     source: FlowSource
     version: int | None
     """The version that new runs go by; null where it is only a draft yet."""
+    share: int | None
+    """Of a hundred people, how many have it, where the others have no such flow; else null."""
+    begins: datetime | None
+    """From when on there is one, where nobody has it yet; else null."""
     drafts: list[AuthorsDraft]
     published_by: str | None
     """Who let the document hold; null for a file."""
@@ -112,7 +117,9 @@ class DraftView(BaseModel):
     """To be sent back when it is saved; 0: nothing is saved yet."""
     updated_at: datetime | None
     base: DraftBase
-    """What held when the draft was begun."""
+    """What held when the draft was begun, or what its author has said since to go on from."""
+    holds: DraftBase
+    """What holds by now."""
     outdated: bool
     """True where something else holds by now."""
     others: list[AuthorsDraft]
@@ -131,6 +138,9 @@ class DraftBody(_Body):
     stories: StoryFileText = ""
     revision: Annotated[int, Field(strict=True, ge=0, le=2**31 - 2)]
     """The one that was changed; 0 for a new draft."""
+    over: Annotated[str, Field(max_length=64)] | None = None
+    """The digest of what holds by now (`holds`): its author has looked at that, and goes on from
+    there. Null: the base stays."""
 
 
 class FlowTextBody(_Body):
@@ -169,6 +179,10 @@ async def _named(flow: str) -> str:
     return flow
 
 
+_MOVED_ON = Localised(
+    zh="生效的版本又变了：先看看现在生效的，再接着改。",
+    en="Something else holds again by now: look at that first, then go on from there.",
+)
 Named = Annotated[str, Depends(_named)]
 """The flow in the path; 404 where none can be called so."""
 
@@ -183,11 +197,13 @@ async def index(services: Given, author: Author) -> FlowEntries:
     for draft in await store.flow_drafts.heads(tenant):
         drafts[draft.flow].append(draft)
     counts = await store.runs.outcomes(tenant, datetime.now(UTC) - LATELY)
-    held = {name for name, head in heads.items() if head.active is not None}
+    held = {name for name, head in heads.items() if head.held is not None}
     names = sorted(flows.keys() | drafts.keys() | held)
+    partly = {n: await partly_held(services, author, n) for n in sorted(held - flows.keys())}
+    there = {**partly, **flows}
     return FlowEntries(
         items=[
-            _entry(author, name, flows.get(name), heads.get(name), drafts[name], counts)
+            _entry(author, name, there.get(name), heads.get(name), drafts[name], counts)
             for name in names
         ]
     )
@@ -201,7 +217,8 @@ def _entry(
     drafts: Iterable[DraftHead],
     counts: Mapping[str, Mapping[str, int]],
 ) -> FlowEntry:
-    holding = head if head is not None and head.active is not None else None
+    holding = head if head is not None and head.held is not None else None
+    partly = holding if holding is not None and holding.active is None else None
     ended = counts.get(name, {})
     return FlowEntry(
         flow=name,
@@ -209,6 +226,8 @@ def _entry(
         description=flow.description.within(author.locale) if flow else "",
         source="document" if holding else "file" if flow else "draft",
         version=flow.version if flow else None,
+        share=partly.share if partly else None,
+        begins=partly.upcoming_from if partly and partly.shared is None else None,
         drafts=_shown(drafts),
         published_by=holding.activated_by if holding else None,
         published_at=holding.activated_at if holding else None,
@@ -232,15 +251,17 @@ async def examine(services: Given, author: Author, body: FlowTextBody) -> Examin
 async def impact(services: Given, author: Author, audit: Audited, body: FlowTextBody) -> Impact:
     """Say which known sentences would go another way by rules, if the text held; 422 if it can't.
 
-    They are the flows' own examples, evaluation sets beside them, and what people said in the last
-    30 days: that is told to operators alone, where ROUTER_OPERATORS_READ_WORDS is set.
+    They are the flows' own examples and evaluation sets beside them; where
+    ROUTER_OPERATORS_READ_WORDS is set, to operators also what people said in the last 30 days.
     """
     flow = await asyncio.to_thread(_sound, services, author, body)
     tenant, now, texts = author.tenant, datetime.now(UTC), services.flow_texts
+    # Whoever may not read words doesn't learn either which patterns of theirs match some.
     words = services.settings.operators_read_words and OPERATOR in author.roles
-    if words:
-        await audit.note("flow_drafts.impact", path_of("flows", body.flow))
-    logged = await said_lately(services.store.log.every_exchange(tenant, now - LATELY))
+    detail = "with what people said" if words else "without what people said"
+    await audit.note("flow_drafts.impact", path_of("flows", body.flow), detail=detail)
+    entries = services.store.log.every_exchange(tenant, now - LATELY)
+    logged = await said_lately(entries) if words else ()
     flows = {**texts.flows(tenant), body.flow: flow}
     wanted = (role for each in flows.values() for role in each.triggers.roles)
 
@@ -249,7 +270,7 @@ async def impact(services: Given, author: Author, audit: Audited, body: FlowText
         versions = tuple(filter(None, [texts.flows(tenant).get(body.flow), flow]))
         readers = BothReaders(before, after, versions, frozenset({EVERYONE, *wanted}))
         sentences = sentences_of(flows.values(), texts.labelled(), logged)
-        return impact_of(readers, sentences, now, author.locale, words=words)
+        return impact_of(readers, sentences, now, author.locale)
 
     return await asyncio.to_thread(compared)
 
@@ -352,10 +373,14 @@ async def show(services: Given, author: Author, flow: Named) -> DraftView:
 async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> DraftView:
     """Save the caller's draft, whatever is wrong with it.
 
-    409 where `revision` isn't the one that is saved: it was changed in another window.
+    409 where `revision` isn't the one that is saved: it was changed in another window; or where
+    what holds isn't what the draft is to go on from.
     """
     before = await services.store.flow_drafts.find(author.tenant, author.id, flow)
-    base = before.base if before else (await held_flow(services, author, flow))[0]
+    holds, _ = await held_flow(services, author, flow)
+    if body.over is not None and body.over != holds.digest:
+        raise Conflict(_MOVED_ON)
+    base = before.base if before and body.over is None else holds
     draft = FlowDraft(
         flow=flow,
         author=author.id,
@@ -391,6 +416,7 @@ async def _view(
         revision=draft.revision if draft else 0,
         updated_at=draft.updated_at if draft else None,
         base=draft.base if draft else base,
+        holds=base,
         outdated=draft is not None and draft.base.digest != base.digest,
         others=_shown(each for each in drafts if each.author != author.id),
         examination=await _examined(services, author, flow, shown.text),
@@ -400,14 +426,18 @@ async def _view(
 async def held_flow(
     services: Services, author: Principal, flow: str
 ) -> tuple[DraftBase, FlowText | None]:
-    """What holds of the flow in the author's tenant, and what it says; None where nothing does."""
+    """What holds of the flow in the author's tenant, and what it says; None where nothing does.
+
+    Of a flow that nobody else has that is what a share of people has, or what is to come.
+    """
     kept, texts = services.store.configuration, services.flow_texts
     file = texts.in_file(flow) if flow in texts.flows(author.tenant) else None
     head = await kept.head(author.tenant, "flows", flow)
-    if head is not None and head.active is not None:
-        document = await kept.find(author.tenant, "flows", flow, head.active)
+    number = None if head is None else head.active if file is not None else head.held
+    if number is not None:
+        document = await kept.find(author.tenant, "flows", flow, number)
         if document is not None:
-            base = DraftBase(source="document", version=head.active, digest=document.digest)
+            base = DraftBase(source="document", version=number, digest=document.digest)
             stories = await held_stories(services, author, flow)
             return base, FlowText(document.text, stories)
     if file is None:
@@ -416,15 +446,29 @@ async def held_flow(
     return DraftBase(source="file", digest=digest_of(file.text)), FlowText(file.text, stories)
 
 
+async def partly_held(services: Services, author: Principal, flow: str) -> FlowDefinition | None:
+    """The flow as a share of people has it, or as it is to come; None where there is none."""
+    base, held = await held_flow(services, author, flow)
+    if held is None or base.source != "document":
+        return None
+    known = services.flow_texts.vocabulary(author.tenant)
+    try:
+        file = await asyncio.to_thread(examine_text, Path(f"{flow}.yaml"), held.text, known)
+    except DefinitionError:
+        return None
+    return file.definition
+
+
 async def held_stories(services: Services, author: Principal, flow: str) -> str:
     """The stories that hold of the flow in their tenant; empty where there are none."""
     kept = services.store.configuration
     head = await kept.head(author.tenant, "stories", flow)
-    if head is not None and head.active is not None:
-        document = await kept.find(author.tenant, "stories", flow, head.active)
+    file = services.flow_texts.in_file(flow)
+    number = None if head is None else head.active if file is not None else head.held
+    if number is not None:
+        document = await kept.find(author.tenant, "stories", flow, number)
         if document is not None:
             return document.text
-    file = services.flow_texts.in_file(flow)
     return file.stories if file else ""
 
 

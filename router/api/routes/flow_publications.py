@@ -14,7 +14,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
 from router.api.errors import problems
-from router.api.idempotency import IdempotencyKey, claim, claimed
+from router.api.idempotency import IdempotencyKey, claim, claim_of, claimed
 from router.api.params import StrictRoute
 from router.api.routes.configuration import examined_document
 from router.api.routes.flow_drafts import held_stories
@@ -80,6 +80,8 @@ class FlowPublications(BaseModel):
     """What held before, the newest first, with what was taken back."""
     running: list[OpenRuns]
     """Runs under way, by version: each keeps its own."""
+    unfit: str | None
+    """Why people have what they had before instead of what holds; null: it fits what there is."""
 
 
 Share = Annotated[int, Field(strict=True, ge=1, le=WHOLE)]
@@ -232,12 +234,12 @@ async def publish(
         share=body.share,
         review=review.id,
     )
-    await claim(services, author, key, f"publish {found.flow}", body.model_dump(mode="json"))
+    bound = claim_of(author, key, f"publish {found.flow}", body.model_dump(mode="json"))
     moment = body.at.isoformat() if body.at else "at once"
     detail = f"v{version.flow_version} of {review.id}, {body.share} of 100, {moment}"
     await audit.note("publication.publish", found.subject, whose=review.author, detail=detail)
     stories = await _stories(found, review)
-    await services.store.configuration.write(version, examined.mark, wanted, stories)
+    await services.store.configuration.write(version, examined.mark, wanted, stories, bound)
     if body.at is None and body.share == WHOLE:
         await _done_with_draft(found, review)
     return await _changed(found)
@@ -274,7 +276,10 @@ async def share(
 async def roll_back(
     services: Given, author: Author, found: Found, audit: Audited, key: IdempotencyKey
 ) -> FlowPublications:
-    """Take back the version that began last, with all its shares: what held before holds again."""
+    """Take back the version that began last, with all its shares: what held before holds again.
+
+    What is to come was written over what is taken back, and is called off with it.
+    """
     if await claimed(services, author, key):
         await claim(services, author, key, f"roll back {found.flow}")
         return await _view(found)
@@ -287,13 +292,14 @@ async def roll_back(
             )
         )
     await _check_theirs(found, taken)
-    seen = await _mark_without(found, taken)
-    await claim(services, author, key, f"roll back {found.flow}")
-    await audit.note(
-        "publication.rollback", found.subject, detail=f"v{found.number(taken[0]) or 'none'}"
-    )
-    whole = await _with_stories(found, taken)
-    await services.store.configuration.take_back(whole, seen, author.id, found.now)
+    gone = [*taken, *found.standing.upcoming]
+    seen = await _mark_without(found, gone)
+    bound = claim_of(author, key, f"roll back {found.flow}")
+    called_off = "".join(f", v{found.number(e) or 'none'} to come" for e in gone[len(taken) :])
+    detail = f"v{found.number(taken[0]) or 'none'}{called_off}"
+    await audit.note("publication.rollback", found.subject, detail=detail)
+    whole = await _with_stories(found, gone)
+    await services.store.configuration.take_back(whole, seen, author.id, found.now, bound)
     return await _changed(found)
 
 
@@ -412,8 +418,10 @@ async def _view(found: PublishedFlow) -> FlowPublications:
     counting = {each.sequence for each in (at.shared, at.whole, *at.upcoming) if each}
     past = [each for each in reversed(found.activations) if each.sequence not in counting]
     running = await found.services.store.runs.open_by_version(found.person.tenant, found.flow)
+    unfit = found.services.configuration.unfit.get(found.person.tenant)
     return FlowPublications(
         flow=found.flow,
+        unfit=unfit if unfit and found.subject in unfit else None,
         holds=found.held(at.newest),
         others=found.held(at.whole) if at.shared else None,
         upcoming=[found.shown(each) for each in at.upcoming],

@@ -16,7 +16,7 @@ from router.api.dependencies import Audited, Author, Given, Paged, PageParams, S
 from router.api.errors import problems
 from router.api.flow_examination import FlowName, can_be_drawn
 from router.api.flow_vocabulary import approver_names
-from router.api.idempotency import IdempotencyKey, claim, claimed
+from router.api.idempotency import IdempotencyKey, claim, claim_of, claimed
 from router.api.params import Comment, StrictRoute, derived_id, fresh_id
 from router.api.routes.configuration import MOST_PROBLEMS, examined_document
 from router.api.routes.flow_drafts import held_flow
@@ -52,6 +52,7 @@ from router.flow.loader import Vocabulary, examine_text
 from router.formats.data_edit import EditRefused, SetValue
 from router.formats.patch import ChangedFile, PatchHead, mailed_patch, unified
 from router.formats.yaml_edit import edited
+from router.story.loader import story_names
 
 router = APIRouter(prefix="/v1/flow-reviews", tags=["authors"], route_class=StrictRoute)
 
@@ -63,6 +64,10 @@ class DifferenceView(BaseModel):
     """Sentences in the caller's language."""
     text: str
     """A unified difference of the two files."""
+    stories: str
+    """The same of the stories, which are approved and published with it; empty: they are alike."""
+    stories_removed: list[str]
+    """The names of stories that it does without."""
     before: str | None
     """SVG, with what is gone or another marked; null: nothing held, or it can't be drawn."""
     after: str | None
@@ -156,6 +161,7 @@ async def submit(
 ) -> ReviewView:
     """Have somebody else look at one's saved draft; its problems, and stories that fail, are 422.
 
+    409 where something else holds than what the draft was written over: it would undo that.
     Where it does something else under the number of another version, the next one is written into
     it. What one had submitted of the flow before, and nobody has decided on, is withdrawn.
     """
@@ -169,6 +175,8 @@ async def submit(
             Localised(zh="你没有这个流程的草稿。", en="You have no saved draft of that flow.")
         )
     base, held = await held_flow(services, author, body.flow)
+    if draft.base.digest != base.digest:
+        raise Conflict(_BEHIND)
     written = FlowText(draft.text, draft.stories)
     if held == written:
         raise InvalidInput.at("flow", "the draft says what holds already: there is no difference")
@@ -194,10 +202,17 @@ async def submit(
         passed=passed,
         failed=0,
     )
-    await claim(services, author, key, "submit", body.model_dump())
+    bound = claim_of(author, key, "submit", body.model_dump())
     await audit.note("review.submit", _subject(review), reason=body.note, detail=f"v{version}")
-    await services.store.flow_reviews.submit(review)
+    await services.store.flow_reviews.submit(review, bound)
     return await _view(services, author, await _found(services, author, id_))
+
+
+_BEHIND = Localised(
+    zh="动笔以后，生效的版本变了；这样提交会把别人的改动撤掉。先看看现在生效的，再说明从那里接着改。",
+    en="Something else holds than when this draft was begun, and submitting it would undo that: "
+    "look at what holds, then say that the draft goes on from there.",
+)
 
 
 @router.get("", responses=problems(404))
@@ -238,14 +253,14 @@ async def decide(
         return await _view(services, author, found)
     held = await held_digest(services, author, found.flow)
     _insist(why_undecided(found, author.id, body.decision, held), found, author)
-    await claim(services, author, key, f"decide {found.id}", body.model_dump())
+    bound = claim_of(author, key, f"decide {found.id}", body.model_dump())
     status = DECIDED[body.decision]
     detail = f"{status} {found.digest[:12]}"
     await audit.note(
         "review.decide", _subject(found), whose=found.author, reason=body.comment, detail=detail
     )
     await services.store.flow_reviews.decide(
-        found, status, by=author.id, comment=body.comment, at=datetime.now(UTC)
+        found, status, by=author.id, comment=body.comment, at=datetime.now(UTC), claim=bound
     )
     return await _view(services, author, await _found(services, author, found.id))
 
@@ -261,10 +276,10 @@ async def withdraw(
     refusal = why_unwithdrawn(found, author.id)
     if refusal is not None:
         raise Forbidden(refusal) if found.author != author.id else Conflict(refusal)
-    await claim(services, author, key, f"withdraw {found.id}")
+    bound = claim_of(author, key, f"withdraw {found.id}")
     await audit.note("review.withdraw", _subject(found))
     now = datetime.now(UTC)
-    await services.store.flow_reviews.decide(found, "withdrawn", by=author.id, at=now)
+    await services.store.flow_reviews.decide(found, "withdrawn", by=author.id, at=now, claim=bound)
     return await _view(services, author, await _found(services, author, found.id))
 
 
@@ -405,9 +420,13 @@ def _difference(
     before = _read(path, review.held_text, known) if review.held is not None else None
     # What was fit when it was submitted may name what isn't there any more.
     found = difference(before, after, locale, names) if after is not None else FlowDifference()
+    stories = f"flows/tests/{review.flow}.yaml"
+    kept = set(story_names(review.stories))
     return DifferenceView(
         words=list(found.sentences),
         text=unified(review.held_text, review.text, f"a/{path}", f"b/{path}"),
+        stories=unified(review.held_stories, review.stories, f"a/{stories}", f"b/{stories}"),
+        stories_removed=[each for each in story_names(review.held_stories) if each not in kept],
         before=_picture(before, locale, found.marks_before),
         after=_picture(after, locale, found.marks_after),
     )

@@ -23,7 +23,8 @@ from router.api.figures import (
     written_csv,
 )
 from router.api.params import StrictRoute
-from router.domain.configuration_documents import LONGEST_NAME
+from router.api.routes.flow_drafts import partly_held
+from router.domain.configuration_documents import LONGEST_NAME, is_name
 from router.domain.errors import InvalidInput, NotFound
 from router.domain.flow_statistics import (
     MOST_RUNS,
@@ -43,6 +44,7 @@ from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.domain.traffic import Period
 from router.drawing import graph_of, load_of, svg_of
+from router.flow.definition import FlowDefinition
 
 router = APIRouter(prefix="/v1/flow-statistics", tags=["operators"], route_class=StrictRoute)
 
@@ -114,12 +116,20 @@ async def picture(
     version: Version = None,
 ) -> Response:
     """Draw the same figures on the flow as it is today; what it has no more isn't drawn."""
-    definition = services.offered.of(author.tenant).definition(flow)
+    definition = await _defined(services, author, flow)
     if definition is None:
         raise NotFound(_NONE)
     found = await _noted(services, author, audit, period, flow, version)
     graph = graph_of(definition, author.locale, plain=True)
     return picture_response(svg_of(graph, load_of(found, author.locale)))
+
+
+async def _defined(services: Services, author: Principal, flow: str) -> FlowDefinition | None:
+    """The flow as everybody has it, else as some do or will."""
+    whole = services.offered.of(author.tenant).definition(flow)
+    if whole is not None or not is_name("flows", flow):
+        return whole
+    return await partly_held(services, author, flow)
 
 
 async def _noted(
@@ -132,7 +142,7 @@ async def _noted(
 ) -> FlowStatistics:
     counts, tenant = services.store.traffic, author.tenant
     versions = version_figures(await counts.versions(tenant, flow, period))
-    if not versions and services.offered.of(tenant).definition(flow) is None:
+    if not versions and await _defined(services, author, flow) is None:
         raise NotFound(_NONE)
     if (begun := sum(each.begun for each in versions)) > MOST_RUNS:
         raise InvalidInput.at(

@@ -31,7 +31,7 @@ export function lifted(edit, data) {
 
 export function draftOf(shown, { changed, told, minding }) {
   const { flow } = shown;
-  let { text, stories, revision, base, others, outdated } = shown;
+  let { text, stories, revision, base, holds, others, outdated } = shown;
   let examination = shown.examination ?? NOTHING;
   let kept = { text, stories };
   let standing = revision ? "saved" : "unchanged";
@@ -158,7 +158,7 @@ export function draftOf(shown, { changed, told, minding }) {
     stand("saving");
     try {
       const saved = await put(`/v1/flow-drafts/${encodeURIComponent(flow)}`, { ...sent, revision });
-      ({ revision, base, others, outdated } = saved);
+      ({ revision, base, holds, others, outdated } = saved);
       kept = sent;
     } catch (problem) {
       stand(isBehind(problem) ? "behind" : "failed");
@@ -171,10 +171,22 @@ export function draftOf(shown, { changed, told, minding }) {
     if (!isKept()) plan();
   }
 
+  // Its author has looked at what held when it was last looked for: the draft goes on from there.
+  function goOn() {
+    const done = save().then(async () => {
+      if (!isKept()) return;
+      const saved = await put(`/v1/flow-drafts/${encodeURIComponent(flow)}`, { ...kept, revision, over: holds.digest });
+      ({ revision, base, holds, others, outdated } = saved);
+      stand("saved");
+    });
+    underWay = done.catch(() => {});
+    return done;
+  }
+
   // Who else is at it, and whether what holds has changed.
   async function look() {
     const now = await get(`/v1/flow-drafts/${encodeURIComponent(flow)}`);
-    ({ others, outdated } = now);
+    ({ holds, others, outdated } = now);
     if (now.revision > revision && !isSaving) return stand("behind");
     return told();
   }
@@ -182,7 +194,7 @@ export function draftOf(shown, { changed, told, minding }) {
   // After another window has saved: its words hold, or those here.
   async function settle(mine) {
     const now = await get(`/v1/flow-drafts/${encodeURIComponent(flow)}`);
-    ({ revision, base, others, outdated } = now);
+    ({ revision, base, holds, others, outdated } = now);
     kept = { text: now.text, stories: now.stories };
     standing = "unsaved";
     if (mine) return save();
@@ -201,6 +213,7 @@ export function draftOf(shown, { changed, told, minding }) {
     save,
     look,
     settle,
+    goOn,
     keepStories,
     get text() { return text; },
     get stories() { return stories; },

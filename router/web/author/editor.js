@@ -29,6 +29,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
   const state = element("p", { class: "standing", role: "status" });
   const others = element("p", { class: "notice", role: "status" });
   const behind = element("div", { class: "notice", hidden: true });
+  const onward = element("div", { class: "actions", hidden: true }, button(t("goOnFromHere"), () => page.trying(goOn)));
   const refusal = element("p", { class: "error", role: "alert" });
   const body = element("div", { class: "form" });
   const heading = element("h2", { tabindex: "-1" });
@@ -56,6 +57,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
     { class: "sheet author", onkeydown: key },
     element("header", { class: "bar" }, element("a", { href: "#/flows" }, t("allFlows")), title, element("div", { class: "actions" }, undo, redo, more()), state),
     others,
+    onward,
     behind,
     count,
     refusal,
@@ -229,10 +231,20 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
     const found = element("div", { role: "status" });
     const ask = async () => {
       const { checked, changed } = await post("/v1/flow-drafts/impact", { flow: draft.flow, text: draft.text });
-      const row = (one) => element("li", {}, `${one.text ? `“${one.text}”` : t("somebodySaid")}: ${one.before || t("nothing")} ▸ ${one.after || t("nothing")}`);
+      const row = (one) => element("li", {}, `“${one.text}”: ${one.before || t("nothing")} ▸ ${one.after || t("nothing")}`);
       found.replaceChildren(element("p", {}, t("impactFound", checked, changed.length)), element("ul", {}, ...changed.map(row)));
     };
     return element("section", {}, element("h3", {}, t("impact")), button(t("findImpact"), () => page.trying(ask)), found);
+  }
+
+  async function goOn() {
+    try {
+      await draft.goOn();
+    } catch (problem) {
+      await draft.look();
+      throw problem;
+    }
+    page.say(t("wentOn"));
   }
 
   function tell() {
@@ -240,6 +252,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
     state.dataset.standing = draft.standing;
     const names = draft.others.map(({ author }) => page.nameOf(author));
     others.hidden = !names.length && !draft.outdated;
+    onward.hidden = !draft.outdated;
     others.textContent = [names.length && t("othersWork", names.join(language() === "zh" ? "、" : ", ")), draft.outdated && t("outdated")].filter(Boolean).join(" ");
     if (behind.hidden === (draft.standing === "behind")) {
       behind.hidden = draft.standing !== "behind";

@@ -4,7 +4,7 @@ import { get } from "../api.js";
 import { number } from "../charts.js";
 import { element, freshId, unfolding } from "../dom.js";
 import { empty } from "../runs.js";
-import { ago } from "../times.js";
+import { ago, moment } from "../times.js";
 import { beginnings } from "./beginnings.js";
 import { editor } from "./editor.js";
 import { publication } from "./publication.js";
@@ -85,13 +85,14 @@ export function flows(page) {
   function card(one) {
     const heading = element("h2", { id: freshId("flow") }, element("a", { href: `#/flows/${encodeURIComponent(one.flow)}` }, titled(one)));
     const about = either(one.description);
+    const partly = [one.share && t("shareOf", one.share), one.begins && t("begins", moment(one.begins))].filter(Boolean);
     const where = one.version === null ? t("onlyDraft") : t(`source_${one.source}`, one.version);
     const counts = [["started", one.started], ["completed", one.completed], ["cancelled", one.cancelled]].map(([name, count]) => t(`count_${name}`, number(count)));
     const drafts = one.drafts.map((each) => t("draftOf", page.nameOf(each.author), ago(each.updated_at)));
     return element(
       "li",
       { class: "card", "aria-labelledby": heading.id },
-      element("header", {}, element("div", {}, heading, element("p", { class: "hint" }, `${one.flow} · ${where}${one.published_by ? ` · ${page.nameOf(one.published_by)}` : ""}`))),
+      element("header", {}, element("div", {}, heading, element("p", { class: "hint" }, `${[one.flow, where, ...partly].join(" · ")}${one.published_by ? ` · ${page.nameOf(one.published_by)}` : ""}`))),
       about && element("p", {}, about),
       element("p", { class: "hint" }, counts.join(" · ")),
       ...drafts.map((words) => element("p", { class: "hint" }, words)),

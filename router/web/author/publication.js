@@ -66,10 +66,14 @@ export function publication(name, { page, holds }) {
       element("h4", {}, t("difference")),
       words,
       pictures.length ? unfolding(t("asPictures"), () => element("div", { class: "sidebyside" }, ...pictures.map(figure))) : null,
-      unfolding(t("asText"), () => element("pre", { class: "diff", tabindex: "0" }, ...difference.text.split("\n").map(diffLine))),
+      unfolding(t("asText"), () => diffed(difference.text)),
+      difference.stories_removed.length ? element("p", { class: "notice" }, t("storiesRemoved", difference.stories_removed.join(", "))) : null,
+      difference.stories ? unfolding(t("storiesAsText"), () => diffed(difference.stories)) : null,
       patched,
     );
   }
+
+  const diffed = (text) => element("pre", { class: "diff", tabindex: "0" }, ...text.split("\n").map(diffLine));
 
   const diffLine = (line) => element("span", { class: { "+": "added", "-": "gone" }[line[0]] ?? null }, `${line}\n`);
 
@@ -116,15 +120,16 @@ export function publication(name, { page, holds }) {
     return element("form", { class: "part publishing", onsubmit }, labelled(t("toWhomPublished"), share), labelled(t("fromWhen"), at), button(t("publishIt"), null, { type: "submit", class: "primary" }));
   }
 
-  function published({ holds: now, others, upcoming, before, running }) {
+  function published({ holds: now, others, upcoming, before, running, unfit }) {
     const by = (one) => (one.published_by ? page.nameOf(one.published_by) : t("fromFile"));
     const line = (one) => [t("versionBy", one.version ?? "–", by(one)), one.at && moment(one.at), one.share < 100 && t("shareOf", one.share), one.taken_back_by && t("takenBackBy", page.nameOf(one.taken_back_by))].filter(Boolean).join(" · ");
-    const stands = now ? [element("p", {}, element("strong", {}, t("holdsNow")), ` ${line(now)}`), others && element("p", {}, t("othersHave", line(others))), sharing(now), now.published_by && rolling(before)] : [element("p", { class: "hint" }, t("nothingPublished"))];
+    const stands = now ? [element("p", {}, element("strong", {}, t("holdsNow")), ` ${line(now)}`), others && element("p", {}, t("othersHave", line(others))), sharing(now), now.published_by && rolling(before, upcoming)] : [element("p", { class: "hint" }, t("nothingPublished"))];
     const next = upcoming.map((one) => element("p", {}, `${t("upcoming")} ${line(one)} `));
     const callOff = next.length ? [button(t("callOff"), () => act(() => remove(`/v1/flow-publications/${flow}/upcoming`), "calledOff"))] : [];
     const runs = running.map((one) => element("li", {}, t("runsOn", one.version, one.runs)));
     const past = before.map((one) => element("li", {}, line(one)));
-    return [...stands.filter(Boolean), ...next, ...callOff, ...(runs.length ? [element("h4", {}, t("running")), element("ul", {}, ...runs)] : []), ...(past.length ? [unfolding(t("beforeIt"), () => element("ul", {}, ...past))] : [])];
+    const misfit = unfit ? [element("p", { class: "notice" }, t("unfit", unfit))] : [];
+    return [...misfit, ...stands.filter(Boolean), ...next, ...callOff, ...(runs.length ? [element("h4", {}, t("running")), element("ul", {}, ...runs)] : []), ...(past.length ? [unfolding(t("beforeIt"), () => element("ul", {}, ...past))] : [])];
   }
 
   const act = (work, told) => page.trying(async () => {
@@ -140,7 +145,11 @@ export function publication(name, { page, holds }) {
     return element("div", { class: "actions" }, labelled(t("toWhomPublished"), share), button(t("changeShare"), () => act(() => patch(`/v1/flow-publications/${flow}`, { share: Number(share.value) }), "shareChanged")));
   }
 
-  const rolling = (before) => twice(t("rollBack"), before[0]?.version ? t("reallyRollBack", before[0].version) : t("reallyRollBackFirst"), { yes: t("rollBack"), no: t("neverMind") }, () => act(() => post(`/v1/flow-publications/${flow}/rollback`), "rolledBack"), { class: "danger" });
+  function rolling(before, upcoming) {
+    const back = before[0]?.version ? t("reallyRollBack", before[0].version) : t("reallyRollBackFirst");
+    const asked = [back, ...upcoming.map((one) => t("rollBackCallsOff", one.version ?? "–", moment(one.at)))].join(" ");
+    return twice(t("rollBack"), asked, { yes: t("rollBack"), no: t("neverMind") }, () => act(() => post(`/v1/flow-publications/${flow}/rollback`), "rolledBack"), { class: "danger" });
+  }
 
   return { view, load };
 }

@@ -55,10 +55,13 @@ class Person:
         self.client = client
 
     async def save(self, text: str, stories: str = STORIES, flow: str = "overtime") -> Any:
+        """Save a draft, by somebody who has looked at what holds."""
         path = f"/v1/flow-drafts/{flow}"
         before = await self.client.get(path)
-        revision = before.json().get("revision", 0) if before.is_success else 0
-        body = {"text": text, "stories": stories, "revision": revision}
+        shown = before.json() if before.is_success else {}
+        over = shown["holds"]["digest"] if shown else None
+        revision = shown.get("revision", 0)
+        body = {"text": text, "stories": stories, "revision": revision, "over": over}
         return ok(await self.client.put(path, json=body))
 
     async def submit(self, flow: str = "overtime", **more: Any) -> Response:

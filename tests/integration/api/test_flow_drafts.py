@@ -14,7 +14,7 @@ from httpx import AsyncClient
 from router.api import flow_examination
 from router.api.dependencies import Services
 from router.api.routes import flow_drafts
-from router.domain.records import LogEntry
+from router.domain.records import AuditFilter, LogEntry
 from router.store.store import Store
 from tests.integration.api.conftest import problem
 from tests.integration.api.test_configuration import Company, ok, put
@@ -305,10 +305,10 @@ async def test_a_draft_of_a_flow_as_it_is_changes_nothing(anna: AsyncClient) -> 
 
 @pytest.mark.parametrize(
     ("user", "may_read", "shown"),
-    [("olga", True, "overtime on monday"), ("olga", False, None), ("anna", True, None)],
+    [("olga", True, ["overtime on monday"]), ("olga", False, []), ("anna", True, [])],
 )
-async def test_what_people_said_is_shown_to_whoever_may_read_it(
-    services: Services, store: Store, user: str, may_read: bool, shown: str | None, unique: str
+async def test_what_people_said_is_tried_for_whoever_may_read_it_alone_and_each_look_is_noted(
+    services: Services, store: Store, user: str, may_read: bool, shown: list[str], unique: str
 ) -> None:
     tenant = f"said-{unique}"
     about = {"key": unique, "kind": "message", "at": datetime.now(UTC), "conversation": "c"}
@@ -324,7 +324,27 @@ async def test_what_people_said_is_shown_to_whoever_may_read_it(
         found = ok(await client.post(f"{PATH}/impact", json=body))
 
     logged = [each for each in found["changed"] if each["source"] == "log"]
-    assert [(each["text"], each["after"]) for each in logged] == [(shown, "overtime")]
+    assert [(each["text"], each["after"]) for each in logged] == [(e, "overtime") for e in shown]
+    noted, _ = await store.trail.listed(tenant, AuditFilter(), None, 5)
+    looks = [(e.who, e.subject) for e in noted if e.act == "flow_drafts.impact"]
+    assert looks == [(user, "flows/overtime.yaml")]
+
+
+async def test_a_pattern_does_not_tell_an_author_whether_somebody_said_something(
+    services: Services, store: Store, unique: str
+) -> None:
+    about = {"kind": "message", "at": datetime.now(UTC), "conversation": "c"}
+    words = {"role": "user", "text": "my salary is 41000"}
+    entry = LogEntry.model_validate({**about, "key": unique, "data": words})
+    spoken, silent = f"spoken-{unique}", f"silent-{unique}"
+    await store.log.append(spoken, [entry])
+    answers = []
+    for tenant in (spoken, silent):
+        async with Company(services, tenant)("anna") as client:
+            text = overtime(patterns="['^(?:log )?overtime', '加班', '^.*salary is 4']")
+            body = {"flow": "overtime", "text": text}
+            answers.append(ok(await client.post(f"{PATH}/impact", json=body)))
+    assert answers[0] == answers[1]
 
 
 async def test_of_a_draft_with_problems_nothing_is_tried(anna: AsyncClient) -> None:

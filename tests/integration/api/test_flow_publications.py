@@ -1,21 +1,23 @@
 """Publishing what two people have agreed on: at once or later, for all or a share, and back."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
 from router.api.dependencies import Services
-from router.domain.configuration_documents import DocumentVersion
+from router.domain.configuration_documents import DocumentVersion, digest_of
 from router.domain.records import AuditFilter
 from router.store.store import Store
 from tests.integration.api.conftest import problem
 from tests.integration.api.reviewed import STORIES, Room, room
 from tests.integration.api.test_configuration import ok, put
 from tests.integration.api.test_runs import run_record
-from tests.unit.runtime.documents import overtime
+from tests.unit.runtime.documents import SKILL, overtime
 
 PATH = "/v1/flow-publications/overtime"
 
@@ -148,6 +150,29 @@ async def test_of_a_new_flow_the_others_have_nothing(people: Room) -> None:
     assert await held(people) == []
 
 
+@pytest.mark.parametrize(
+    ("to_come", "share"), [(False, 10), (True, None)], ids=["of a share", "to come"]
+)
+async def test_a_new_flow_that_not_everybody_has_yet_is_there_for_authors(
+    people: Room, to_come: bool, share: int | None
+) -> None:
+    at = {"at": later(hours=5)} if to_come else {"share": share}
+    await people.published(overtime(), **at)
+    listed = ok(await people.olga.client.get("/v1/flow-drafts"))["items"]
+    (entry,) = [each for each in listed if each["flow"] == "overtime"]
+    assert (entry["title"], entry["source"], entry["version"]) == ("Overtime", "document", 1)
+    assert entry["share"] == share
+    assert (entry["begins"] is not None) is to_come
+    shown = ok(await people.olga.client.get("/v1/flow-drafts/overtime"))
+    assert (shown["text"], shown["stories"]) == (overtime(), STORIES)
+    days = {"since": "2026-11-01", "until": "2026-11-02"}
+    for path in ("overtime", "overtime/picture"):
+        answer = await people.olga.client.get(f"/v1/flow-statistics/{path}", params=days)
+        assert answer.status_code == 200, answer.text
+    mine = [each for each in listed if each["flow"] == "leave_request"]
+    assert [(each["share"], each["begins"]) for each in mine] == [(None, None)]
+
+
 async def test_beside_a_share_nothing_else_of_the_flow_is_published(people: Room) -> None:
     await people.published(overtime())
     await people.published(overtime(2, hours=3), share=10)
@@ -189,6 +214,20 @@ async def test_one_press_brings_back_what_held_before(people: Room) -> None:
     assert told(first) == (None, None, [], [2, 1])
     assert await held(people) == []
     problem(await people.anna.client.post(f"{PATH}/rollback"), 409)
+
+
+async def test_what_was_planned_over_what_is_rolled_back_does_not_begin_by_itself(
+    people: Room,
+) -> None:
+    await people.published(overtime())
+    await people.published(overtime(2, hours=3))
+    planned = await people.approved(overtime(3, hours=4))
+    ok(await people.ann.publish(planned, at=later(hours=5)))
+    view = ok(await people.anna.client.post(f"{PATH}/rollback"))
+    assert told(view) == (1, None, [], [3, 2])
+    assert {each["taken_back_by"] for each in view["before"]} == {"anna"}
+    shown = await people.anna.review(planned)
+    assert (shown["status"], shown["outdated"]) == ("approved", True)
 
 
 async def test_a_share_is_rolled_back_with_all_that_it_was_widened_to(people: Room) -> None:
@@ -328,6 +367,87 @@ async def test_what_cannot_be_noted_is_not_published(people: Room) -> None:
     people.company.app.state.shared = shared
     assert await held(people) == []
     assert (await people.ann.review(review))["status"] == "approved"
+
+
+@dataclass(frozen=True)
+class Meanwhile:
+    """A trail that something else happens at, between what was checked and what is written."""
+
+    trail: Any
+    happens: Callable[[], Awaitable[Any]]
+
+    async def note(self, *args: Any) -> None:
+        await self.trail.note(*args)
+        await self.happens()
+
+
+@contextmanager
+def meanwhile(people: Room, happens: Callable[[], Awaitable[Any]]) -> Iterator[None]:
+    state = people.company.app.state
+    shared = state.shared
+    store = shared.services.store
+    changed = _with_trail(store, Meanwhile(store.trail, happens))
+    state.shared = replace(shared, services=replace(shared.services, store=changed))
+    yield
+    state.shared = shared
+
+
+async def test_what_is_withdrawn_while_it_is_published_is_not_published(people: Room) -> None:
+    review = await people.approved(overtime())
+    reviews = people.company.app.state.shared.services.store.flow_reviews
+    kept = await reviews.find(people.company.tenant, review["id"])
+
+    def withdrawn() -> Awaitable[None]:
+        done: Awaitable[None] = reviews.decide(kept, "withdrawn", by="anna", at=datetime.now(UTC))
+        return done
+
+    with meanwhile(people, withdrawn):
+        answer = await people.ann.publish(review)
+    assert "withdrawn" in problem(answer, 409)["detail"]
+    assert await held(people) == []
+    assert (await people.anna.review(review))["status"] == "withdrawn"
+
+
+async def test_a_repeat_after_a_refusal_does_what_was_refused(people: Room) -> None:
+    review = await people.approved(overtime())
+    calls = [
+        (PATH, {"review": review["id"]}, lambda view: view["holds"]["version"] == 1),
+        (f"{PATH}/rollback", None, lambda view: view["holds"] is None),
+    ]
+    for number, (path, body, is_done) in enumerate(calls):
+        sent: dict[str, Any] = {"json": body, "headers": {"Idempotency-Key": f"k{number}"}}
+        others = f"skills/other-{number}", SKILL.replace("travel-tips", f"other-{number}")
+        with meanwhile(people, partial(_written_beside, people, *others)):
+            refused = await people.ann.client.post(path, **sent)
+        assert refused.status_code in {409, 412}, refused.text
+        assert is_done(ok(await people.ann.client.post(path, **sent)))
+
+
+async def test_a_version_that_does_not_fit_is_said_where_it_is_shown(people: Room) -> None:
+    await people.published(overtime())
+    assert (await people.anna.publications())["unfit"] is None
+    broken = overtime(2).replace("next: agree", "next: nowhere")
+    await _written_beside(people, "flows/overtime", broken, 2)
+    await people.company.app.state.shared.services.configuration.refresh()
+    assert "nowhere" in (await people.anna.publications())["unfit"]
+
+
+async def _written_beside(people: Room, path: str, text: str, version: int = 1) -> None:
+    kind, name = path.split("/")
+    kept = people.company.app.state.shared.services.store.configuration
+    made = DocumentVersion.model_validate(
+        {
+            "tenant": people.company.tenant,
+            "kind": kind,
+            "name": name,
+            "version": version,
+            "text": text,
+            "digest": digest_of(text),
+            "author": "olga",
+            "written_at": datetime.now(UTC),
+        }
+    )
+    await kept.write(made, await kept.mark(people.company.tenant))
 
 
 def _with_trail(store: Store, trail: Any) -> Any:

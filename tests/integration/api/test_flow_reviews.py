@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -15,6 +16,7 @@ from router.store.store import Store
 from tests.integration.api.conftest import problem
 from tests.integration.api.reviewed import STORIES, Room, room
 from tests.integration.api.test_configuration import ok
+from tests.integration.api.test_flow_publications import meanwhile
 from tests.unit.runtime.documents import overtime
 
 PATH = "/v1/flow-reviews"
@@ -55,6 +57,22 @@ async def test_of_more_ways_than_can_be_drawn_soon_there_are_words_and_no_pictur
 
     assert told["words"]
     assert (told["before"], told["after"]) == (None, None)
+
+
+async def test_the_reviewer_sees_what_becomes_of_the_stories(people: Room) -> None:
+    await people.anna.save(overtime(), f"{STORIES}- story: too many hours\n")
+    review = (await people.anna.submit()).json()
+    ok(await people.ann.publish(ok(await people.ann.decide(review))))
+    await people.anna.save(overtime(2, hours=3), STORIES)
+    review = (await people.anna.submit()).json()
+    told = (await people.ann.review(review))["difference"]
+    assert told["stories_removed"] == ["too many hours"]
+    assert "--- a/flows/tests/overtime.yaml\n" in told["stories"]
+    assert "-- story: too many hours\n" in told["stories"]
+
+    await people.anna.save(overtime(2, hours=3), f"{STORIES}- story: too many hours\n")
+    alike = (await people.anna.submit()).json()["difference"]
+    assert (alike["stories"], alike["stories_removed"]) == ("", [])
 
 
 async def test_words_are_in_the_reader_s_language(people: Room) -> None:
@@ -179,6 +197,27 @@ async def test_what_was_written_over_something_else_is_outdated_and_can_only_be_
     assert ok(await people.ann.decide(review, "refuse"))["status"] == "refused"
 
 
+async def test_a_draft_over_what_a_colleague_has_replaced_is_submitted_once_that_was_looked_at(
+    people: Room,
+) -> None:
+    await people.published(overtime())
+    begun = await people.olga.save(overtime(2, hours=3))
+    await people.published(overtime(said="The colleague's"))
+    answer = await people.olga.submit()
+    assert "would undo that" in problem(answer, 409)["detail"]
+    assert ok(await people.olga.client.get(PATH, params={"status": "open"}))["items"] == []
+
+    path, revision = "/v1/flow-drafts/overtime", begun["revision"]
+    body = {"text": overtime(2, hours=3, said="Both"), "stories": STORIES, "revision": revision}
+    seen = begun["holds"]["digest"]
+    late = await people.olga.client.put(path, json={**body, "over": seen})
+    assert "Something else holds" in problem(late, 409)["detail"]
+    digest = ok(await people.olga.client.get(path))["holds"]["digest"]
+    saved = ok(await people.olga.client.put(path, json={**body, "over": digest}))
+    assert (saved["outdated"], saved["base"]["digest"]) == (False, digest)
+    assert (await people.olga.submit()).status_code == 201
+
+
 async def test_only_its_author_withdraws_it_and_then_nobody_decides(people: Room) -> None:
     review = await people.anna.submitted(overtime())
     path = f"{PATH}/{review['id']}/withdrawal"
@@ -202,6 +241,24 @@ async def test_a_repeat_with_the_same_key_submits_and_decides_once(people: Room)
         assert ok(done)["status"] == "approved"
     other = await people.ann.client.post(path, json={"decision": "refuse"}, headers=key)
     assert other.status_code == 422
+
+
+async def test_a_decision_that_somebody_else_was_quicker_than_leaves_its_key_free(
+    people: Room,
+) -> None:
+    review = await people.anna.submitted(overtime())
+    reviews = people.company.app.state.shared.services.store.flow_reviews
+    kept = await reviews.find(people.company.tenant, review["id"])
+
+    async def refused() -> None:
+        await reviews.decide(kept, "refused", by="olga", at=datetime.now(UTC))
+
+    path, key = f"{PATH}/{review['id']}/decision", {"Idempotency-Key": "k1"}
+    body = {"decision": "approve"}
+    with meanwhile(people, refused):
+        first = await people.ann.client.post(path, json=body, headers=key)
+    again = await people.ann.client.post(path, json=body, headers=key)
+    assert [first.status_code, again.status_code] == [409, 409]
 
 
 HOSTILE: list[Any] = [

@@ -14,6 +14,7 @@ from router.domain.configuration_documents import (
     digest_of,
     standing,
 )
+from router.domain.errors import DefinitionError
 from router.domain.shares import is_of_share
 from router.retrieval.index import CapabilityIndex
 from router.runtime.definitions import load_capabilities
@@ -77,9 +78,15 @@ def processes(store: Store) -> list[Process]:
 
 
 async def write(
-    store: Store, version: int, text: str, *, share: int = 100, after: int | None = None
+    store: Store,
+    version: int,
+    text: str,
+    name: str = "overtime",
+    *,
+    share: int = 100,
+    after: int | None = None,
 ) -> None:
-    named: Any = {"tenant": "acme", "kind": "flows", "name": "overtime", "version": version}
+    named: Any = {"tenant": "acme", "kind": "flows", "name": name, "version": version}
     made = DocumentVersion(
         **named, text=text, digest=digest_of(text), author="anna", written_at=NOW
     )
@@ -172,3 +179,47 @@ async def test_a_share_that_does_not_fit_is_said_and_leaves_everybody_what_was(
     await processes[0].configuration.refresh()
     assert [processes[0].version_of(who) for who in (FIRST, LAST)] == [1, 1]
     assert "nowhere" in processes[0].configuration.unfit["acme"]
+
+
+@pytest.mark.parametrize("held", [{"after": 5}, {"share": 50}], ids=["to come", "of a share"])
+async def test_what_a_version_to_come_or_of_a_share_needs_is_not_taken_out_of_use(
+    store: Store, processes: list[Process], held: dict[str, int]
+) -> None:
+    await write(store, 1, other_flow(), "extra")
+    await write(store, 1, overtime())
+    await write(store, 2, starting("extra"), **held)
+    configuration = processes[0].configuration
+    with pytest.raises(DefinitionError, match="extra"):
+        await configuration.examine("acme", "flows", "extra", None)
+    await configuration.examine("acme", "flows", "extra", other_flow(said="reworded"))
+    await configuration.examine("acme", "flows", "overtime", overtime(said="reworded"))
+
+
+async def test_what_does_not_fit_when_its_moment_comes_is_left_out_and_others_are_taken_up(
+    store: Store, processes: list[Process]
+) -> None:
+    await write(store, 1, overtime())
+    await write(store, 2, starting("extra"), after=5)
+    process = processes[0]
+    await process.after(4)
+    await process.after(5)
+    assert process.version_of() == 1
+    assert "extra" in process.configuration.unfit["acme"]
+
+    await write(store, 1, other_flow("aside"), "aside")
+    await process.after(6)
+    assert process.offered.of("acme").catalog.get("aside") is not None
+    assert process.version_of() == 1
+    assert "extra" in process.configuration.unfit["acme"]
+
+
+def other_flow(name: str = "extra", **more: str) -> str:
+    """A flow that nothing of overtime's starts."""
+    text = overtime(patterns="['^extra']", **more).replace("flow: overtime", f"flow: {name}")
+    return text.replace('examples: ["log overtime", "我要报加班"]', 'examples: ["extra"]')
+
+
+def starting(name: str) -> str:
+    """Overtime's second version, which starts another flow first."""
+    first = f"off: {{flow: {name}, detached: true, next: gather}}"
+    return overtime(2).replace("start: gather\nstates:", f"start: off\nstates:\n  {first}")
