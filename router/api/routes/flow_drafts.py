@@ -427,7 +427,10 @@ async def held_stories(services: Services, author: Principal, flow: str) -> str:
 
 async def _examined(services: Services, author: Principal, flow: str, text: str) -> Examination:
     around = surroundings_of(services, author.tenant)
-    return await asyncio.to_thread(examination_of, flow, text, around, author.locale)
+    # It is work for a core, of which one person who types, or a program, gets one at most.
+    turn = services.examination_turns.setdefault((author.tenant, author.id), asyncio.Lock())
+    async with turn:
+        return await asyncio.to_thread(examination_of, flow, text, around, author.locale)
 
 
 def surroundings_of(services: Services, tenant: str) -> Surroundings:
