@@ -127,10 +127,13 @@ class _TrialProcess:
 
     async def end(self) -> None:
         """End it at once, and all that it has started: there is nothing that it could lose."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        await self.process.communicate()
-        self.folder.cleanup()
+        try:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            # Its output may be read by whoever still waits for an answer, and learns that so.
+            await self.process.wait()
+        finally:
+            await asyncio.to_thread(self.folder.cleanup)
 
 
 def _python_path() -> list[str]:
@@ -394,7 +397,10 @@ class DraftTrials:
         places, self._places = list(self._places.values()), {}
         for place in places:
             self._stay(place)
-        await asyncio.gather(*(place.clear() for place in places), *self._ending)
+        ends = [*(place.clear() for place in places), *self._ending]
+        for each in await asyncio.gather(*ends, return_exceptions=True):
+            if isinstance(each, Exception):
+                _log.error("a process for trying drafts couldn't be ended", exc_info=each)
 
 
 MOST_PROBLEMS = 50

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,13 +18,25 @@ from httpx import AsyncClient
 import flows
 from router.api.dependencies import Services
 from router.directory.file import FileDirectory
+from router.domain.errors import Unavailable
+from router.domain.principals import Principal
 from router.runtime.server import create_app
 from router.runtime.trials import COMMAND, DraftTrials
 from router.settings.trials import TrialSettings
+from router.story.trial import TrialPlay
 from tests.integration.api.conftest import As, client_of, problem
 from tests.trials import APPROVED, ASKED, DRAFT, STORIES, offering
 
 PATH = "/v1/flow-trials"
+OLGA = Principal(id="olga", name="Olga")
+SILENT = """\
+import pathlib, sys
+print("{}", flush=True)
+sys.stdin.readline()
+pathlib.Path("asked").touch()
+sys.stdin.readline()
+"""
+"""A process that takes a trial, and never answers."""
 
 pytestmark = pytest.mark.xdist_group("trials")
 
@@ -212,6 +225,27 @@ async def test_a_process_killed_in_the_middle_costs_a_moment(
     found = await played(olga, *APPROVED)
     assert found["standing"]["status"] == "completed"
     assert not set(before) & set(trials.pids)
+
+
+async def test_whoever_waits_while_it_closes_is_told_and_nothing_stays(
+    trials: DraftTrials, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    silent = tmp_path / "silent.py"
+    silent.write_text(SILENT)
+    command = (sys.executable, str(silent))
+    one = DraftTrials(offering(trace), trials._directory, TrialSettings(), command)
+    asked = asyncio.create_task(
+        one.play(OLGA, "parking_permit", DRAFT, TrialPlay(user="alice", steps=()))
+    )
+    async with asyncio.timeout(30):
+        while not [*tmp_path.glob("trial-*/asked")]:  # noqa: ASYNC110 - another program writes it
+            await asyncio.sleep(0.05)
+        await one.close()
+        with pytest.raises(Unavailable):
+            await asked
+    assert one.pids == []
+    assert [*tmp_path.glob("trial-*")] == []
 
 
 async def test_two_at_once_see_nothing_of_each_other(caller: As) -> None:
