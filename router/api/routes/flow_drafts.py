@@ -52,7 +52,7 @@ from router.domain.principals import EVERYONE, Principal
 from router.flow.definition import FlowDefinition
 from router.flow.loader import examine_text
 from router.flow.new_name import renames, with_new_name
-from router.flow.validation.phrases import said_in
+from router.flow.validation.phrases import said_in, told
 from router.formats.data_edit import Edit, EditRefused, InsertValue, RenameKey, SetValue
 from router.formats.yaml_edit import edited
 
@@ -294,10 +294,10 @@ _TOO_MANY = Fault("so many edits of so long a text take too long", "send fewer o
 
 
 def _refused(number: int, fault: Fault) -> InvalidInput:
-    what, remedy = (said_in("zh", each) for each in fault)
-    zh = f"第 {number + 1} 处改动做不了，什么都没有改变：{what}；{remedy}。"
+    why = told(*fault)
+    zh = f"第 {number + 1} 处改动做不了，什么都没有改变：{why.zh}。"
     en = f"Edit {number + 1} can't be made, and nothing was changed: {fault}."
-    return InvalidInput(Localised(zh=zh, en=en), [FieldProblem(f"edits.{number}", str(fault))])
+    return InvalidInput(Localised(zh=zh, en=en), [FieldProblem.of(f"edits.{number}", why)])
 
 
 def _check_value(edit: Edit) -> None:

@@ -215,6 +215,25 @@ async def test_an_author_of_another_tenant_tries_it_with_their_own_people(caller
     assert problem(answer, 422)["errors"][0]["field"] == "steps.0.approver"
 
 
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (
+            {"text": DRAFT.replace("start: details", "start: detals")},
+            "没有状态 detals；是不是想写 details？",
+        ),
+        ({"user": "nobody"}, "通讯录里没有 'nobody'"),
+        ({"answers": {"nothing": []}}, "没有这个名称的工具"),
+        ({"steps": [{"approver": "boss", "decides": "approve", "after": 3}]}, "；"),
+    ],
+)
+async def test_why_a_draft_cannot_be_tried_is_said_in_the_author_s_language(
+    olga: AsyncClient, more: dict[str, Any], why: str
+) -> None:
+    answer = await olga.post(PATH, json=body() | more, headers={"X-Locale": "zh"})
+    assert why in problem(answer, 422)["errors"][0]["detail"]
+
+
 async def test_a_process_killed_in_the_middle_costs_a_moment(
     olga: AsyncClient, trials: DraftTrials
 ) -> None:
@@ -231,6 +250,10 @@ async def test_whoever_waits_while_it_closes_is_told_and_nothing_stays(
     trials: DraftTrials, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def found(pattern: str) -> list[Path]:
+        return [*tmp_path.glob(pattern)]
+
     silent = tmp_path / "silent.py"
     silent.write_text(SILENT)
     command = (sys.executable, str(silent))
@@ -239,13 +262,13 @@ async def test_whoever_waits_while_it_closes_is_told_and_nothing_stays(
         one.play(OLGA, "parking_permit", DRAFT, TrialPlay(user="alice", steps=()))
     )
     async with asyncio.timeout(30):
-        while not [*tmp_path.glob("trial-*/asked")]:  # noqa: ASYNC110 - another program writes it
+        while not found("trial-*/asked"):  # noqa: ASYNC110 - another program writes it
             await asyncio.sleep(0.05)
         await one.close()
         with pytest.raises(Unavailable):
             await asked
     assert one.pids == []
-    assert [*tmp_path.glob("trial-*")] == []
+    assert found("trial-*") == []
 
 
 async def test_two_at_once_see_nothing_of_each_other(caller: As) -> None:
