@@ -1,11 +1,13 @@
 """What routes are given: the services they use, the caller, and the parts all requests share."""
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Protocol, Self, cast
+from weakref import WeakValueDictionary
 
 from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -206,6 +208,10 @@ class Services:
     """Who the desk is to people of a tenant; None where nobody has said."""
     trials: Trials | None = None
     """What tries drafts of flows; None where nothing does."""
+    examination_turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
+        default_factory=WeakValueDictionary
+    )
+    """Of each author, by tenant and id, whose text is being examined: one at a time."""
     hand_off_desk: Callable[[str], HandOffDesk | None] = lambda _: None
     """Who takes what is handed to people, by tenant; None where nobody does."""
 

@@ -106,9 +106,10 @@ async def _router_error(request: Request, error: Exception) -> Response:
         return await _surprise(request, error)
     faults: list[FieldFault] = []
     headers: dict[str, str] = {}
+    locale = getattr(request.state, "locale", "en")
     match error:
         case errors.InvalidInput(problems=found):
-            faults = [FieldFault(field=each.field, detail=each.detail) for each in found]
+            faults = [FieldFault(field=each.field, detail=each.within(locale)) for each in found]
         case errors.Unauthenticated():
             headers = {"WWW-Authenticate": challenge(request)}
         case errors.TooManyRequests(retry_after=seconds):
@@ -116,8 +117,7 @@ async def _router_error(request: Request, error: Exception) -> Response:
         case errors.Unavailable():
             log.warning("%s %s is answered 503: %s", request.method, request.url.path, error)
             headers = {"Retry-After": "5"}
-    said = error.said.within(getattr(request.state, "locale", "en"))
-    return problem(status, said, faults, headers)
+    return problem(status, error.said.within(locale), faults, headers)
 
 
 async def _validation_error(_: Request, error: Exception) -> Response:

@@ -10,17 +10,17 @@ from pydantic import AfterValidator, BaseModel, Field, JsonValue, WithJsonSchema
 
 from router.domain.configuration_documents import LONGEST_NAME
 from router.domain.drafts import LARGEST_STORIES, LARGEST_TEXT
-from router.domain.errors import DefinitionError, Problem
+from router.domain.errors import Problem
 from router.domain.locale import Locale
 from router.drawing.flowchart import EXITS, Graph, graph_of, named
 from router.drawing.svg import svg_of
 from router.flow.catalog import behaviour
 from router.flow.definition import FlowDefinition
-from router.flow.loader import FlowFile, Vocabulary, examine_text, sub_flow_faults
+from router.flow.loader import FlowFile, UnmadeFlow, Vocabulary, looked_at, sub_flow_faults
 from router.flow.slot_types.slot import Slot, label_of
 from router.flow.slot_types.worded_checks import worded
 from router.flow.validation.phrases import said_in
-from router.formats.yaml_document import Place, Unreadable, read_yaml
+from router.formats.yaml_document import Place, YamlDocument
 from router.understanding.triggers.patterns import rivalries
 
 MOST_DRAWN = 150
@@ -148,12 +148,11 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
 
     `flow` is what the flow is to be called.
     """
-    data = _data_of(text)
-    try:
-        file = examine_text(Path(f"{flow}.yaml"), text, around.known)
-    except DefinitionError as error:
+    file = looked_at(Path(f"{flow}.yaml"), text, around.known)
+    data = _data_of(file.document)
+    if isinstance(file, UnmadeFlow):
         return Examination(
-            problems=[_placed(problem, data, locale) for problem in error.problems[:MOST_TOLD]],
+            problems=[_placed(problem, data, locale) for problem in file.problems[:MOST_TOLD]],
             remarks=[],
             data=data,
             checks=[],
@@ -201,11 +200,8 @@ def _below(data: Any, part: str | int) -> Any:
     return data[part] if within else None
 
 
-def _data_of(text: str) -> dict[str, JsonValue] | None:
-    try:
-        data = read_yaml(text).data
-    except Unreadable:
-        return None
+def _data_of(document: YamlDocument | None) -> dict[str, JsonValue] | None:
+    data = document.data if document is not None else None
     return data if isinstance(data, dict) else None
 
 

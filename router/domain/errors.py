@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 from pydantic import BaseModel, JsonValue
 
-from router.domain.locale import Localised
+from router.domain.locale import Locale, Localised
 
 
 class Elicitation(BaseModel, frozen=True):
@@ -65,6 +65,17 @@ class FieldProblem:
 
     field: str
     detail: str
+    said: Localised | None = None
+    """The same in the language of whoever reads it, where there are others than English."""
+
+    @classmethod
+    def of(cls, field: str, said: Localised) -> Self:
+        """What is wrong with it, said in every language."""
+        return cls(field, said.en, said)
+
+    def within(self, locale: Locale) -> str:
+        """What is wrong with it, in this language where that is known."""
+        return self.said.within(locale) if self.said else self.detail
 
 
 class InvalidInput(RouterError):
@@ -75,8 +86,11 @@ class InvalidInput(RouterError):
         self.problems = problems or []
 
     @classmethod
-    def at(cls, field: str, detail: str) -> Self:
+    def at(cls, field: str, detail: str | Localised) -> Self:
         """What is wrong with one field."""
+        if isinstance(detail, Localised):
+            said = Localised(zh=f"{field}：{detail.zh}。", en=f"{field}: {detail.en}.")
+            return cls(said, [FieldProblem.of(field, detail)])
         return cls(f"{field}: {detail}.", [FieldProblem(field, detail)])
 
 

@@ -123,6 +123,14 @@ class FlowFile:
         return sorted(found, key=lambda problem: problem.line)
 
 
+@dataclass(frozen=True)
+class UnmadeFlow:
+    """A text of which no flow can be made: why, and what it says where it can be read."""
+
+    problems: tuple[Problem, ...]
+    document: YamlDocument | None = None
+
+
 def load_flow(path: Path, known: Vocabulary | None = None) -> FlowDefinition:
     """The flow in a file. Raises as `read_flow`, which also gives the file's lines."""
     return read_flow(path, known).definition
@@ -145,7 +153,7 @@ def examine(path: Path, known: Vocabulary | None = None) -> FlowFile:
         text = read_text(path, LARGEST, "split the flow in two")
     except Unreadable as unreadable:
         raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
-    return _examined(path, text, known or Vocabulary())
+    return _made(_examined(path, text, known or Vocabulary()))
 
 
 def examine_text(path: Path, text: str, known: Vocabulary | None = None) -> FlowFile:
@@ -153,25 +161,36 @@ def examine_text(path: Path, text: str, known: Vocabulary | None = None) -> Flow
 
     Its name without the suffix is the flow's.
     """
+    return _made(looked_at(path, text, known))
+
+
+def looked_at(path: Path, text: str, known: Vocabulary | None = None) -> FlowFile | UnmadeFlow:
+    """The same for whoever wants to know what the text says although no flow can be made of it."""
     if len(text.encode()) > LARGEST:
         fault = Fault(f"it is over {LARGEST // 1024} KiB", "split the flow in two")
-        raise DefinitionError([_problem(path, 1, fault)])
+        return UnmadeFlow((_problem(path, 1, fault),))
     return _examined(path, text, known or Vocabulary())
 
 
+def _made(found: FlowFile | UnmadeFlow) -> FlowFile:
+    if isinstance(found, UnmadeFlow):
+        raise DefinitionError(list(found.problems))
+    return found
+
+
 @lru_cache(maxsize=MOST_REMEMBERED)
-def _examined(path: Path, text: str, known: Vocabulary) -> FlowFile:
+def _examined(path: Path, text: str, known: Vocabulary) -> FlowFile | UnmadeFlow:
     """What is to be said of this text: it takes a tenth of a second, and is asked several times."""
     try:
         document = read_yaml(text)
     except Unreadable as unreadable:
-        raise DefinitionError([_problem(path, unreadable.line, unreadable.fault)]) from None
+        return UnmadeFlow((_problem(path, unreadable.line, unreadable.fault),))
     draft, complaints = _checked(document, path.stem, known)
     found = [_problem(path, line, fault, document.place(line)) for line, fault in document.faults]
     found += (_problem(path, document.line(at), fault, at) for at, fault in complaints)
     problems = tuple(sorted(dict.fromkeys(found), key=lambda problem: problem.line))
     if draft is None:
-        raise DefinitionError(list(problems))
+        return UnmadeFlow(problems, document)
     has_sound_triggers = all(place[:1] != ("triggers",) for place, _ in complaints)
     whole = without_words(draft.definition) if has_sound_triggers else draft.definition
     definition = _with_skippable(whole)

@@ -17,6 +17,9 @@ from email.utils import format_datetime, formataddr
 
 _NOTHING = "0" * 40
 _WIDTH = 76
+_AROUND = 3
+MOST_COMPARED = 3_000
+"""Lines, of a file, that are compared with others: beyond, what takes seconds is easily written."""
 _ADDRESSED = str.maketrans("<>@", "   ")
 
 
@@ -90,12 +93,44 @@ def _difference(file: ChangedFile) -> str:
 
 
 def unified(before: str, after: str, was: str, now: str) -> str:
-    """The unified difference of two texts, which are called so; empty where they are the same."""
-    lines = difflib.unified_diff(_lines_of(before), _lines_of(after), was, now)
+    """The unified difference of two texts, which are called so; empty where they are the same.
+
+    Where more than `MOST_COMPARED` lines lie between the first and the last that are another, all
+    of them are shown as replaced.
+    """
+    old, new = _lines_of(before), _lines_of(after)
+    first = _alike(old, new)
+    last = _alike(old[first:][::-1], new[first:][::-1])
+    if max(len(old), len(new)) - first - last > MOST_COMPARED:
+        lines = _replaced(old, new, first, last, was, now)
+    else:
+        lines = difflib.unified_diff(old, new, was, now)
     ended = (
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
     return "".join(ended)
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many lines are the same from the beginning on."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _replaced(
+    old: Sequence[str], new: Sequence[str], first: int, last: int, was: str, now: str
+) -> Iterator[str]:
+    """One hunk, of all between so many lines at the beginning and at the end."""
+    begin, more = max(first - _AROUND, 0), min(last, _AROUND)
+    ranges = []
+    for lines in (old, new):
+        count = len(lines) - last + more - begin
+        ranges.append(f"{begin + (count > 0)},{count}")
+    yield from (f"--- {was}\n", f"+++ {now}\n", f"@@ -{ranges[0]} +{ranges[1]} @@\n")
+    yield from (f" {line}" for line in old[begin:first])
+    yield from (f"-{line}" for line in old[first : len(old) - last])
+    yield from (f"+{line}" for line in new[first : len(new) - last])
+    yield from (f" {line}" for line in old[len(old) - last :][:more])
 
 
 def _lines_of(text: str) -> list[str]:

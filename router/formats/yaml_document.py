@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer
 from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
@@ -71,7 +72,7 @@ def read_yaml(text: str, most_nodes: int = MOST_NODES, *, as_written: bool = Fal
     if opens_too_many(text):
         raise Unreadable(1, TOO_DEEP)
     try:
-        return _Reading(most_nodes, as_written).read(nodes_of(text))
+        return _Reading(most_nodes, as_written).read(nodes_of(text, most_nodes))
     except MarkedYAMLError as error:
         raise Unreadable(*_syntax_fault(error, text)) from None
     except ReaderError as error:
@@ -86,16 +87,38 @@ REMEMBERED = 64 * 1024
 """Characters of a text whose nodes are kept: a folder is read anew where one file of it changes."""
 
 
+class _BoundedComposer(Composer):
+    """Makes nodes of a text, and no more than so many: the rest of the text isn't looked at."""
+
+    most = MOST_NODES
+    made = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        is_key = isinstance(parent, MappingNode) and index is None
+        self.made += not is_key
+        if self.made > self.most:
+            raise _too_much(self.parser.peek_event().start_mark.line + 1, self.most)
+        return super().compose_node(parent, index)
+
+
+def _too_much(line: int, most: int) -> Unreadable:
+    what = f"the file says more than {most:,} things, counting each alias anew"
+    return Unreadable(line, Fault(what, "split it, or write less by alias"))
+
+
 @lru_cache(maxsize=256)
-def _composed(text: str) -> Node | None:
+def _composed(text: str, most_nodes: int) -> Node | None:
     """The nodes of the text, which whoever reads them leaves as they are."""
-    node: Node | None = YAML(typ="safe", pure=True).compose(text)
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Composer = _BoundedComposer
+    yaml.composer.most = most_nodes
+    node: Node | None = yaml.compose(text)
     return node
 
 
-def nodes_of(text: str) -> Node | None:
+def nodes_of(text: str, most_nodes: int = MOST_NODES) -> Node | None:
     """The nodes of a text that `read_yaml` has read, with their marks; None where it is empty."""
-    return (_composed if len(text) <= REMEMBERED else _composed.__wrapped__)(text)
+    return (_composed if len(text) <= REMEMBERED else _composed.__wrapped__)(text, most_nodes)
 
 
 def opens_too_many(text: str) -> bool:
@@ -155,8 +178,7 @@ class _Reading:
         if len(self.above) >= DEEPEST:
             raise Unreadable(line, TOO_DEEP)
         if self.seen > self.most:
-            what = f"the file says more than {self.most:,} things, counting each alias anew"
-            raise Unreadable(line, Fault(what, "split it, or write less by alias"))
+            raise _too_much(line, self.most)
         if not tag.startswith(CORE) or "/" in tag.removeprefix(CORE):
             self._fault(node, f"the tag {tag} isn't allowed", "write plain values, no tags")
         self.above.append(id(node))

@@ -33,6 +33,7 @@ from router.domain.errors import (
 from router.domain.locale import Localised
 from router.domain.principals import PeopleDirectory, Principal
 from router.flow.loader import examine_text, sub_flow_faults
+from router.flow.validation.phrases import told
 from router.retrieval.encoder_process import ONE_THREAD
 from router.runtime.definitions import vocabulary
 from router.runtime.process_group import PROGRAM
@@ -127,10 +128,13 @@ class _TrialProcess:
 
     async def end(self) -> None:
         """End it at once, and all that it has started: there is nothing that it could lose."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        await self.process.communicate()
-        self.folder.cleanup()
+        try:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            # Its output may be read by whoever still waits for an answer, and learns that so.
+            await self.process.wait()
+        finally:
+            await asyncio.to_thread(self.folder.cleanup)
 
 
 def _python_path() -> list[str]:
@@ -201,10 +205,14 @@ class DraftTrials:
         """
         stage = await self.stage(author.tenant, flow, text)
         if asked.user not in {person.id for person in stage.people}:
-            raise InvalidInput.at("user", f"the directory has nobody called {asked.user!r}")
+            zh, en = (
+                f"通讯录里没有 {asked.user!r}",
+                f"the directory has nobody called {asked.user!r}",
+            )
+            raise InvalidInput.at("user", Localised(zh=zh, en=en))
         unknown = sorted(asked.answers.keys() - {tool.name for tool in stage.tools})
         if unknown:
-            raise InvalidInput.at(f"answers.{unknown[0]}", "there is no tool of this name")
+            raise InvalidInput.at(f"answers.{unknown[0]}", _NO_TOOL)
         answer = await self._answer(author, stage, TrialRequest(play=asked))
         if answer.played is None:
             raise Unavailable("the trial's process answered something else than was asked")
@@ -232,7 +240,7 @@ class DraftTrials:
         stage = await self.stage(author.tenant, flow, text)
         once = await self.play(author, flow, text, asked)
         if once.failed is not None:
-            raise InvalidInput.at(f"steps.{once.failed.step}", once.failed.message.en)
+            raise InvalidInput.at(f"steps.{once.failed.step}", once.failed.message)
         again = await self.play(author, flow, text, asked.model_copy(update={"anew": True}))
         if len(again.steps) != len(once.steps):
             raise InvalidInput(_NOT_TWICE)
@@ -240,8 +248,8 @@ class DraftTrials:
         kept = appended(stories, played.entry())
         report = await self.run(author, flow, text, appended("", played.entry()))
         if report.failed:
-            told = [FieldProblem("steps", line) for line in report.stories[0].told]
-            raise InvalidInput(_NOT_TWICE, told)
+            why = [FieldProblem("steps", line) for line in report.stories[0].told]
+            raise InvalidInput(_NOT_TWICE, why)
         return kept
 
     async def stage(self, tenant: str, flow: str, text: str) -> TrialStage:
@@ -251,7 +259,7 @@ class DraftTrials:
             return await asyncio.to_thread(self._stage, offered, tenant, flow, text)
         except DefinitionError as error:
             found = [
-                FieldProblem("text", f"{each.line}: {each.what}; {each.remedy}")
+                FieldProblem.of("text", told(each.what, each.remedy, each.line))
                 for each in error.problems[:MOST_PROBLEMS]
             ]
             count = len(error.problems)
@@ -303,7 +311,7 @@ class DraftTrials:
         if answer.refused is not None:
             if answer.refused.kind == "unavailable":
                 raise Unavailable(answer.refused.message)
-            fields = [FieldProblem(*each) for each in answer.refused.fields]
+            fields = [FieldProblem.of(*each) for each in answer.refused.fields]
             raise InvalidInput(answer.refused.message, fields)
         return answer
 
@@ -394,10 +402,14 @@ class DraftTrials:
         places, self._places = list(self._places.values()), {}
         for place in places:
             self._stay(place)
-        await asyncio.gather(*(place.clear() for place in places), *self._ending)
+        ends = [*(place.clear() for place in places), *self._ending]
+        for each in await asyncio.gather(*ends, return_exceptions=True):
+            if isinstance(each, Exception):
+                _log.error("a process for trying drafts couldn't be ended", exc_info=each)
 
 
 MOST_PROBLEMS = 50
+_NO_TOOL = Localised(zh="没有这个名称的工具", en="there is no tool of this name")
 _NOT_TWICE = Localised(
     zh="这段故事再走一遍时不一样，没有记下来。",
     en="Played again, it went another way: nothing was kept.",

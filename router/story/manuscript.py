@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from router.domain.errors import InvalidInput
 from router.domain.locale import Localised
+from router.flow.validation.phrases import told
 from router.formats.yaml_document import Unreadable, read_yaml
 from router.story.entries import STEPS, AfterStep, UserStep, is_expression
 from router.story.trial import PlayedCall, PlayedStep, PlayedTrial, TrialPlay
@@ -178,7 +179,8 @@ def appended(stories: str, entry: Mapping[str, JsonValue]) -> str:
         each.get("story", next(iter(each), "")) for each in before or () if isinstance(each, dict)
     ]
     if entry["story"] in known:
-        raise InvalidInput.at("title", f"there is a story {entry['story']!r} already")
+        zh, en = f"已经有故事 {entry['story']!r}", f"there is a story {entry['story']!r} already"
+        raise InvalidInput.at("title", Localised(zh=zh, en=en))
     items = (line.partition("- ") for line in stories.splitlines())
     indent = next((before for before, dash, _ in items if dash and not before.strip(" ")), "")
     text = "".join(_lines(entry, indent))
@@ -203,7 +205,7 @@ def _read(stories: str) -> Any:
     try:
         document = read_yaml(stories)
     except Unreadable as bad:
-        raise InvalidInput.at("stories", f"{bad.line}: {bad.fault}") from None
+        raise InvalidInput.at("stories", told(*bad.fault, bad.line)) from None
     return document.data
 
 

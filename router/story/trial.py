@@ -365,7 +365,7 @@ class TrialRefusal(TrialRecord):
 
     kind: Refusal
     message: Localised
-    fields: tuple[tuple[str, str], ...] = ()
+    fields: tuple[tuple[str, Localised], ...] = ()
     """What is at fault, each with what is wrong with it."""
 
 

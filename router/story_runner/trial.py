@@ -27,8 +27,9 @@ from router.domain.errors import (
     RouterError,
     Unavailable,
 )
-from router.domain.locale import Localised
+from router.domain.locale import LOCALES, Locale, Localised
 from router.flow.catalog import Catalog
+from router.flow.validation.phrases import told
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Unreadable, read_yaml
 from router.settings import Settings
@@ -123,7 +124,7 @@ class TrialHouse:
         except RouterError as error:
             kind: Refusal = "unavailable" if isinstance(error, Unavailable) else "invalid"
             found = error.problems if isinstance(error, InvalidInput) else []
-            fields = tuple((each.field, each.detail) for each in found)
+            fields = tuple((p.field, p.said or Localised(zh=p.detail, en=p.detail)) for p in found)
             refused = TrialRefusal(kind=kind, message=error.said, fields=fields)
             return TrialAnswer(refused=refused)
         except Exception:  # noqa: BLE001 - whatever an author's draft leads to
@@ -239,12 +240,17 @@ def _story(stage: _Stage, asked: TrialPlay) -> Story:
 
 
 def _field_problem(complaint: Complaint) -> FieldProblem:
-    return FieldProblem(".".join(map(str, ("steps", *complaint.place))), str(complaint.fault))
+    return FieldProblem.of(".".join(map(str, ("steps", *complaint.place))), told(*complaint.fault))
 
 
 def _worded(found: Sequence[FieldProblem]) -> Localised:
-    told = "; ".join(f"{each.field}: {each.detail}" for each in found[:_SHOWN])
-    return Localised(zh=f"这些步骤不能这样写：{told}", en=f"These can't be the steps: {told}")
+    zh, en = (_listed(found, locale) for locale in LOCALES)
+    return Localised(zh=f"这些步骤不能这样写：{zh}", en=f"These can't be the steps: {en}")
+
+
+def _listed(found: Sequence[FieldProblem], locale: Locale) -> str:
+    between, colon = ("；", "：") if locale == "zh" else ("; ", ": ")
+    return between.join(f"{each.field}{colon}{each.within(locale)}" for each in found[:_SHOWN])
 
 
 _SHOWN = 5
@@ -254,12 +260,12 @@ def _stories_in(asked: TrialStories, names: StoryNames) -> list[Story]:
     try:
         document = read_yaml(asked.stories)
     except Unreadable as bad:
-        fault = FieldProblem("stories", f"{bad.line}: {bad.fault}")
-        raise InvalidInput(f"stories: {fault.detail}", [fault]) from None
+        raise InvalidInput.at("stories", told(*bad.fault, bad.line)) from None
     found, wrong = read_stories(document, f"{asked.flow}.yaml", names)
     if wrong:
-        faults = [FieldProblem("stories", f"{p.line}: {p.what}; {p.remedy}") for p in wrong]
-        raise InvalidInput("\n".join(each.detail for each in faults[:_SHOWN]), faults)
+        faults = [FieldProblem.of("stories", told(p.what, p.remedy, p.line)) for p in wrong]
+        zh, en = ("\n".join(f.within(at) for f in faults[:_SHOWN]) for at in LOCALES)
+        raise InvalidInput(Localised(zh=zh, en=en), faults)
     return found
 
 

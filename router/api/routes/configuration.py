@@ -38,6 +38,7 @@ from router.domain.errors import (
 )
 from router.domain.locale import Localised
 from router.domain.principals import Principal
+from router.flow.validation.phrases import told
 
 PREFIX = "/v1/configuration"
 BODIES = {f"{PREFIX}/": 2 * LARGEST}
@@ -356,7 +357,7 @@ async def examined_document(
         return await services.configuration.examine(author.tenant, kind, name, text)
     except DefinitionError as error:
         found = [
-            FieldProblem(f"{each.file}:{each.line}", f"{each.what}; {each.remedy}")
+            FieldProblem.of(f"{each.file}:{each.line}", told(each.what, each.remedy))
             for each in error.problems[:MOST_PROBLEMS]
         ]
         count, path = len(error.problems), path_of(kind, name)

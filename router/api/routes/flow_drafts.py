@@ -53,7 +53,7 @@ from router.domain.principals import EVERYONE, Principal
 from router.flow.definition import FlowDefinition
 from router.flow.loader import examine_text
 from router.flow.new_name import renames, with_new_name
-from router.flow.validation.phrases import said_in
+from router.flow.validation.phrases import said_in, told
 from router.formats.data_edit import Edit, EditRefused, InsertValue, RenameKey, SetValue
 from router.formats.yaml_edit import edited
 
@@ -318,10 +318,10 @@ _TOO_MANY = Fault("so many edits of so long a text take too long", "send fewer o
 
 
 def _refused(number: int, fault: Fault) -> InvalidInput:
-    what, remedy = (said_in("zh", each) for each in fault)
-    zh = f"第 {number + 1} 处改动做不了，什么都没有改变：{what}；{remedy}。"
+    why = told(*fault)
+    zh = f"第 {number + 1} 处改动做不了，什么都没有改变：{why.zh}。"
     en = f"Edit {number + 1} can't be made, and nothing was changed: {fault}."
-    return InvalidInput(Localised(zh=zh, en=en), [FieldProblem(f"edits.{number}", str(fault))])
+    return InvalidInput(Localised(zh=zh, en=en), [FieldProblem.of(f"edits.{number}", why)])
 
 
 def _check_value(edit: Edit) -> None:
@@ -474,7 +474,10 @@ async def held_stories(services: Services, author: Principal, flow: str) -> str:
 
 async def _examined(services: Services, author: Principal, flow: str, text: str) -> Examination:
     around = surroundings_of(services, author.tenant)
-    return await asyncio.to_thread(examination_of, flow, text, around, author.locale)
+    # It is work for a core, of which one person who types, or a program, gets one at most.
+    turn = services.examination_turns.setdefault((author.tenant, author.id), asyncio.Lock())
+    async with turn:
+        return await asyncio.to_thread(examination_of, flow, text, around, author.locale)
 
 
 def surroundings_of(services: Services, tenant: str) -> Surroundings:

@@ -49,6 +49,7 @@ from router.drawing.svg import Marks
 from router.flow.catalog import behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import Vocabulary, examine_text
+from router.flow.validation.phrases import told
 from router.formats.data_edit import EditRefused, SetValue
 from router.formats.patch import ChangedFile, PatchHead, mailed_patch, unified
 from router.formats.yaml_edit import edited
@@ -140,6 +141,18 @@ class VerdictBody(BaseModel):
     comment: Comment = ""
 
 
+_SAME = Localised(
+    zh="草稿和现在生效的内容没有区别",
+    en="the draft says what holds already: there is no difference",
+)
+_NO_STORIES = Localised(
+    zh="还没有故事：至少写一个，并让它通过",
+    en="there are none: write at least one, and have it pass",
+)
+_NOT_RUN = Localised(
+    zh="这里不能跑故事：请设置 ROUTER_TRIAL_PROCESSES。",
+    en="No stories are run here: set ROUTER_TRIAL_PROCESSES.",
+)
 _NO_REVIEW = Localised(zh="没有这个评审。", en="There is no such review.")
 
 
@@ -179,7 +192,7 @@ async def submit(
         raise Conflict(_BEHIND)
     written = FlowText(draft.text, draft.stories)
     if held == written:
-        raise InvalidInput.at("flow", "the draft says what holds already: there is no difference")
+        raise InvalidInput.at("flow", _SAME)
     definition = await _read_draft(services, author, body.flow, draft.text)
     text, version = await _numbered(services, author, draft.text, definition)
     await examined_document(services, author, "flows", body.flow, text)
@@ -348,7 +361,7 @@ async def _read_draft(
     if not found:
         return file.definition
     faults = [
-        FieldProblem(f"{each.file}:{each.line}", f"{each.what}; {each.remedy}")
+        FieldProblem.of(f"{each.file}:{each.line}", told(each.what, each.remedy))
         for each in found[:MOST_PROBLEMS]
     ]
     zh = f"草稿还有 {len(found)} 处问题，不能提交。"
@@ -366,7 +379,11 @@ async def _numbered(
     try:
         return edited(text, SetValue(place=("version",), value=version)), version
     except EditRefused:
-        raise InvalidInput.at("version", f"write {version}, as it does something else") from None
+        zh, en = (
+            f"请写 {version}，因为它的做法不一样了",
+            f"write {version}, as it does something else",
+        )
+        raise InvalidInput.at("version", Localised(zh=zh, en=en)) from None
 
 
 async def _version_of(services: Services, author: Principal, flow: FlowDefinition) -> int:
@@ -387,9 +404,9 @@ async def _version_of(services: Services, author: Principal, flow: FlowDefinitio
 async def _green(services: Services, author: Principal, flow: str, written: FlowText) -> int:
     """How many stories it has, of which all went well; `InvalidInput` otherwise."""
     if not written.stories.strip():
-        raise InvalidInput.at("stories", "there are none: write at least one, and have it pass")
+        raise InvalidInput.at("stories", _NO_STORIES)
     if services.trials is None:
-        raise Unavailable("No stories are run here: set ROUTER_TRIAL_PROCESSES.")
+        raise Unavailable(_NOT_RUN)
     report = await services.trials.run(author, flow, written.text, written.stories)
     failed = [each for each in report.stories if not each.ok]
     if failed or not report.passed:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from router.domain.locale import Locale
+from router.domain.locale import Locale, Localised
 from router.formats.regex import compiled
 from router.formats.yaml_document import read_yaml
 
@@ -41,6 +41,17 @@ def said_in(locale: Locale, english: str) -> str:
     '没有路通到状态 review'
     """
     return english if locale == "en" else _in_chinese(english, MOST_WITHIN)
+
+
+def told(what: str, remedy: str, line: int | None = None) -> Localised:
+    """A fault with what to do about it, in both languages, and where it is if that is said.
+
+    >>> told("no way leads to review", "lead some state there, or remove it", 3).en
+    '3: no way leads to review; lead some state there, or remove it'
+    """
+    where = "" if line is None else str(line)
+    zh = f"{where}{'：' * bool(where)}{said_in('zh', what)}；{said_in('zh', remedy)}"
+    return Localised(zh=zh, en=f"{where}{': ' * bool(where)}{what}; {remedy}")
 
 
 def _in_chinese(english: str, depth: int) -> str:

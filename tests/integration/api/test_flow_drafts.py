@@ -1,6 +1,9 @@
 """Authors' drafts of flows: saved for each of them, examined as they type, edited at places."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
@@ -13,6 +16,7 @@ from httpx import AsyncClient
 
 from router.api import flow_examination
 from router.api.dependencies import Services
+from router.api.flow_examination import examination_of
 from router.api.routes import flow_drafts
 from router.domain.records import AuditFilter, LogEntry
 from router.store.store import Store
@@ -202,6 +206,26 @@ async def test_what_is_wrong_is_said_in_the_caller_s_language(anna: AsyncClient)
 
     said = {(each["what"], each["remedy"]) for each in found}
     assert ("没有状态 gathr", "是不是想写 gather？") in said
+
+
+async def test_an_author_s_texts_are_examined_one_at_a_time_and_others_meanwhile(
+    company: Company, anna: AsyncClient, olga: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, met = threading.Barrier(2), list[str]()
+
+    def look(flow: str, text: str, *more: Any) -> Any:
+        with suppress(threading.BrokenBarrierError):
+            both.wait(timeout=1)
+            met.append(text)
+        return examination_of(flow, text, *more)
+
+    monkeypatch.setattr(flow_drafts, "examination_of", look)
+    await asyncio.gather(examined(anna, "a: 1"), examined(anna, "a: 2"))
+    assert met == []
+
+    both.reset()
+    await asyncio.gather(examined(anna, "a: 3"), examined(olga, "a: 4"))
+    assert sorted(met) == ["a: 3", "a: 4"]
 
 
 async def test_a_place_is_one_that_is_in_the_file(anna: AsyncClient) -> None:

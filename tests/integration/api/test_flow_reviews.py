@@ -170,6 +170,26 @@ async def test_what_is_not_ready_is_not_submitted(
     assert ok(await people.anna.client.get(PATH))["items"] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "stories", "why"),
+    [
+        (
+            overtime().replace("start: gather", "start: gathr"),
+            STORIES,
+            "没有状态 gathr；是不是想写 gather？",
+        ),
+        (overtime(), "", "还没有故事：至少写一个，并让它通过"),
+    ],
+)
+async def test_why_it_is_not_submitted_is_said_in_the_author_s_language(
+    people: Room, text: str, stories: str, why: str
+) -> None:
+    await people.anna.save(text, stories)
+    sent = {"flow": "overtime"}
+    answer = await people.anna.client.post(PATH, json=sent, headers={"X-Locale": "zh"})
+    assert why in [fault["detail"] for fault in problem(answer, 422)["errors"]]
+
+
 async def test_stories_that_fail_are_told_and_nothing_is_submitted(people: Room) -> None:
     people.stories.failing = ["it is turned down"]
     await people.anna.save(overtime())

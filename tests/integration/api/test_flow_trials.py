@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,13 +18,25 @@ from httpx import AsyncClient
 import flows
 from router.api.dependencies import Services
 from router.directory.file import FileDirectory
+from router.domain.errors import Unavailable
+from router.domain.principals import Principal
 from router.runtime.server import create_app
 from router.runtime.trials import COMMAND, DraftTrials
 from router.settings.trials import TrialSettings
+from router.story.trial import TrialPlay
 from tests.integration.api.conftest import As, client_of, problem
 from tests.trials import APPROVED, ASKED, DRAFT, STORIES, offering
 
 PATH = "/v1/flow-trials"
+OLGA = Principal(id="olga", name="Olga")
+SILENT = """\
+import pathlib, sys
+print("{}", flush=True)
+sys.stdin.readline()
+pathlib.Path("asked").touch()
+sys.stdin.readline()
+"""
+"""A process that takes a trial, and never answers."""
 
 pytestmark = pytest.mark.xdist_group("trials")
 
@@ -202,6 +215,25 @@ async def test_an_author_of_another_tenant_tries_it_with_their_own_people(caller
     assert problem(answer, 422)["errors"][0]["field"] == "steps.0.approver"
 
 
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (
+            {"text": DRAFT.replace("start: details", "start: detals")},
+            "没有状态 detals；是不是想写 details？",
+        ),
+        ({"user": "nobody"}, "通讯录里没有 'nobody'"),
+        ({"answers": {"nothing": []}}, "没有这个名称的工具"),
+        ({"steps": [{"approver": "boss", "decides": "approve", "after": 3}]}, "；"),
+    ],
+)
+async def test_why_a_draft_cannot_be_tried_is_said_in_the_author_s_language(
+    olga: AsyncClient, more: dict[str, Any], why: str
+) -> None:
+    answer = await olga.post(PATH, json=body() | more, headers={"X-Locale": "zh"})
+    assert why in problem(answer, 422)["errors"][0]["detail"]
+
+
 async def test_a_process_killed_in_the_middle_costs_a_moment(
     olga: AsyncClient, trials: DraftTrials
 ) -> None:
@@ -212,6 +244,31 @@ async def test_a_process_killed_in_the_middle_costs_a_moment(
     found = await played(olga, *APPROVED)
     assert found["standing"]["status"] == "completed"
     assert not set(before) & set(trials.pids)
+
+
+async def test_whoever_waits_while_it_closes_is_told_and_nothing_stays(
+    trials: DraftTrials, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def found(pattern: str) -> list[Path]:
+        return [*tmp_path.glob(pattern)]
+
+    silent = tmp_path / "silent.py"
+    silent.write_text(SILENT)
+    command = (sys.executable, str(silent))
+    one = DraftTrials(offering(trace), trials._directory, TrialSettings(), command)
+    asked = asyncio.create_task(
+        one.play(OLGA, "parking_permit", DRAFT, TrialPlay(user="alice", steps=()))
+    )
+    async with asyncio.timeout(30):
+        while not found("trial-*/asked"):  # noqa: ASYNC110 - another program writes it
+            await asyncio.sleep(0.05)
+        await one.close()
+        with pytest.raises(Unavailable):
+            await asked
+    assert one.pids == []
+    assert found("trial-*") == []
 
 
 async def test_two_at_once_see_nothing_of_each_other(caller: As) -> None:

@@ -2,10 +2,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from router.domain.errors import DefinitionError, Problem
 from router.flow.definition import DEFAULT_IDLE
-from router.flow.loader import LARGEST, load_all, load_flow, load_flows
+from router.flow.loader import LARGEST, UnmadeFlow, load_all, load_flow, load_flows, looked_at
 
 FLOWS = Path(__file__).parents[3] / "flows"
 TEXT = '{zh: "好", en: "well"}'
@@ -55,6 +56,19 @@ def test_what_is_optional_and_has_a_question_of_its_own_can_be_skipped(tmp_path:
     text = SOUND.replace("slots:\n", more).replace("[start]", "[start, note, extra, days]")
     flow = load_flow(written(tmp_path, text))
     assert [name for name, slot in flow.slots.items() if slot.skippable] == ["note"]
+
+
+def test_a_text_that_is_no_flow_is_read_once_however_often_it_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text, made = "- a\n" * 100 + f"# {'long ' * 20_000}", []
+    composed = YAML.compose
+    monkeypatch.setattr(YAML, "compose", lambda *given: (made.append(1), composed(*given))[1])
+    found = [looked_at(Path("holiday.yaml"), text) for _ in range(2)]
+    assert isinstance(found[0], UnmadeFlow)
+    assert found[0].document is not None
+    assert found[0].document.data == ["a"] * 100
+    assert (found[1], made) == (found[0], [1])
 
 
 @pytest.mark.parametrize(("line", "idle"), [("", DEFAULT_IDLE), ("idle: PT2H", timedelta(hours=2))])

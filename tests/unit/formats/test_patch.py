@@ -1,12 +1,14 @@
 """Patches of changed files, as git itself takes them."""
 
+import difflib
+import random
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from router.formats.patch import ChangedFile, PatchHead, mailed_patch, unified
+from router.formats.patch import MOST_COMPARED, ChangedFile, PatchHead, mailed_patch, unified
 
 AT = datetime(2026, 11, 23, 9, tzinfo=UTC)
 FLOW, STORIES = "flows/overtime.yaml", "flows/tests/overtime.yaml"
@@ -54,6 +56,15 @@ def applied(repository: Path, patch: str) -> None:
 
 
 LONG = "".join(f"line {number}\n" for number in range(60))
+
+
+def shuffled(seed: int) -> str:
+    """More lines than are compared with each other, in some order."""
+    lines = [f"line {number}\n" for number in range(MOST_COMPARED + 1)]
+    random.Random(seed).shuffle(lines)
+    return "".join(lines)
+
+
 TEXTS: dict[str, tuple[str | None, str]] = {
     "new": (None, "flow: overtime\n"),
     "changed": ("flow: overtime\nversion: 1\n", "flow: overtime\nversion: 2\n"),
@@ -65,6 +76,11 @@ TEXTS: dict[str, tuple[str | None, str]] = {
     "line-breaks-that-git-does-not-know": ("a\x0cb\u2028c\x85d\n", "a\x0cb\u2028C\x85d\n"),
     "what-looks-like-a-mail": ("a\n", "a\nFrom x Mon Sep 17 00:00:00 2001\n---\n-- \ndiff --git\n"),
     "emptied": ("one\n", "#\n"),
+    "shuffled": (shuffled(1), shuffled(2)),
+    "shuffled-within": (f"a\nb\nc\nd\n{shuffled(1)}e\nf", f"a\nb\nc\nd\n{shuffled(2)}e\nf"),
+    "shuffled-at-the-end": (f"{LONG}{shuffled(1)}", f"{LONG}{shuffled(2)}x"),
+    "much-put-in": ("a\nb\n", f"a\n{shuffled(1)}b\n"),
+    "much-taken-out": (shuffled(1), "#\n"),
 }
 
 
@@ -114,3 +130,27 @@ def test_an_author_s_name_is_one_line_of_one_author(repository: Path, name: str)
 
 def test_the_same_text_has_no_difference() -> None:
     assert unified("one\n", "one\n", "a", "b") == ""
+
+
+def test_lines_by_the_thousand_aren_t_compared_with_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[int] = []
+    differences = difflib.unified_diff
+
+    def counted(old: list[str], new: list[str], *named: str) -> object:
+        compared.append(max(len(old), len(new)))
+        return differences(old, new, *named)
+
+    monkeypatch.setattr(difflib, "unified_diff", counted)
+    shown = unified(f"a\n{shuffled(1)}b\n", f"a\n{shuffled(2)}b\n", "was", "now").splitlines()
+    count = MOST_COMPARED + 3
+    assert shown[:4] == ["--- was", "+++ now", f"@@ -1,{count} +1,{count} @@", " a"]
+    assert shown[-1] == " b"
+    assert compared == []
+
+
+def test_a_line_of_a_long_file_is_shown_by_itself() -> None:
+    long = shuffled(1) * 3
+    shown = unified(f"{long}a\n{long}", f"{long}b\n{long}", "was", "now").splitlines()
+    assert [line for line in shown[3:] if not line.startswith(" ")] == ["-a", "+b"]

@@ -54,6 +54,8 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
         ("[" * 5000, 1, "deep"),
         ("a: " + "[" * 60 + "]" * 60, 1, "deep"),
         (BOMB, 1, "more than 20,000 things"),
+        ("a:\n" * 25_000, 20_000, "more than 20,000 things"),
+        ("a:\n" * 25_000 + "\tb: [", 20_000, "more than 20,000 things"),
     ],
 )
 def test_what_is_no_document_is_refused_with_the_line(text: str, line: int, what: str) -> None:
