@@ -17,7 +17,7 @@ from router.beginnings.beginning import (
     written,
 )
 from router.beginnings.bpmn_words import asked
-from router.beginnings.form_table import Cell, FormTable, table_of
+from router.beginnings.form_table import FormTable, TableCell, table_of
 from router.domain.errors import InvalidInput
 from router.domain.locale import Localised
 from router.formats.regex import compiled
@@ -51,7 +51,7 @@ _SEPARATOR = compiled(r"[,，、;；/|\n]+")
 _BLANK = compiled(r"^[\s_:：/.年月日-]*$")
 
 
-class FormField(NamedTuple):
+class PaperField(NamedTuple):
     """A field of a form."""
 
     label: str
@@ -84,7 +84,7 @@ def sketch_of_form(table: FormTable) -> FlowSketch:
     return sketch
 
 
-def _described(rows: Sequence[Sequence[Cell]]) -> list[FormField]:
+def _described(rows: Sequence[Sequence[TableCell]]) -> list[PaperField]:
     """The fields of a table that describes them; none where it is no such table."""
     for number, row in enumerate(rows):
         heads = {
@@ -98,31 +98,31 @@ def _described(rows: Sequence[Sequence[Cell]]) -> list[FormField]:
     return []
 
 
-def _line(row: Sequence[Cell], heads: Mapping[str, int]) -> Iterator[FormField]:
+def _line(row: Sequence[TableCell], heads: Mapping[str, int]) -> Iterator[PaperField]:
     said = {key: row[at].text if at < len(row) else "" for key, at in heads.items()}
     if label := said["label"].strip():
         choices = tuple(filter(None, map(str.strip, _SEPARATOR.split(said.get("choices", "")))))
         kind = "choice" if choices else _kind_of(said.get("type", "")) or _kind_of(label) or "text"
         needed = "required" not in heads or _YES.search(said["required"].strip()) is not None
-        yield FormField(label, kind, choices, needed)
+        yield PaperField(label, kind, choices, needed)
 
 
-def _filled_in(rows: Sequence[Sequence[Cell]]) -> Iterator[FormField]:
+def _filled_in(rows: Sequence[Sequence[TableCell]]) -> Iterator[PaperField]:
     """The labels that have something to fill in beside them."""
     for row in rows:
-        for cell, beside in zip(row, row[1:] or [Cell()], strict=False):
+        for cell, beside in zip(row, row[1:] or [TableCell()], strict=False):
             label = cell.text.strip(" :：*＊")
             if not label or len(label) > LONGEST_LABEL or _SIGNED.search(label):
                 continue
             boxes = tuple(each.strip(" ,，、;；") for each in _BOX.findall(beside.text))
             choices = beside.choices or tuple(filter(None, boxes))
             if choices:
-                yield FormField(label, "choice", choices)
+                yield PaperField(label, "choice", choices)
             elif _BLANK.search(beside.text) and not _BOX.search(cell.text):
-                yield FormField(label, _kind_of(label) or "text")
+                yield PaperField(label, _kind_of(label) or "text")
 
 
-def _signed(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+def _signed(rows: Sequence[Sequence[TableCell]]) -> Iterator[str]:
     for row in rows:
         labels = (cell.text.strip(" :：") for cell in row)
         found = [each for each in labels if each and len(each) <= LONGEST_LABEL]
@@ -135,7 +135,7 @@ def _kind_of(words: str) -> str:
     return next((kind for kind, pattern in _TYPES if pattern.search(words)), "")
 
 
-def _add_fields(sketch: FlowSketch, fields: Sequence[FormField]) -> None:
+def _add_fields(sketch: FlowSketch, fields: Sequence[PaperField]) -> None:
     if len(fields) > MOST_FIELDS:
         left = len(fields) - MOST_FIELDS
         sketch.leave_out(

@@ -19,7 +19,7 @@ _ADDRESS = compiled(r"\A([A-Z]{1,3})([0-9]{1,7})\z")
 
 
 @dataclass
-class Cell:
+class TableCell:
     """A cell's text, and what may be chosen in it where its file says so."""
 
     text: str = ""
@@ -31,7 +31,7 @@ class FormTable:
     """The rows of all tables of a file, one below the other."""
 
     title: str = ""
-    rows: list[list[Cell]] = field(default_factory=list)
+    rows: list[list[TableCell]] = field(default_factory=list)
 
 
 def table_of(content: bytes) -> FormTable:
@@ -61,7 +61,7 @@ def _document(root: Element) -> FormTable:
     return found
 
 
-def _written(element: Element) -> Cell:
+def _written(element: Element) -> TableCell:
     texts, choices = [], []
     for each in element.within():
         if each.tag == "t":
@@ -73,7 +73,7 @@ def _written(element: Element) -> Cell:
             choices.append(said[:100])
     # A list that stands in the cell shows a hint for what is chosen, which is no label.
     text = "" if choices else " ".join("".join(texts).split())[:LONGEST_CELL]
-    return Cell(text, tuple(each for each in choices if each.strip()))
+    return TableCell(text, tuple(each for each in choices if each.strip()))
 
 
 def _workbook(archive: ZipArchive) -> FormTable:
@@ -84,13 +84,13 @@ def _workbook(archive: ZipArchive) -> FormTable:
     shared: list[str] = []
     if archive.has("xl/sharedStrings.xml"):
         shared = [_text(each) for each in archive.xml("xl/sharedStrings.xml").all("si")]
-    cells = {place: Cell(text) for place, text in _cells(root, shared)}
+    cells = {place: TableCell(text) for place, text in _cells(root, shared)}
     for place, choices in _validations(root):
-        cells.setdefault(place, Cell()).choices = choices
-    rows: dict[int, list[Cell]] = {}
+        cells.setdefault(place, TableCell()).choices = choices
+    rows: dict[int, list[TableCell]] = {}
     for (row, column), cell in sorted(cells.items()):
         line = rows.setdefault(row, [])
-        line += [Cell() for _ in range(column - len(line))]
+        line += [TableCell() for _ in range(column - len(line))]
         line.append(cell)
     sheets = [each for each in archive.xml("xl/workbook.xml").within() if each.tag == "sheet"]
     title = sheets[0].attributes.get("name", "") if sheets else ""
