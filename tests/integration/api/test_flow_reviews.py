@@ -132,7 +132,7 @@ async def test_the_reviews_of_one_flow_are_listed_page_by_page_whatever_came_of_
     other = overtime().replace("flow: overtime", "flow: overtime_too")
     await people.anna.save(other, flow="overtime_too")
     assert (await people.anna.submit("overtime_too")).status_code == 201
-    asked = {"flow": "overtime", "limit": 1}
+    asked: dict[str, Any] = {"flow": "overtime", "limit": 1}
     first = ok(await people.ann.client.get(PATH, params=asked))
     second = ok(await people.ann.client.get(PATH, params={**asked, "after": first["next"]}))
     assert [one["id"] for one in first["items"] + second["items"]] == mine[::-1]
