@@ -175,7 +175,7 @@ def story_names(text: str) -> list[str]:
         document = read_yaml(text)
     except Unreadable:
         return []
-    listed = _Reading(document, StoryNames((), (), ()), "")._listed()  # noqa: SLF001 - of here
+    listed = _Reading(document, StoryNames((), (), {}), "")._listed()  # noqa: SLF001 - of here
     return [str(given["story"]) for _, _, given in listed]
 
 

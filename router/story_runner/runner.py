@@ -143,7 +143,9 @@ class Actor:
             case ToolAnswersStep():
                 self.house.books[self.user.tenant].answers.update(step.tool_answers)
             case WithdrawStep():
-                await self._tell(Cancelled(by=self.user.id, comment=step.comment))
+                # Where that is locked, a story goes on to see that nothing has changed.
+                with suppress(run_updates.RunLocked):
+                    await self._tell(Cancelled(by=self.user.id, comment=step.comment))
             case NudgeStep():
                 await self._tell(Nudged(by=self.user.id))
             case EventStep():

@@ -188,11 +188,11 @@ async def submit(
             Localised(zh="你没有这个流程的草稿。", en="You have no saved draft of that flow.")
         )
     base, held = await held_flow(services, author, body.flow)
-    if draft.base.digest != base.digest:
-        raise Conflict(_BEHIND)
     written = FlowText(draft.text, draft.stories)
     if held == written:
         raise InvalidInput.at("flow", _SAME)
+    if draft.base.digest != base.digest:
+        raise Conflict(_BEHIND)
     definition = await _read_draft(services, author, body.flow, draft.text)
     text, version = await _numbered(services, author, draft.text, definition)
     await examined_document(services, author, "flows", body.flow, text)

@@ -183,7 +183,7 @@ async def test_a_share_that_does_not_fit_is_said_and_leaves_everybody_what_was(
 
 @pytest.mark.parametrize("held", [{"after": 5}, {"share": 50}], ids=["to come", "of a share"])
 async def test_what_a_version_to_come_or_of_a_share_needs_is_not_taken_out_of_use(
-    store: Store, processes: list[Process], held: dict[str, int]
+    store: Store, processes: list[Process], held: dict[str, Any]
 ) -> None:
     await write(store, 1, other_flow(), "extra")
     await write(store, 1, overtime())
@@ -213,9 +213,9 @@ async def test_what_does_not_fit_when_its_moment_comes_is_left_out_and_others_ar
     assert "extra" in process.configuration.unfit["acme"]
 
 
-def other_flow(name: str = "extra", **more: str) -> str:
+def other_flow(name: str = "extra", said: str = "Noted") -> str:
     """A flow that nothing of overtime's starts."""
-    text = overtime(patterns="['^extra']", **more).replace("flow: overtime", f"flow: {name}")
+    text = overtime(said=said, patterns="['^extra']").replace("flow: overtime", f"flow: {name}")
     return text.replace('examples: ["log overtime", "我要报加班"]', 'examples: ["extra"]')
 
 
