@@ -14,6 +14,7 @@ from starlette.routing import Match, Mount
 
 from router.api.mcp.resource import challenge
 from router.domain import errors
+from router.domain.locale import Locale
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +107,7 @@ async def _router_error(request: Request, error: Exception) -> Response:
         return await _surprise(request, error)
     faults: list[FieldFault] = []
     headers: dict[str, str] = {}
-    locale = getattr(request.state, "locale", "en")
+    locale: Locale = getattr(request.state, "locale", "en")
     match error:
         case errors.InvalidInput(problems=found):
             faults = [FieldFault(field=each.field, detail=each.within(locale)) for each in found]

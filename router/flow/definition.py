@@ -379,6 +379,10 @@ def _kind_of(value: Any) -> str:
     return next((kind for kind in KINDS if keys.get(kind) is not None), "say")
 
 
+LAST_VERSION = 2**31 - 1
+"""More doesn't fit where versions are kept."""
+
+
 class FlowDefinition(Definition):
     """One flow, whole."""
 

@@ -12,6 +12,7 @@ import os
 import signal
 import time
 from asyncio.subprocess import PIPE, Process
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -184,6 +185,8 @@ class DraftTrials:
         self._command = command
         self._places: dict[tuple[str, str], _Place] = {}
         self._tools: WeakKeyDictionary[Tool, TrialTool] = WeakKeyDictionary()
+        self._without: Counter[str] = Counter()
+        """Of each tenant how many wait because no place can be theirs."""
         self._ending: set[asyncio.Task[None]] = set()
         self._freed = asyncio.Event()
         self._closed = False
@@ -343,18 +346,37 @@ class DraftTrials:
         while True:
             place = self._place(author)
             if place is None:
-                self._freed.clear()
-                await self._freed.wait()
+                await self._another_time(author.tenant)
                 continue
             await place.turn.acquire()
-            if self._is_there(place):
+            if self._is_there(place) and not self._crowds(author):
                 return place
-            place.turn.release()  # it was given away meanwhile
+            place.turn.release()  # it was given away meanwhile, or is to be
+            self._freed.set()
+
+    async def _another_time(self, tenant: str) -> None:
+        """Wait until a place may be free."""
+        self._without[tenant] += 1
+        self._freed.clear()
+        try:
+            await self._freed.wait()
+        finally:
+            self._without[tenant] -= 1
+
+    def _crowds(self, author: Principal) -> bool:
+        """Whether their tenant is at work in another place, and one that is in none waits."""
+        busy = [each for each in self._places.values() if each.turn.locked()]
+        at_work = {each.tenant for each in busy if each.author != author.id}
+        waiting = {tenant for tenant, count in self._without.items() if count}
+        served = {author.tenant, *(each.tenant for each in busy)}
+        return author.tenant in at_work and not waiting <= served
 
     def _place(self, author: Principal) -> _Place | None:
         """Theirs, or one that can be theirs from now on; None where there is none just now."""
         if self._closed or not self._settings.processes:
             raise Unavailable(_NONE_HERE)
+        if self._crowds(author):
+            return None
         key = (author.tenant, author.id)
         if key not in self._places and len(self._places) >= self._settings.processes:
             idle = [each for each in self._places.values() if not each.turn.locked()]

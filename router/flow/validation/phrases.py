@@ -15,7 +15,8 @@ from router.formats.regex import compiled
 from router.formats.yaml_document import read_yaml
 
 FILE = Path(__file__).with_name("phrases_zh.yaml")
-_HOLE = re.compile(r"\{([a-z])(!?)\}")
+_HOLE = re.compile(r"\{([a-z])([!=]?)\}")
+_VALUE = r"""(?:[-\d'"\[{(].*?|True|False|None)"""
 MOST_WITHIN = 3
 """Phrases within phrases."""
 
@@ -78,7 +79,8 @@ def _phrase(english: str, chinese: str) -> TranslatedPhrase:
     holes = _HOLE.findall(english)
     parts = [re.escape(part) for part in _HOLE.split(english)[::3]]
     source = parts[0] + "".join(
-        f"(?P<{name}>.+?){part}" for (name, _), part in zip(holes, parts[1:], strict=True)
+        f"(?P<{name}>{_VALUE if sort == '=' else '.+?'}){part}"
+        for (name, sort), part in zip(holes, parts[1:], strict=True)
     )
-    within = frozenset(name for name, again in holes if again)
+    within = frozenset(name for name, sort in holes if sort == "!")
     return TranslatedPhrase(compiled(f"(?s)^{source}$"), within, chinese)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from router.domain.errors import nearest
-from router.flow.definition import Approve, State
+from router.flow.definition import LAST_VERSION, Approve, State
 from router.flow.engine.changes import TAKEN
 from router.flow.engine.documents import FILE, TYPE
 from router.flow.slot_types.slot import Slot
@@ -70,6 +70,9 @@ def _names(draft: UncheckedFlow) -> Iterator[Complaint]:
         yield complaint(("flow",), what, f"call the file {flow}.yaml, or the flow {draft.name}")
     if version < 1:
         yield complaint(("version",), f"there is no version {version}", "versions begin with 1")
+    if version > LAST_VERSION:
+        remedy = f"versions go up to {LAST_VERSION}"
+        yield complaint(("version",), f"there is no version {version}", remedy)
     named: list[tuple[Place, str]] = [(("flow",), flow)]
     named += [(place, str(place[-1])) for place, _ in draft.each_state()]
     named += [(place, str(place[-1])) for place, _ in draft.each_slot() if place[-1] != "of"]

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,18 @@ pathlib.Path("asked").touch()
 sys.stdin.readline()
 """
 """A process that takes a trial, and never answers."""
+COUNTED = """\
+import json, pathlib, sys, time
+folder = pathlib.Path(sys.argv[1])
+print("{}", flush=True)
+for number, line in enumerate(sys.stdin):
+    with (folder / "started").open("a") as log:
+        log.write(json.loads(line)["play"]["user"] + "\\n")
+    while not (folder / ("on" if number else "go")).exists():
+        time.sleep(0.02)
+    print("{}", flush=True)
+"""
+"""One that notes for whom it plays, and answers once it may: first, and from then on."""
 
 pytestmark = pytest.mark.xdist_group("trials")
 
@@ -269,6 +281,41 @@ async def test_whoever_waits_while_it_closes_is_told_and_nothing_stays(
             await asked
     assert one.pids == []
     assert found("trial-*") == []
+
+
+async def test_authors_of_one_tenant_leave_a_place_to_another_that_waits(
+    trials: DraftTrials, trace: Path, tmp_path: Path
+) -> None:
+    def started() -> list[str]:
+        log = tmp_path / "started"
+        return log.read_text().split() if log.exists() else []
+
+    async def once(reached: Callable[[], bool]) -> None:
+        while not reached():  # noqa: ASYNC110 - another program's doing, in part
+            await asyncio.sleep(0.05)
+
+    def ask(author: Principal, user: str) -> asyncio.Task[Any]:
+        asked = TrialPlay(user=user, steps=())
+        return asyncio.create_task(one.play(author, "parking_permit", DRAFT, asked))
+
+    script = tmp_path / "counted.py"
+    script.write_text(COUNTED)
+    command = (sys.executable, str(script), str(tmp_path))
+    settings = TrialSettings(processes=2)
+    one = DraftTrials(offering(trace), trials._directory, settings, command)
+    anna, away = OLGA.model_copy(update={"id": "anna"}), OLGA.model_copy(update={"tenant": "algae"})
+    async with asyncio.timeout(60):
+        asked = [ask(author, "alice") for author in (OLGA, anna)]
+        await once(lambda: len(started()) == len(asked))
+        asked += [ask(author, "alice") for author in (OLGA, anna)]
+        asked.append(ask(away, "frank"))
+        await once(lambda: one._without["algae"] > 0)
+        (tmp_path / "go").touch()
+        await once(lambda: "frank" in started())
+        (tmp_path / "on").touch()
+        await asyncio.gather(*asked, return_exceptions=True)
+        await one.close()
+    assert sorted(started()) == [*["alice"] * 4, "frank"]
 
 
 async def test_two_at_once_see_nothing_of_each_other(caller: As) -> None:

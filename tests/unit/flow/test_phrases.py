@@ -10,7 +10,7 @@ from router.formats.yaml_document import read_yaml
 from tests.unit.flow import test_validation as checks
 
 WRITTEN: dict[str, str] = read_yaml(phrases.FILE.read_text()).data
-HOLE = re.compile(r"\{[a-z]!?\}")
+HOLE = re.compile(r"\{[a-z][!=]?\}")
 TABLES = (
     *(checks.SHAPES, checks.REFERENCES, checks.SLOTS, checks.EXITS, checks.GRAPH),
     *(checks.EXPRESSIONS, checks.TEXTS, checks.PATTERNS, checks.WORDS, checks.PAPERS),
@@ -52,6 +52,16 @@ def test_a_phrase_has_the_same_holes_in_both_languages(english: str, chinese: st
         ),
         ("start should be a list, and is a list", "start 应该是列表，现在是 a list"),
         ("no way leads to a\nb", "没有路通到状态 a\nb"),
+        ("type: there is no 'dtae'", "type：没有 'dtae'"),
+        ("type: there is no 5", "type：没有 5"),
+        ("type: there is no None", "type：没有 None"),
+        *[
+            (text, text)
+            for text in (
+                "the draft says what holds already: there is no difference",
+                "it stays so: there is no way",
+            )
+        ],
         ("what nobody has translated", "what nobody has translated"),
         ("", ""),
     ],

@@ -121,6 +121,8 @@ SHAPES = [
     ("wait: {until", "say: {zh: a, en: b}, wait: {until", "a state does one thing", "form"),
     (f"dear: {{say: {WORD}, ", "dear: {", "a state needs one of", "form"),
     ("triggers:\n", "triggers: x\nrest:\n", "triggers should be a mapping", "write {patterns"),
+    ("version: 1", "version: 1e999", "version: input should be a finite number", "other flows"),
+    ("version: 1", f"version: {'9' * 5000}", "exceeded maximum size", "see the other flows"),
 ]
 REFERENCES = [
     ("flow: trip", "flow: trap", "called trap and its file trip.yaml", "call the file trap.yaml"),
@@ -138,6 +140,8 @@ REFERENCES = [
     ("call: get_quote", "call: get_qoute", "no tool get_qoute", "did you mean get_quote?"),
     ("undo: drop_quote", "undo: drop", "no tool drop", "drop_quote"),
     ("with: {city:", "with: {town:", "no parameter of get_quote called town", "city"),
+    ("version: 1", "version: 2147483648", "no version 2147483648", "go up to 2147483647"),
+    ("version: 1", f"version: {'9' * 20}", f"no version {'9' * 20}", "go up to 2147483647"),
 ]
 SLOTS = [
     ("required: false", 'when: "true"', "nothing asks for it, so there is no `when`", "an ask"),
@@ -227,6 +231,13 @@ TEXTS = [
     (f"confirm: {WORD}", 'confirm: {zh: "{{ slots.town }}", en: "x"}', "slots.town", "there are"),
     (f"confirm: {WORD}", 'confirm: {zh: "x", en: "{% if %}"}', "isn't a template", "write values"),
     (f"title: {WORD}\ndesc", 'title: {zh: "", en: "x"}\ndesc', "this text is empty", "say"),
+    (f"confirm: {WORD}", 'confirm: {zh: "{{ 2 ** 9 }}", en: "x"}', "or a power", "let a tool"),
+    (
+        f"confirm: {WORD}",
+        'confirm: {zh: "{% set a = 1 %}{% for i in [1] %}{% set a = a %}{% endfor %}", en: "x"}',
+        "sets something from",
+        "set it from",
+    ),
     (f"say: {WORD}, end: completed", 'say: {zh: " ", en: "x"}, end: completed', "empty", "say"),
 ]
 PATTERNS = [

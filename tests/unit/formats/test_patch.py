@@ -138,9 +138,9 @@ def test_lines_by_the_thousand_aren_t_compared_with_each_other(
     compared: list[int] = []
     differences = difflib.unified_diff
 
-    def counted(old: list[str], new: list[str], *named: str) -> object:
+    def counted(old: list[str], new: list[str], was: str, now: str) -> object:
         compared.append(max(len(old), len(new)))
-        return differences(old, new, *named)
+        return differences(old, new, was, now)
 
     monkeypatch.setattr(difflib, "unified_diff", counted)
     shown = unified(f"a\n{shuffled(1)}b\n", f"a\n{shuffled(2)}b\n", "was", "now").splitlines()
