@@ -36,5 +36,5 @@ async def test_a_process_of_the_gallery_becomes_a_draft_with_its_stories(
     assert await violations(author.visitor) == {}
     await author.page.get_by_role("button", name=begin, exact=True).click()
     await expect(author.page.locator(".author .picture svg")).to_be_visible()
-    await author.part("YAML")
+    await author.part("yaml")
     assert "flow: overtime" in await author.yaml()

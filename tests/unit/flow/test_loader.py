@@ -1,5 +1,6 @@
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -61,9 +62,14 @@ def test_what_is_optional_and_has_a_question_of_its_own_can_be_skipped(tmp_path:
 def test_a_text_that_is_no_flow_is_read_once_however_often_it_is_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    text, made = "- a\n" * 100 + f"# {'long ' * 20_000}", []
+    text, made = "- a\n" * 100 + f"# {'long ' * 20_000}", list[int]()
     composed = YAML.compose
-    monkeypatch.setattr(YAML, "compose", lambda *given: (made.append(1), composed(*given))[1])
+
+    def noted(*given: Any) -> Any:
+        made.append(1)
+        return composed(*given)
+
+    monkeypatch.setattr(YAML, "compose", noted)
     found = [looked_at(Path("holiday.yaml"), text) for _ in range(2)]
     assert isinstance(found[0], UnmadeFlow)
     assert found[0].document is not None
