@@ -32,7 +32,8 @@ class FlowDrafts(Aggregate):
         def save(connection: Connection) -> None:
             self._database.serialise(connection, f"flow_drafts/{tenant}/{draft.author}")
             revision = connection.scalar(last)
-            if draft.revision != (revision or 0) + 1:
+            # Where there is none it was published meanwhile: nothing of anybody's is written over.
+            if revision is not None and draft.revision != revision + 1:
                 raise Conflict(_moved_on(revision))
             if revision is None and (connection.scalar(count) or 0) >= MOST_DRAFTS:
                 raise Conflict(FULL)
@@ -66,12 +67,7 @@ FULL = Localised(
 )
 
 
-def _moved_on(revision: int | None) -> Localised:
-    if revision is None:
-        return Localised(
-            zh="这份草稿已经不在了：重新打开这个流程再改。",
-            en="This draft isn't there any more: open the flow again, and change that.",
-        )
+def _moved_on(revision: int) -> Localised:
     return Localised(
         zh=f"这份草稿在别处已保存为第 {revision} 次修改：重新打开它，再把你的改动放进去。",
         en=f"This draft was saved elsewhere, as revision {revision}: open it again, and make your "

@@ -430,6 +430,8 @@ async def test_by_keys_alone_a_flow_is_begun_walked_and_edited(door: Door, house
     await dave.page.locator(".new-flow summary").focus()
     await keys.press("Enter")
     await expect(dave.page.get_by_label("Its name in files")).to_be_visible()
+    await keys.press("Tab")
+    await expect(dave.page.get_by_label("nothing", exact=True)).to_be_focused()
     for text in ("visit", "A visit", "来访"):
         await keys.press("Tab")
         await keys.type(text)

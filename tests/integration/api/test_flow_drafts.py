@@ -89,7 +89,11 @@ async def test_a_draft_that_another_window_has_changed_is_not_written_over(
 
     assert "revision 2" in late["detail"]
     assert ok(await anna.get(f"{PATH}/overtime"))["text"] == overtime(said="again")
-    problem(await save(anna, "other_flow", overtime(), 3), 409)
+
+
+async def test_of_a_draft_that_is_gone_who_has_it_open_goes_on(anna: AsyncClient) -> None:
+    """It was published, say, and is no draft any more."""
+    assert ok(await save(anna, "overtime", overtime(), 3))["revision"] == 4
 
 
 async def test_two_people_on_one_flow_are_told_of_each_other_and_keep_their_own(
