@@ -37,7 +37,10 @@ async def test_nothing_is_lost_or_doubled_when_each_process_is_killed() -> None:
 
 
 def told(*names: str, approval: str = "a1") -> list[dict[str, Any]]:
-    about: dict[str, Any] = {"flow_run": "r1", "approval": {"id": approval}}
+    about: dict[str, Any] = {
+        "flow_run": "r1",
+        "approval": {"id": approval, "person": "bob", "verdict": "approve"},
+    }
     return [{"id": f"m{n}", "type": name, "data": about} for n, name in enumerate(names)]
 
 
@@ -175,7 +178,9 @@ def granted() -> tuple[Request, Records]:
     run = {"id": "r1", "status": "completed", "history": [{"event": "approve", "by": "bob"}]}
     leave = {"key": key, "person": "frank", "half_days": 4, "status": "standing"}
     ledger = {"key": key, "tool": "record_leave", "status": "done"}
-    return request, replace(NOTHING, runs=[run], leave=[leave], effects=[ledger])
+    agreed = {"run": "r1", "person": "bob", "verdict": "approve"}
+    found = {"runs": [run], "approvals": [agreed], "leave": [leave], "effects": [ledger]}
+    return request, replace(NOTHING, **found)
 
 
 def test_a_request_that_stands_otherwise_than_was_decided_is_found() -> None:

@@ -126,7 +126,7 @@ async def _view(services: Services, reader: Principal, record: HandOffRecord) ->
     )
 
 
-@router.get("")
+@router.get("", responses=problems())
 async def index(
     services: Given, caller: Caller, page: Paged, state: HandOffState = "open"
 ) -> HandOffPage:

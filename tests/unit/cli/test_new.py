@@ -46,7 +46,9 @@ class TestFlow:
             "      ROUTER_FLOWS=flows intent-router flows test flows/tests/parking_permit.yaml",
         ]
 
-    @pytest.mark.parametrize("words", [PERMIT, ("desk_lamp",), ("visa2", "--en", "US visa")])
+    @pytest.mark.parametrize(
+        "words", [PERMIT, ("desk_lamp",), ("visa2", "--zh", "美国签证", "--en", "US visa")]
+    )
     def test_it_is_sound_beside_the_flows_in_use_without_a_warning(
         self, run: Run, words: tuple[str, ...]
     ) -> None:
