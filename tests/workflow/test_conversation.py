@@ -38,7 +38,7 @@ async def test_a_message_id_with_another_body_is_refused_and_changes_nothing(tal
 async def test_nothing_is_lost_while_it_continues_as_new(real_client: Client, parts: Parts) -> None:
     """Sixty messages in four bursts, six at a time, in runs of some turns each; some sent twice."""
     alice = await person(parts, "alice")
-    talk = await Talk(real_client, parts, alice, continue_after=40).open()
+    talk = await Talk(real_client, parts, alice, continue_after=15).open()
     gate, runs = asyncio.Semaphore(6), set()
 
     async def say(number: int) -> int:
