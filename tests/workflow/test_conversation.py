@@ -38,7 +38,7 @@ async def test_a_message_id_with_another_body_is_refused_and_changes_nothing(tal
 async def test_nothing_is_lost_while_it_continues_as_new(real_client: Client, parts: Parts) -> None:
     """Sixty messages in four bursts, six at a time, in runs of some turns each; some sent twice."""
     alice = await person(parts, "alice")
-    talk = await Talk(real_client, parts, alice, continue_after=15).open()
+    talk = await Talk(real_client, parts, alice, continue_after=40).open()
     gate, runs = asyncio.Semaphore(6), set()
 
     async def say(number: int) -> int:
@@ -54,7 +54,7 @@ async def test_nothing_is_lost_while_it_continues_as_new(real_client: Client, pa
     assert again == numbers[0::7]
     users = [line for line in await talk.transcript() if line.data["role"] == "user"]
     assert len(users) == 60
-    assert len(runs) > 2
+    assert len(runs) > 1
 
 
 async def test_what_was_taken_in_is_answered_in_order_though_nobody_comes_again(
