@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from router.domain.messages import ASKING, ENDED, FlowStatus
 from router.domain.records import HistoryLine
-from router.domain.traffic import SILENT, Period, percentile
+from router.domain.traffic import SILENT, Period, hours_within
 
 FEW = 10
 """Of fewer leavings no shares are told."""
@@ -248,8 +248,8 @@ class FlowTally:
                 state=state,
                 entered=entered,
                 here=self._here[state],
-                median_hours=_rounded(percentile(self._hours.get(state, ()), 0.5)),
-                p90_hours=_rounded(percentile(self._hours.get(state, ()), 0.9)),
+                median_hours=hours_within(self._hours.get(state, ()), 0.5),
+                p90_hours=hours_within(self._hours.get(state, ()), 0.9),
                 returned=self._returned[state],
                 cancelled=self._left[state]["cancelled"],
                 expired=self._left[state]["expired"],
@@ -329,8 +329,8 @@ def approver_figures(decisions: Iterable[DecisionTime]) -> list[ApproverFigures]
             decided=len(theirs),
             approved=sum(each.verdict == "approve" for each in theirs),
             sent_back=sum(each.verdict in SENT_BACK for each in theirs),
-            median_hours=_rounded(percentile([each.hours for each in theirs], 0.5)),
-            p90_hours=_rounded(percentile([each.hours for each in theirs], 0.9)),
+            median_hours=hours_within([each.hours for each in theirs], 0.5),
+            p90_hours=hours_within([each.hours for each in theirs], 0.9),
         )
         for person, theirs in found.items()
     ]
@@ -339,7 +339,3 @@ def approver_figures(decisions: Iterable[DecisionTime]) -> list[ApproverFigures]
 
 def _most_first(counted: Counter[T]) -> list[tuple[T, int]]:
     return sorted(counted.items(), key=lambda each: (-each[1], str(each[0])))
-
-
-def _rounded(hours: float | None) -> float | None:
-    return None if hours is None else round(hours, 2)

@@ -241,6 +241,12 @@ def percentile(values: Sequence[float], share: float) -> float | None:
     return sorted(values)[max(0, ceil(share * len(values)) - 1)]
 
 
+def hours_within(hours: Sequence[float], share: float) -> float | None:
+    """Within how many hours so large a share was, to hundredths; None of none."""
+    found = percentile(hours, share)
+    return None if found is None else round(found, 2)
+
+
 def approval_traffic(
     asked: Iterable[AwaitedCount], taken: Mapping[str, Sequence[float]], locale: Locale
 ) -> list[ApprovalTraffic]:
@@ -251,8 +257,8 @@ def approval_traffic(
             title=title.within(locale),
             decided=len(taken.get(flow, ())),
             waiting=waiting,
-            median_hours=_rounded(percentile(taken.get(flow, ()), 0.5)),
-            p90_hours=_rounded(percentile(taken.get(flow, ()), 0.9)),
+            median_hours=hours_within(taken.get(flow, ()), 0.5),
+            p90_hours=hours_within(taken.get(flow, ()), 0.9),
         )
         for flow, title, waiting in asked
     ]
@@ -261,8 +267,4 @@ def approval_traffic(
 
 def overall_median(taken: Mapping[str, Sequence[float]]) -> float | None:
     """Of the decisions of all flows, in hours; None where there was none."""
-    return _rounded(percentile([hours for each in taken.values() for hours in each], 0.5))
-
-
-def _rounded(hours: float | None) -> float | None:
-    return None if hours is None else round(hours, 2)
+    return hours_within([hours for each in taken.values() for hours in each], 0.5)
