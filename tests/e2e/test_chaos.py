@@ -179,7 +179,12 @@ def granted() -> tuple[Request, Records]:
     leave = {"key": key, "person": "frank", "half_days": 4, "status": "standing"}
     ledger = {"key": key, "tool": "record_leave", "status": "done"}
     agreed = {"run": "r1", "person": "bob", "verdict": "approve"}
-    found = {"runs": [run], "approvals": [agreed], "leave": [leave], "effects": [ledger]}
+    found: dict[str, Any] = {
+        "runs": [run],
+        "approvals": [agreed],
+        "leave": [leave],
+        "effects": [ledger],
+    }
     return request, replace(NOTHING, **found)
 
 
