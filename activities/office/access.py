@@ -7,8 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from activities.office.ledger import LedgerEntry
-from activities.office.service import Asker, Key, Records, Undone
+from activities.office.service import Asker, Key, OnRecord, Records, Undone
 from router.domain.errors import NotFound
 from router.domain.locale import Localised
 
@@ -57,13 +56,6 @@ class AccessPlan(BaseModel):
     reason: str
 
 
-class AccessRight(BaseModel):
-    """A right on record; null where a call that was taken back had made none."""
-
-    id: str | None
-    status: str = "withdrawn"
-
-
 @router.get("/systems/{system}")
 async def standing(system: str, records: Records, asker: Asker) -> SystemStanding:
     """Say whose the system is, and what the person has there."""
@@ -82,23 +74,18 @@ async def standing(system: str, records: Records, asker: Asker) -> SystemStandin
 
 
 @router.post("", status_code=201)
-async def grant(body: AccessPlan, records: Records, asker: Asker, key: Key) -> AccessRight:
+async def grant(body: AccessPlan, records: Records, asker: Asker, key: Key) -> OnRecord:
     """Give a right that was agreed to."""
-    return _right(records.make(asker, FAMILY, key, body.model_dump(mode="json")))
+    return OnRecord.of(records.make(asker, FAMILY, key, body.model_dump(mode="json")))
 
 
 @router.post("/withdrawals")
-async def withdraw(body: Undone, records: Records, asker: Asker) -> AccessRight:
+async def withdraw(body: Undone, records: Records, asker: Asker) -> OnRecord:
     """Take away the right that the call with this key has given."""
-    gone = records.take_back(asker, FAMILY, body.undoes)
-    return _right(gone) if gone else AccessRight(id=None)
+    return OnRecord.of(records.take_back(asker, FAMILY, body.undoes))
 
 
 @router.post("/{id_}/end")
-async def end(id_: str, records: Records, asker: Asker) -> AccessRight:
+async def end(id_: str, records: Records, asker: Asker) -> OnRecord:
     """End a right whose time is over."""
-    return _right(records.move(asker, id_, "ended", {"open"}))
-
-
-def _right(entry: LedgerEntry) -> AccessRight:
-    return AccessRight(id=entry.id, status=entry.status)
+    return OnRecord.of(records.move(asker, id_, "ended", {"open"}))

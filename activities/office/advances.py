@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field, JsonValue
 
 from activities.office.ledger import LedgerEntry
-from activities.office.service import Asker, Key, OfficeMoney, Records, Undone
+from activities.office.service import Asker, Key, OfficeMoney, OnRecord, Records, Undone
 from router.domain.errors import Conflict, InvalidInput
 from router.domain.locale import Localised
 
@@ -36,11 +36,9 @@ class AdvancePlan(BaseModel):
     reason: str
 
 
-class Advance(BaseModel):
-    """An advance on record; null where a call that was taken back had made none."""
+class Advance(OnRecord):
+    """An advance on record."""
 
-    id: str | None
-    status: str = "withdrawn"
     owed: str = "0.00"
 
 
@@ -131,4 +129,4 @@ def _owed(entry: LedgerEntry) -> Decimal:
 
 
 def _advance(entry: LedgerEntry) -> Advance:
-    return Advance(id=entry.id, status=entry.status, owed=f"{max(_owed(entry), Decimal(0)):.2f}")
+    return Advance.of(entry, owed=f"{max(_owed(entry), Decimal(0)):.2f}")

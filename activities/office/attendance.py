@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from activities.calendar.work_calendar import WorkCalendar
 from activities.office.ledger import LedgerEntry
-from activities.office.service import Asker, Key, Records, Undone
+from activities.office.service import Asker, Key, OnRecord, Records, Undone
 
 router = APIRouter(prefix="/overtime", tags=["attendance"])
 
@@ -57,11 +57,9 @@ class PlannedOvertime(BaseModel):
     reason: Annotated[str, Field(max_length=500)]
 
 
-class RecordedOvertime(BaseModel):
-    """Overtime on record; null where a call that was taken back had made none."""
+class RecordedOvertime(OnRecord):
+    """Overtime on record."""
 
-    id: str | None
-    status: str = "withdrawn"
     hours: float = 0
     credit: float = 0
     """What it comes to, in hours of pay or of time off."""
@@ -112,4 +110,4 @@ def _recorded(entry: LedgerEntry) -> RecordedOvertime:
     hours = float(str(entry.fields["hours"]))
     rate = _RATES[kind_of(date.fromisoformat(str(entry.fields["day"])))]
     credit = hours * rate if entry.fields["compensation"] == "pay" else hours
-    return RecordedOvertime(id=entry.id, status=entry.status, hours=hours, credit=credit)
+    return RecordedOvertime.of(entry, hours=hours, credit=credit)

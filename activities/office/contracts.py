@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from activities.office.ledger import LedgerEntry
-from activities.office.service import Asker, Key, Records, Undone
+from activities.office.service import Asker, Key, OnRecord, Records, Undone
 from router.domain.errors import Conflict
 from router.domain.locale import Localised
 
@@ -42,13 +41,6 @@ class SealUse(BaseModel):
     reason: str
 
 
-class RegisteredSeal(BaseModel):
-    """A use of a seal in the register; null where a call that was taken back had made none."""
-
-    id: str | None
-    status: str = "withdrawn"
-
-
 @router.get("/counterparty")
 async def counterparty(name: str, records: Records, asker: Asker) -> Counterparty:
     """Say whether one may sign with somebody of that name."""
@@ -58,7 +50,7 @@ async def counterparty(name: str, records: Records, asker: Asker) -> Counterpart
 
 
 @router.post("", status_code=201)
-async def register(body: SealUse, records: Records, asker: Asker, key: Key) -> RegisteredSeal:
+async def register(body: SealUse, records: Records, asker: Asker, key: Key) -> OnRecord:
     """Put the use of a seal into the register; a seal that is out of the house can't be used."""
     made_before = records.made_by(asker, FAMILY, key)
     out = [
@@ -69,21 +61,16 @@ async def register(body: SealUse, records: Records, asker: Asker, key: Key) -> R
         en = f"that seal is out of the house ({out[0].id}, {out[0].person})"
         raise Conflict(Localised(zh=zh, en=en))
     status = "open" if body.return_by is None else OUT
-    return _registered(records.make(asker, FAMILY, key, body.model_dump(mode="json"), status))
+    return OnRecord.of(records.make(asker, FAMILY, key, body.model_dump(mode="json"), status))
 
 
 @router.post("/withdrawals")
-async def withdraw(body: Undone, records: Records, asker: Asker) -> RegisteredSeal:
+async def withdraw(body: Undone, records: Records, asker: Asker) -> OnRecord:
     """Strike out what the call with this key has registered."""
-    gone = records.take_back(asker, FAMILY, body.undoes)
-    return _registered(gone) if gone else RegisteredSeal(id=None)
+    return OnRecord.of(records.take_back(asker, FAMILY, body.undoes))
 
 
 @router.post("/{id_}/archive")
-async def archive(id_: str, records: Records, asker: Asker) -> RegisteredSeal:
+async def archive(id_: str, records: Records, asker: Asker) -> OnRecord:
     """Put the sealed paper into the archive; its seal is in the house."""
-    return _registered(records.move(asker, id_, "archived", {"open", OUT}))
-
-
-def _registered(entry: LedgerEntry) -> RegisteredSeal:
-    return RegisteredSeal(id=entry.id, status=entry.status)
+    return OnRecord.of(records.move(asker, id_, "archived", {"open", OUT}))

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from activities.office.ledger import LedgerEntry
-from activities.office.service import Asker, Key, Records, Undone
+from activities.office.service import Asker, Key, OnRecord, Records, Undone
 
 router = APIRouter(prefix="/incidents", tags=["incidents"])
 
@@ -28,11 +28,9 @@ class IncidentReport(BaseModel):
     photo: str | None = None
 
 
-class Incident(BaseModel):
-    """An incident on record; null where a call that was taken back had made none."""
+class Incident(OnRecord):
+    """An incident on record."""
 
-    id: str | None
-    status: str = "withdrawn"
     severity: Severity | None = None
 
 
@@ -64,4 +62,4 @@ async def close(id_: str, body: IncidentClosure, records: Records, asker: Asker)
 
 def _incident(entry: LedgerEntry) -> Incident:
     severity = IncidentReport.model_validate(entry.fields).severity
-    return Incident(id=entry.id, status=entry.status, severity=severity)
+    return Incident.of(entry, severity=severity)

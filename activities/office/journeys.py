@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from activities.office.ledger import Holder, Ledger
-from activities.office.service import Asker, Key, Records, Undone
+from activities.office.service import Asker, Key, OnRecord, Records, Undone
 from router.domain.errors import InvalidInput
 from router.domain.locale import Localised
 
@@ -89,13 +89,6 @@ class ChangeQuote(BaseModel):
     refund: Fee | None = None
 
 
-class ChangedJourney(BaseModel):
-    """A change; without an id a call that was taken back had made none."""
-
-    id: str | None
-    status: str = "withdrawn"
-
-
 @router.post("/quotes")
 async def quote(body: JourneyChange, records: Records, asker: Asker) -> ChangeQuote:
     """Say what it would cost; nothing is changed."""
@@ -107,20 +100,18 @@ async def quote(body: JourneyChange, records: Records, asker: Asker) -> ChangeQu
 
 
 @router.post("/changes")
-async def change(body: JourneyChange, records: Records, asker: Asker, key: Key) -> ChangedJourney:
+async def change(body: JourneyChange, records: Records, asker: Asker, key: Key) -> OnRecord:
     """Change it, at the price that was quoted."""
     if not quoted(body).possible:
         zh, en = f"{body.booking} 不能这样改", f"{body.booking} can't be changed so"
         raise InvalidInput(Localised(zh=zh, en=en))
-    made = records.make(asker, FAMILY, key, body.model_dump(mode="json"))
-    return ChangedJourney(id=made.id, status=made.status)
+    return OnRecord.of(records.make(asker, FAMILY, key, body.model_dump(mode="json")))
 
 
 @router.post("/withdrawals")
-async def withdraw(body: Undone, records: Records, asker: Asker) -> ChangedJourney:
+async def withdraw(body: Undone, records: Records, asker: Asker) -> OnRecord:
     """Restore what the call with this key has changed."""
-    gone = records.take_back(asker, FAMILY, body.undoes)
-    return ChangedJourney(id=gone.id, status=gone.status) if gone else ChangedJourney(id=None)
+    return OnRecord.of(records.take_back(asker, FAMILY, body.undoes))
 
 
 def quoted(wish: JourneyChange) -> ChangeQuote:

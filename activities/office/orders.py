@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field, JsonValue
 
 from activities.office.ledger import LedgerEntry
-from activities.office.service import Asker, Key, OfficeMoney, Records, Undone
+from activities.office.service import Asker, Key, OfficeMoney, OnRecord, Records, Undone
 
 router = APIRouter(prefix="/purchase-orders", tags=["purchasing"])
 
@@ -44,13 +44,6 @@ class DepartmentBudget(BaseModel):
     enough: bool
 
 
-class PurchaseOrder(BaseModel):
-    """An order on record; null where a call that was taken back had made none."""
-
-    id: str | None
-    status: str = "withdrawn"
-
-
 @router.get("/budget")
 async def budget(
     amount: Decimal, department: str, records: Records, asker: Asker
@@ -67,22 +60,21 @@ async def budget(
 
 
 @router.post("", status_code=201)
-async def order(body: PurchasePlan, records: Records, asker: Asker, key: Key) -> PurchaseOrder:
+async def order(body: PurchasePlan, records: Records, asker: Asker, key: Key) -> OnRecord:
     """Order what was agreed to."""
-    return _order(records.make(asker, FAMILY, key, body.model_dump(mode="json")))
+    return OnRecord.of(records.make(asker, FAMILY, key, body.model_dump(mode="json")))
 
 
 @router.post("/withdrawals")
-async def withdraw(body: Undone, records: Records, asker: Asker) -> PurchaseOrder:
+async def withdraw(body: Undone, records: Records, asker: Asker) -> OnRecord:
     """Call off the order that the call with this key has made."""
-    gone = records.take_back(asker, FAMILY, body.undoes)
-    return _order(gone) if gone else PurchaseOrder(id=None)
+    return OnRecord.of(records.take_back(asker, FAMILY, body.undoes))
 
 
 @router.post("/{id_}/receipt")
-async def receive(id_: str, records: Records, asker: Asker) -> PurchaseOrder:
+async def receive(id_: str, records: Records, asker: Asker) -> OnRecord:
     """Note that all of it has come."""
-    return _order(records.move(asker, id_, "received", {"open"}))
+    return OnRecord.of(records.move(asker, id_, "received", {"open"}))
 
 
 def _of_department(orders: list[LedgerEntry], department: str) -> list[LedgerEntry]:
@@ -92,7 +84,3 @@ def _of_department(orders: list[LedgerEntry], department: str) -> list[LedgerEnt
 def _total_of(entry: LedgerEntry) -> Decimal:
     total: JsonValue = entry.fields["total"]
     return Decimal(str(total["amount"])) if isinstance(total, dict) else Decimal(0)
-
-
-def _order(entry: LedgerEntry) -> PurchaseOrder:
-    return PurchaseOrder(id=entry.id, status=entry.status)

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from activities.office.ledger import LedgerEntry
-from activities.office.service import Asker, Key, Records, Undone
+from activities.office.service import Asker, Key, OnRecord, Records, Undone
 
 router = APIRouter(tags=["personnel"])
 
@@ -40,35 +40,28 @@ class WorkplacePlan(BaseModel):
     computer: Literal["standard", "developer", "none"]
 
 
-class MadeReady(BaseModel):
-    """What was made ready; without an id a call that was taken back had made nothing."""
-
-    id: str | None
-    status: str = "withdrawn"
-
-
-class NewcomerAccount(MadeReady):
+class NewcomerAccount(OnRecord):
     """An account, with its address."""
 
     mail: str | None = None
 
 
-class Workplace(MadeReady):
+class Workplace(OnRecord):
     """A seat."""
 
     seat: str | None = None
 
 
 @router.post("/newcomers", status_code=201)
-async def open_file(body: Newcomer, records: Records, asker: Asker, key: Key) -> MadeReady:
+async def open_file(body: Newcomer, records: Records, asker: Asker, key: Key) -> OnRecord:
     """Open the personnel file."""
-    return _made(records.make(asker, FILES, key, body.model_dump(mode="json")))
+    return OnRecord.of(records.make(asker, FILES, key, body.model_dump(mode="json")))
 
 
 @router.post("/newcomers/withdrawals")
-async def close_file(body: Undone, records: Records, asker: Asker) -> MadeReady:
+async def close_file(body: Undone, records: Records, asker: Asker) -> OnRecord:
     """Take back the file that the call with this key has opened."""
-    return _made(records.take_back(asker, FILES, body.undoes))
+    return OnRecord.of(records.take_back(asker, FILES, body.undoes))
 
 
 @router.post("/newcomers/accounts", status_code=201)
@@ -79,13 +72,13 @@ async def create_account(
     file = records.find(asker, body.file)
     made = records.make(asker, ACCOUNTS, key, body.model_dump(mode="json"))
     mail = f"{file.id.lower()}@example.com"
-    return NewcomerAccount(id=made.id, status=made.status, mail=mail)
+    return NewcomerAccount.of(made, mail=mail)
 
 
 @router.post("/newcomers/accounts/withdrawals")
-async def remove_account(body: Undone, records: Records, asker: Asker) -> MadeReady:
+async def remove_account(body: Undone, records: Records, asker: Asker) -> OnRecord:
     """Take back the account that the call with this key has created."""
-    return _made(records.take_back(asker, ACCOUNTS, body.undoes))
+    return OnRecord.of(records.take_back(asker, ACCOUNTS, body.undoes))
 
 
 @router.post("/newcomers/workplaces", status_code=201)
@@ -94,17 +87,13 @@ async def reserve_place(body: WorkplacePlan, records: Records, asker: Asker, key
     file = records.find(asker, body.file)
     made = records.make(asker, PLACES, key, body.model_dump(mode="json"))
     floor, seat = divmod(int(file.id.rpartition("-")[2]), _SEATS_ON_A_FLOOR)
-    return Workplace(id=made.id, status=made.status, seat=f"{floor + 3}F-{seat:02d}")
+    return Workplace.of(made, seat=f"{floor + 3}F-{seat:02d}")
 
 
 @router.post("/newcomers/workplaces/withdrawals")
-async def release_place(body: Undone, records: Records, asker: Asker) -> MadeReady:
+async def release_place(body: Undone, records: Records, asker: Asker) -> OnRecord:
     """Take back the seat that the call with this key has kept."""
-    return _made(records.take_back(asker, PLACES, body.undoes))
-
-
-def _made(entry: LedgerEntry | None) -> MadeReady:
-    return MadeReady(id=entry.id, status=entry.status) if entry else MadeReady(id=None)
+    return OnRecord.of(records.take_back(asker, PLACES, body.undoes))
 
 
 class Resignation(BaseModel):
@@ -116,11 +105,9 @@ class Resignation(BaseModel):
     handover: Annotated[str, Field(max_length=1000)]
 
 
-class LeavingRecord(BaseModel):
-    """A resignation on record; without an id a call that was taken back had made none."""
+class LeavingRecord(OnRecord):
+    """A resignation on record."""
 
-    id: str | None
-    status: str = "withdrawn"
     certificate: str | None = None
     """The number of the certificate that whoever leaves is given on the last day."""
 
@@ -149,4 +136,4 @@ async def withdraw_resignation(body: Undone, records: Records, asker: Asker) -> 
 def _leaving(entry: LedgerEntry) -> LeavingRecord:
     done = entry.status == "left"
     number = f"LC-{entry.id.rpartition('-')[2]}" if done else None
-    return LeavingRecord(id=entry.id, status=entry.status, certificate=number)
+    return LeavingRecord.of(entry, certificate=number)

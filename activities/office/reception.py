@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from activities.office.ledger import LedgerEntry
-from activities.office.service import Asker, Key, Records, Undone
+from activities.office.service import Asker, Key, OnRecord, Records, Undone
 
 router = APIRouter(tags=["reception"])
 
@@ -28,11 +28,9 @@ class ExpectedVisit(BaseModel):
     plate: Annotated[str | None, Field(max_length=20)] = None
 
 
-class VisitorPass(BaseModel):
-    """What reception has of a visit; without an id a call that was taken back had made none."""
+class VisitorPass(OnRecord):
+    """What reception has of a visit."""
 
-    id: str | None
-    status: str = "withdrawn"
     pass_code: str | None = None
     """What the visitor says at reception."""
 
@@ -61,7 +59,7 @@ async def withdraw_visit(body: Undone, records: Records, asker: Asker) -> Visito
 def _pass(entry: LedgerEntry) -> VisitorPass:
     """Codes of four figures, which reception can ask for at the door."""
     number = int(entry.id.rpartition("-")[2])
-    return VisitorPass(id=entry.id, status=entry.status, pass_code=f"V{number % 10_000:04d}")
+    return VisitorPass.of(entry, pass_code=f"V{number % 10_000:04d}")
 
 
 class CertificateOrder(BaseModel):
@@ -78,27 +76,15 @@ class CertificateOrder(BaseModel):
     address: Line = None
 
 
-class OrderedCertificate(BaseModel):
-    """An order; without an id a call that was taken back had made none."""
-
-    id: str | None
-    status: str = "withdrawn"
-
-
 @router.post("/certificates", status_code=201)
 async def order_certificate(
     body: CertificateOrder, records: Records, asker: Asker, key: Key
-) -> OrderedCertificate:
+) -> OnRecord:
     """Have it made."""
-    return _ordered(records.make(asker, CERTIFICATES, key, body.model_dump(mode="json")))
+    return OnRecord.of(records.make(asker, CERTIFICATES, key, body.model_dump(mode="json")))
 
 
 @router.post("/certificates/withdrawals")
-async def withdraw_certificate(body: Undone, records: Records, asker: Asker) -> OrderedCertificate:
+async def withdraw_certificate(body: Undone, records: Records, asker: Asker) -> OnRecord:
     """Take back what the call with this key has ordered."""
-    gone = records.take_back(asker, CERTIFICATES, body.undoes)
-    return _ordered(gone) if gone else OrderedCertificate(id=None)
-
-
-def _ordered(entry: LedgerEntry) -> OrderedCertificate:
-    return OrderedCertificate(id=entry.id, status=entry.status)
+    return OnRecord.of(records.take_back(asker, CERTIFICATES, body.undoes))

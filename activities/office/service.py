@@ -8,7 +8,7 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Any, Self
 from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Request
@@ -17,7 +17,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field
 
 import activities.office
-from activities.office.ledger import Holder, Ledger
+from activities.office.ledger import Holder, Ledger, LedgerEntry
 from router.domain.errors import Conflict, InvalidInput, NotFound, RouterError
 from router.domain.locale import Locale, Localised
 from router.domain.principals import DEFAULT_TENANT
@@ -79,6 +79,18 @@ class Undone(BaseModel):
 
     undoes: Annotated[str, Field(min_length=1, max_length=300)]
     """The key that the call had."""
+
+
+class OnRecord(BaseModel):
+    """What there is of something; without an id a call that was taken back had made none."""
+
+    id: str | None
+    status: str = "withdrawn"
+
+    @classmethod
+    def of(cls, entry: LedgerEntry | None, **more: Any) -> Self:
+        """An entry as it is told, and what a family tells beside; None: there is no such entry."""
+        return cls(id=entry.id, status=entry.status, **more) if entry else cls(id=None)
 
 
 async def _refused(request: Request, error: Exception) -> PlainTextResponse:
