@@ -39,7 +39,7 @@ from router.entities.language import language_of
 from workflows import awaited_calls, memory, turns
 from workflows.activity import TurnQueue, Visibility, drained, is_history_long, perform
 from workflows.command_runner import CommandRunner
-from workflows.hand_offs import HandOffs, Step
+from workflows.hand_offs import RUNG_AGAIN, HandOffs, Step
 from workflows.hook_runs import Hooked, HookRuns, at
 from workflows.skill import SkillRuns
 from workflows.tool_calls import came_to
@@ -49,8 +49,6 @@ UNTIL_READ = timedelta(seconds=5)
 """How long a message waits for files to be read that came before it."""
 IDLE = timedelta(days=1)
 """After this long without a word the conversation is put away until the next message."""
-RUNG_AGAIN = timedelta(hours=1)
-"""After what was due about a hand-off couldn't be done."""
 
 
 @workflow.defn(name=contract.WORKFLOW)
@@ -251,6 +249,8 @@ class ConversationWorkflow(Hooked):
         if due is None or workflow.now() < due:
             return
         async with self._queue.turn():
+            if self._hand_offs.due == due:
+                self._state = await self._hand_offs.settled(self._state, self._state.owed)
             hand_off = self._state.hand_off
             if hand_off is None or hand_off.alarm != due:
                 return
@@ -264,7 +264,8 @@ class ConversationWorkflow(Hooked):
 
     @property
     def _alarm(self) -> datetime | None:
-        return self._state.hand_off.alarm if self._state.hand_off else None
+        rings = self._state.hand_off.alarm if self._state.hand_off else None
+        return min(filter(None, (rings, self._hand_offs.due)), default=None)
 
     @workflow.signal(name=contract.CANCEL)
     def cancel_turn(self, message_id: str) -> None:
@@ -420,7 +421,7 @@ class ConversationWorkflow(Hooked):
         else:
             self._state = turns.remembering(message, before, turn, said, state)
         self._state = self._state.changed(hooks=self.hooks.known)
-        await self._hand_offs.publish_turn(before, self._state, message.id)
+        self._state = await self._hand_offs.published_turn(before, self._state, message.id)
         self._show(turn.route)
         # What was said to a person is theirs: no hook hears it.
         if before.hand_off is None and (looking_on := self.hooks.at("after_turn")):
