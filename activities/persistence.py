@@ -5,7 +5,7 @@ from temporalio import activity
 from activities.capabilities import stubs
 from activities.execution import temporal_failures
 from router.contracts import activities
-from router.contracts.activities import Keep, Publish, Published, Recall, Recalled, Write
+from router.contracts.activities import Keep, Publish, Published, Recall, Recalled, Write, Written
 from router.contracts.conversation import ConversationState
 from router.gateway.lost_runs import publish
 from router.store.store import Store
@@ -44,10 +44,14 @@ class Records:
             )
 
     @activity.defn(name=activities.WRITE.name)
-    async def write(self, rows: Write) -> None:
-        """Append to the event log what isn't there yet."""
+    async def write(self, rows: Write) -> Written:
+        """Append to the event log what isn't there yet; a turn only as the conversation's last."""
         with temporal_failures():
-            await self._store.log.append(rows.tenant, rows.entries)
+            if all(entry.kind != "turn" for entry in rows.entries):
+                await self._store.log.append(rows.tenant, rows.entries)
+                return Written()
+            unknown = await self._store.log.append_turn(rows.tenant, rows.entries)
+            return Written(unknown=unknown)
 
     @activity.defn(name=activities.PUBLISH.name)
     async def publish(self, news: Publish) -> Published:

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from router.domain.documents import Document
 from router.domain.hand_offs import HandOffRecord
-from router.domain.messages import Usage
+from router.domain.messages import Route, Turn, Usage
 from router.domain.notifications import NotificationPreferences
 from router.domain.principals import Principal
 from router.domain.records import (
@@ -79,6 +79,16 @@ class Calls(ConfigurationCalls):
             LogEntry(key="new:told", kind="approval", recipient=self.person, **about),
         ]
         await self.store.log.append(TENANT, entries)
+
+    async def log_append_turn(self) -> None:
+        for number in (1, 10**6):
+            said = Turn(
+                message_id=f"m{number}", turn=number, route=Route(kind="reply", by="fallback")
+            )
+            data: dict[str, Any] = {"digest": "d", "turn": said.model_dump(mode="json")}
+            about: dict[str, Any] = {"at": self.now, "conversation": "c1", "data": data}
+            entry = LogEntry(key=f"new:{number}", kind="turn", message_id=said.message_id, **about)
+            await self.store.log.append_turn(TENANT, [entry])
 
     async def log_since(self) -> None:
         await self.store.log.since(TENANT, "c1", 0, 50)

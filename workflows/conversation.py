@@ -34,12 +34,12 @@ from router.domain.errors import (
 )
 from router.domain.locale import Locale
 from router.domain.messages import Route, ToolResultAction, Turn, Usage
-from router.domain.records import LogEntry
+from router.domain.records import LogEntry, RecordedTurn
 from router.entities.language import language_of
 from workflows import awaited_calls, memory, turns
 from workflows.activity import TurnQueue, Visibility, drained, is_history_long, perform
 from workflows.command_runner import CommandRunner
-from workflows.hand_offs import HandOffs, Step
+from workflows.hand_offs import RUNG_AGAIN, HandOffs, Step
 from workflows.hook_runs import Hooked, HookRuns, at
 from workflows.skill import SkillRuns
 from workflows.tool_calls import came_to
@@ -49,8 +49,6 @@ UNTIL_READ = timedelta(seconds=5)
 """How long a message waits for files to be read that came before it."""
 IDLE = timedelta(days=1)
 """After this long without a word the conversation is put away until the next message."""
-RUNG_AGAIN = timedelta(hours=1)
-"""After what was due about a hand-off couldn't be done."""
 
 
 @workflow.defn(name=contract.WORKFLOW)
@@ -251,6 +249,8 @@ class ConversationWorkflow(Hooked):
         if due is None or workflow.now() < due:
             return
         async with self._queue.turn():
+            if self._hand_offs.due == due:
+                self._state = await self._hand_offs.settled(self._state, self._state.owed)
             hand_off = self._state.hand_off
             if hand_off is None or hand_off.alarm != due:
                 return
@@ -264,7 +264,8 @@ class ConversationWorkflow(Hooked):
 
     @property
     def _alarm(self) -> datetime | None:
-        return self._state.hand_off.alarm if self._state.hand_off else None
+        rings = self._state.hand_off.alarm if self._state.hand_off else None
+        return min(filter(None, (rings, self._hand_offs.due)), default=None)
 
     @workflow.signal(name=contract.CANCEL)
     def cancel_turn(self, message_id: str) -> None:
@@ -297,9 +298,9 @@ class ConversationWorkflow(Hooked):
                 self._state = after
                 self._unheard.remove(first)
 
-    async def _write(self, entries: list[LogEntry]) -> None:
+    async def _write(self, entries: list[LogEntry]) -> list[RecordedTurn]:
         written = activities.Write(tenant=self._start.tenant, entries=entries)
-        await perform(activities.WRITE, written)
+        return (await perform(activities.WRITE, written)).unknown
 
     def _with_news(self, news: contract.News) -> tuple[contract.News, contract.ConversationState]:
         """What to say of the news, and the state after it."""
@@ -408,31 +409,51 @@ class ConversationWorkflow(Hooked):
         turn: Turn,
     ) -> Turn:
         """The turn, once it is on record and in the state, and known to whom it concerns."""
-        names = message.named(message.files)
-        said, began = memory.as_text(submission.message, before, names), message.began
-        rows = memory.rows_of_turn(message.conversation, submission, said, turn, began)
+        said = memory.as_text(submission.message, before, message.named(message.files))
         model, model_before = turn.usage.model, self._state.model
-        changed = memory.rows_of_model(message.conversation, message.id, model_before, model)
-        if changed:
-            workflow.logger.info("answered by %s, and not by %s any more", model, model_before)
-        await self._write([*changed, *rows])
-        digest = submission.digest
-        held = contract.HeldTurn(message_id=message.id, digest=digest, turn=turn)
+        turn = await self._recorded(submission, message, said, turn)
         left = {file: message.named([file])[0] for file in turn.files_left or []}
         heard = {"heard_at": workflow.now(), "locale": message.locale, "left": left}
-        state = memory.with_turn(self._state, held).changed(**heard, model=model or model_before)
+        state = self._state.changed(**heard, model=model or model_before)
         if before.hand_off is not None:
             # What was said to a person no model is told, later either.
             self._state = state
         else:
             self._state = turns.remembering(message, before, turn, said, state)
         self._state = self._state.changed(hooks=self.hooks.known)
-        await self._hand_offs.publish_turn(before, self._state, message.id)
+        self._state = await self._hand_offs.published_turn(before, self._state, message.id)
         self._show(turn.route)
         # What was said to a person is theirs: no hook hears it.
         if before.hand_off is None and (looking_on := self.hooks.at("after_turn")):
             self.hooks.tell(looking_on, turns.turn_event(message, turn))
         return turn
+
+    async def _recorded(
+        self, submission: contract.Submission, message: TurnContext, said: str, turn: Turn
+    ) -> Turn:
+        """The turn as it is on record, from now on or already, and in the state.
+
+        Rows are written before Temporal has what was done for them: a server that dies then forgets
+        it, and the message, which is sent again or isn't. The next turn finds their turn here.
+        """
+        where, before = message.conversation, self._state.model
+        changed = memory.rows_of_model(where, message.id, before, turn.usage.model)
+        if changed:
+            workflow.logger.info("answered by %s, and not by %s", turn.usage.model, before)
+        while True:
+            rows = memory.rows_of_turn(where, submission, said, turn, message.began)
+            unknown = await self._write([*changed, *rows])
+            if not unknown:
+                held = contract.HeldTurn(message_id=message.id, digest=submission.digest, turn=turn)
+                self._state = memory.with_turn(self._state, held)
+                return turn
+            self._state = memory.with_recorded(self._state, unknown)
+            known = memory.held(self._state, message.id)
+            if known is not None and known.digest != submission.digest:
+                raise _other_body(message.id)
+            if known is not None and known.turn is not None:
+                return known.turn
+            turn = turn.model_copy(update={"turn": self._number})
 
     async def _turn_of(self, message: TurnContext) -> Turn:
         """The turn, whatever comes of it: one that is stopped or breaks is a turn too."""

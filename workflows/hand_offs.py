@@ -6,12 +6,18 @@ it, what is said in it, and who hears that something happened.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from temporalio import workflow
+from temporalio.exceptions import ActivityError
 
 from router.contracts import activities
-from router.contracts.conversation import ConversationStart, ConversationState, HandOffDeed
+from router.contracts.conversation import (
+    ConversationStart,
+    ConversationState,
+    HandOffDeed,
+    HandOffNews,
+)
 from router.domain import hand_offs
 from router.domain.hand_offs import (
     BACK,
@@ -27,6 +33,9 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import ChoicesReply, Option, Reply, TextReply, offer_question
 from workflows import notices
 from workflows.activity import fresh_id, perform
+
+RUNG_AGAIN = timedelta(hours=1)
+"""After what was due about a hand-off couldn't be done."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +104,9 @@ class HandOffs:
 
     def __init__(self, start: ConversationStart) -> None:
         self._start = start
+        owes = start.state is not None and start.state.owed
+        self.due: datetime | None = workflow.now() if owes else None
+        """When what is owed to those outside is tried again; None where nothing is."""
 
     async def attended(self, state: ConversationState, deed: HandOffDeed, locale: Locale) -> Step:
         """What the deed comes to; one that is sent again comes to nothing more.
@@ -180,30 +192,62 @@ class HandOffs:
         return await on_duty(self._start.tenant, self._start.owner, hand_off.agent)
 
     async def publish(
-        self,
-        record: HandOffRecord,
-        event: HandOffEvent,
-        people: Sequence[str],
-        message_id: str | None = None,
+        self, record: HandOffRecord, event: HandOffEvent, people: Sequence[str]
     ) -> None:
         """Have lists show how it stands, and these people hear of it."""
-        at: datetime = workflow.now()
-        news = hand_offs.entries(record, event, people, at, message_id)
-        given = activities.PublishHandOff(record=record, entries=news)
-        await perform(activities.PUBLISH_HAND_OFF, given, summary=f"{event}: {record.state}")
+        await _publish(_news(record, event, people))
 
-    async def publish_turn(
+    async def published_turn(
         self, before: ConversationState, after: ConversationState, message_id: str
-    ) -> None:
-        """The same of what a turn has made of it, if anything."""
-        was, now = before.hand_off, after.hand_off
+    ) -> ConversationState:
+        """The same of what a turn has made of it, if anything; the state with what is owed of that.
+
+        What can't be made known fails no turn: that is on record, and its message taken in.
+        """
+        was, now, news = before.hand_off, after.hand_off, None
         if was is None and now is not None:
-            await self.publish(self._record(now), "requested", now.told, message_id)
+            news = _news(self._record(now), "requested", now.told, message_id)
         elif was is not None and now is not None and was != now:
             people = [now.agent.id] if now.agent else []
-            await self.publish(self._record(now), "said", people, message_id)
+            news = _news(self._record(now), "said", people, message_id)
         elif was is not None and now is None and after.last_hand_off is not None:
-            await self.publish(after.last_hand_off, "closed", _whose(was), message_id)
+            news = _news(after.last_hand_off, "closed", _whose(was), message_id)
+        if news is None:
+            return after
+        owed = (*after.owed, news)
+        return await self.settled(after.changed(owed=owed), owed)
+
+    async def settled(
+        self, state: ConversationState, owed: Sequence[HandOffNews]
+    ) -> ConversationState:
+        """The state once this was made known, in order; what can't be is owed for an hour more."""
+        left = list(owed)
+        try:
+            while left:
+                await _publish(left[0])
+                del left[0]
+        except ActivityError:
+            workflow.logger.exception("hand-off %s isn't made known yet", left[0].record.id)
+            self.due = workflow.now() + RUNG_AGAIN
+        else:
+            self.due = None
+        return state.changed(owed=tuple(left))
+
+
+def _news(
+    record: HandOffRecord, event: HandOffEvent, people: Sequence[str], message_id: str | None = None
+) -> HandOffNews:
+    told = tuple(people)
+    return HandOffNews(
+        record=record, event=event, people=told, at=workflow.now(), message_id=message_id
+    )
+
+
+async def _publish(news: HandOffNews) -> None:
+    record, event = news.record, news.event
+    rows = hand_offs.entries(record, event, news.people, news.at, news.message_id)
+    given = activities.PublishHandOff(record=record, entries=rows)
+    await perform(activities.PUBLISH_HAND_OFF, given, summary=f"{event}: {record.state}")
 
 
 def _whose(hand_off: OngoingHandOff) -> list[str]:

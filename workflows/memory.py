@@ -5,7 +5,7 @@ is older is only in the event log. A row's key makes a repeated write harmless.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -31,7 +31,7 @@ from router.domain import messages
 from router.domain.hand_offs import BACK, NamedPerson, OngoingHandOff
 from router.domain.locale import Locale
 from router.domain.progress import ProgressPlace, ToolCallProgress
-from router.domain.records import LogEntry
+from router.domain.records import LogEntry, RecordedTurn
 from router.flow import paused
 from router.flow.paused import PausedRun, run_meant
 from router.flow.view import FlowView
@@ -82,6 +82,15 @@ def with_turn(state: ConversationState, answered: HeldTurn) -> ConversationState
         older=state.older or len(known) > IDS - ANSWERS,
         usage=state.usage + (answered.turn.usage if answered.turn else messages.Usage()),
     )
+
+
+def with_recorded(state: ConversationState, found: Iterable[RecordedTurn]) -> ConversationState:
+    """The state with these turns, which it doesn't know, as the last that were answered."""
+    for one in found:
+        turn = one.turn
+        held = HeldTurn(message_id=turn.message_id, digest=one.digest, turn=turn)
+        state = with_turn(state.changed(turns=turn.turn - 1), held)
+    return state
 
 
 def remembering(

@@ -79,7 +79,12 @@ TRY_AGAIN = Localised(
     zh="现在没能记录，请稍后再按一次。", en="It couldn't be recorded right now; press again later."
 )
 DECIDING = Localised(
-    zh="正在记录，结果稍后发给您。", en="It is being recorded; what came of it follows."
+    zh="正在记录，结果稍后发给您；一分钟内没有消息的话，请再按一次。",
+    en="It is being recorded; what came of it follows. Press again if nothing does in a minute.",
+)
+TAKING = Localised(
+    zh="正在处理；一分钟内没有消息的话，请再按一次。",
+    en="It is being dealt with. Press again if nothing comes of it in a minute.",
 )
 BUTTONS: dict[Verdict, Localised] = {
     "approve": Localised(zh="同意", en="Approve"),

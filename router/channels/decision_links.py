@@ -334,7 +334,9 @@ class DecisionPage(LinkPage):
         status: int = 200,
     ) -> Response:
         services = self.dispatcher.state.services
-        over = await standing_of(services, record, link.digest)
+        # What couldn't be asked of the run isn't known, whatever the row says.
+        unsure = status == 503  # noqa: PLR2004
+        over = None if unsure else await standing_of(services, record, link.digest)
         expired = link.is_over(datetime.now(UTC))
         if over is None and expired:
             over = EXPIRED

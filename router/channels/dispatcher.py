@@ -111,6 +111,20 @@ class Dispatcher:
         except Unavailable:
             return DecisionOutcome(cards.TRY_AGAIN.within(person.locale), failed=True)
 
+    async def deciding(
+        self, inbound: Inbound, patience: float = PATIENCE
+    ) -> asyncio.Task[DecisionOutcome | None]:
+        """What `decide` comes to, once it does or the platform waits no longer.
+
+        What is still under way then dies with this process: whoever pressed is to be told
+        `cards.DECIDING`. Raises what it raised, for the press to be delivered or made again.
+        """
+        under_way = asyncio.create_task(self.decide(inbound))
+        await asyncio.wait({under_way}, timeout=patience)
+        if under_way.done():
+            under_way.result()
+        return under_way
+
     async def _fetched(self, person: Principal, inbound: Inbound) -> None:
         """Take in a message with files: that goes on where it takes longer than a platform waits.
 

@@ -87,10 +87,10 @@ async def decided(
     record = await services.store.runs.find_approval(person.tenant, decision.approval)
     if record is None or record.person != person.id:
         return DecisionOutcome(cards.NOT_YOURS.within(person.locale))
-    if record.verdict is not None:
-        return await _outcome(services, person, record, _already(record.verdict))
     remark = comment.strip() or None
     if not _may_be_said(remark, decision):
+        if record.verdict is not None:
+            return await _outcome(services, person, record, _already(record.verdict))
         return DecisionOutcome(cards.WORD_NEEDED.within(person.locale), wordless=True)
     event = Decided(
         by=person.id,
@@ -101,6 +101,7 @@ async def decided(
         digest=decision.digest,
     )
     try:
+        # Whatever the row says: a run that a dying server made forget it has to be told again.
         await settle(services, record, event, word)
     except (Conflict, NotFound) as error:
         return await _too_late(services, person, decision, error)

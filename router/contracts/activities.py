@@ -361,6 +361,12 @@ class Write(Payload):
     entries: list[LogEntry]
 
 
+class Written(Payload):
+    """That the rows are there; or the turns that are on record and unknown to who numbered this."""
+
+    unknown: list[RecordedTurn] = []
+
+
 class MemoryRequest(Payload):
     """What the caller wants remembered or forgotten, or listed, at this moment."""
 
@@ -558,7 +564,7 @@ TELL_FLOW = ActivityStub(
 )
 RECALL = ActivityStub("recall", Recall, Recalled, SOON, local=True)
 KEEP = ActivityStub("keep", Keep, type(None), SOON, local=True)
-WRITE = ActivityStub("write", Write, type(None), SOON, local=True)
+WRITE = ActivityStub("write", Write, Written, SOON, local=True)
 REMEMBER = ActivityStub("remember", MemoryRequest, MemoryAnswer, SOON, local=True, attempts=TRIES)
 LOOK_UP = ActivityStub("look_up", LookUp, LookupAnswer, SOON, local=True)
 WAIT_FOR_DOCUMENT = ActivityStub(

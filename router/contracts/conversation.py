@@ -10,7 +10,13 @@ from router.contracts.hook_calls import HookStub
 from router.contracts.payload import Payload
 from router.contracts.start_options import CONTINUE_AFTER
 from router.contracts.tool_rounds import AwaitedRounds
-from router.domain.hand_offs import DeedKind, HandOffRecord, NamedPerson, OngoingHandOff
+from router.domain.hand_offs import (
+    DeedKind,
+    HandOffEvent,
+    HandOffRecord,
+    NamedPerson,
+    OngoingHandOff,
+)
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     ConfirmReply,
@@ -74,6 +80,17 @@ class HandOffStanding(Payload):
     """How it stands after that."""
 
     record: HandOffRecord
+
+
+class HandOffNews(Payload):
+    """What of a hand-off nobody outside its conversation has heard yet, and who is to."""
+
+    record: HandOffRecord
+    event: HandOffEvent
+    people: tuple[str, ...]
+    at: datetime
+    message_id: str | None = None
+    """The message by whose turn it happened, if it did by one."""
 
 
 class WaitingCall(Payload):
@@ -221,6 +238,8 @@ class ConversationState(Payload):
     """Those that were to look on at the last message's turn, for one that nobody understands."""
     hand_off: OngoingHandOff | None = None
     """The person who is wanted, or has it; the model hears nothing meanwhile."""
+    owed: tuple[HandOffNews, ...] = ()
+    """What of hand-offs couldn't be made known, and is tried again."""
     last_hand_off: HandOffRecord | None = None
     """The one before, as it ended: a deed that is sent again finds what it came to."""
 

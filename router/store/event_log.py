@@ -67,11 +67,8 @@ class LogAppender:
         rows = [to_row(entry, tenant=tenant, **_found_by(entry)) for entry in entries]
         for row in rows:
             del row["sequence"]
+        self.lock(connection, tenant, entries)
         talks = {e.conversation for e in entries if e.conversation is not None}
-        people = {e.recipient for e in entries if e.recipient is not None}
-        streams = {lock_of(tenant, talk) for talk in talks}
-        streams |= {f"log/{tenant}/recipient/{person}" for person in people}
-        self._database.serialise(connection, *streams)
         gone = forgotten_among(connection, tenant, talks)
         rows = [row for row in rows if row["conversation"] not in gone]
         if kept := _without_unbegun(connection, rows):
@@ -79,6 +76,14 @@ class LogAppender:
             announce(connection, tenant, kept)
         there = [entry for entry in entries if entry.conversation not in gone]
         self._webhooks.appended(connection, tenant, there)
+
+    def lock(self, connection: Connection, tenant: str, entries: Sequence[LogEntry]) -> None:
+        """Have nobody else append to what these are for, until the transaction is over."""
+        talks = {e.conversation for e in entries if e.conversation is not None}
+        people = {e.recipient for e in entries if e.recipient is not None}
+        streams = {lock_of(tenant, talk) for talk in talks}
+        streams |= {f"log/{tenant}/recipient/{person}" for person in people}
+        self._database.serialise(connection, *streams)
 
     async def tell(self, tenant: str, entries: Sequence[LogEntry]) -> None:
         """Have everyone look who listens to their conversations and people; never raises."""
@@ -175,6 +180,29 @@ def _without_unbegun(connection: Connection, rows: list[dict[str, Any]]) -> list
     return [row for row in rows if begun.get(row["key"]) not in wanted]
 
 
+MOST_UNKNOWN = 10
+"""Turns of one conversation that are given at once: more than can have been under way."""
+
+
+def _turns_from(
+    connection: Connection, tenant: str, conversation: str | None, number: int
+) -> list[RecordedTurn]:
+    """The conversation's newest turns, as far as they have this number or a higher one."""
+    # Not `_IS_TURN`: by the index of everybody's turns a conversation's first is looked for in all.
+    is_turn = _log.c.kind.concat("") == "turn"
+    its = _numbers.filter_by(tenant=tenant, conversation=conversation).where(is_turn)
+    newest = its.order_by(_log.c.sequence.desc())
+    last = connection.execute(newest.limit(1)).first()
+    if last is None or last.number < number:
+        return []
+    whole = newest.add_columns(_log.c.data).limit(MOST_UNKNOWN)
+    rows = [row.data for row in connection.execute(whole) if row.number >= number]
+    return [RecordedTurn.model_validate(data) for data in reversed(rows)]
+
+
+_numbers = select(_log.c.data[("turn", "turn")].as_integer().label("number"))
+
+
 class RoutedTurns(Aggregate):
     """Where everybody's messages went, for operators."""
 
@@ -253,6 +281,28 @@ class EventLog:
             return
         await self._database.write(lambda c: self._appending.within(c, tenant, entries))
         await self._appending.tell(tenant, entries)
+
+    async def append_turn(self, tenant: str, entries: Sequence[LogEntry]) -> list[RecordedTurn]:
+        """Append the rows of a turn, unless turns of its number or a higher one are on record.
+
+        Then nothing is appended, and those are given, oldest first. Whoever numbers turns doesn't
+        know of them: what they had done was forgotten after it was written here. It may be this
+        turn itself.
+        """
+        (turn,) = (entry for entry in entries if entry.kind == "turn")
+        number = RecordedTurn.model_validate(turn.data).turn.turn
+
+        def keep(connection: Connection) -> list[RecordedTurn]:
+            self._appending.lock(connection, tenant, entries)
+            found = _turns_from(connection, tenant, turn.conversation, number)
+            if not found:
+                self._appending.within(connection, tenant, entries)
+            return found
+
+        unknown = await self._database.write(keep)
+        if not unknown:
+            await self._appending.tell(tenant, entries)
+        return unknown
 
     async def since(self, tenant: str, conversation: str, after: int, limit: int) -> list[LogEntry]:
         """Everything of the conversation after a sequence number, oldest first."""

@@ -23,7 +23,7 @@ class HandOffStore(Aggregate):
         Of a conversation that was forgotten nothing is.
         """
         insert = self._database.insert(_hand_offs)
-        newer = insert.excluded.version > _hand_offs.c.version
+        newer = insert.excluded.version >= _hand_offs.c.version
         keep = upsert(insert, _hand_offs, where=newer)
 
         def publish(connection: Connection) -> None:

@@ -24,7 +24,8 @@ from activities.calendar.work_calendar import Overrides, WorkCalendar, work_cale
 from activities.provided import database as provided_db
 from router.contracts import conversation
 from router.contracts.conversation import HandOffDeed, HandOffStanding
-from router.domain.hand_offs import NamedPerson
+from router.domain.errors import Conflict
+from router.domain.hand_offs import HandOffRecord, NamedPerson
 from router.runtime.composition import Parts
 from router.runtime.server import count_hand_offs
 from router.runtime.upkeep import at_work
@@ -461,6 +462,35 @@ async def skipped(house: Parts, environment: WorkflowEnvironment) -> AsyncIterat
         talk = await desk.Talk(environment.client, house, alice, queue=QUEUE).open()
         await talk.say("转人工")
         yield talk
+
+
+async def test_a_hand_off_that_cannot_be_made_known_loses_no_word_and_is_made_known_later(
+    skipped: desk.Talk, environment: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = skipped.parts.store.hand_offs
+    publishes = store.publish
+
+    async def refusing(hand_off: HandOffRecord) -> None:
+        raise Conflict("The row is held by somebody else.")
+
+    monkeypatch.setattr(store, "publish", refusing)
+    other = await skipped.another()
+    turn = await other.say("转人工", "m1")
+    assert (turn.status, turn.turn) == ("done", 1)
+    assert (await other.say("工资算错了", "m2")).route.kind == "handoff"
+    hand_off = (await other.status()).with_person
+    assert hand_off is not None
+    assert await store.find("default", hand_off.hand_off) is None
+    monkeypatch.setattr(store, "publish", publishes)
+    await skip(environment, timedelta(hours=1, minutes=1))
+    async with asyncio.timeout(20):
+        while (listed := await store.find("default", hand_off.hand_off)) is None:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    news = [row.data for row in await skipped.parts.store.log.news("default", "dave", 0, 200)]
+    told = [row["event"] for row in news if row.get("hand_off") == listed.id]
+    assert told[:1] == ["requested"]
+    assert await other.say("工资算错了", "m2") == await other.say("工资算错了", "m2")
+    assert [text for text in await other.texts() if text == "工资算错了"] == ["工资算错了"]
 
 
 async def does(talk: desk.Talk, kind: Any, text: str = "") -> HandOffStanding:

@@ -1,6 +1,7 @@
 """The desk on Slack, with everything behind it real: API, worker, Temporal, flows, approvals."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -74,6 +75,32 @@ async def test_leave_is_asked_and_approved_by_buttons(slack: Slack, router: Asyn
     await slack.posted("批准")
     await slack.presses(router, BOB, wanted, "拒绝")
     assert "已同意" in (await slack.updated("已经处理过了"))["text"]
+
+
+async def test_a_verdict_that_only_its_row_has_is_told_to_the_run_by_the_next_press(
+    slack: Slack, router: AsyncClient, parts: Parts
+) -> None:
+    """The row was written, and Temporal's server died before it knew: whoever pressed was told so.
+
+    As good as any row is what its workflow says, which still asks.
+    """
+    request = "我要请年假，2027-08-10 到 2027-08-11，家里有事"
+    await slack.says(router, ALICE, request, channel="D13")
+    await slack.presses(router, ALICE, await slack.posted("确认"), "确认")
+    wanted = await slack.posted("，8月10日")
+    ids = [json.loads(each["value"])["decision"]["approval"] for each in buttons(wanted)]
+    approval = await parts.store.runs.find_approval("default", ids[0])
+    assert approval is not None
+    run = await parts.store.runs.find("default", approval.run)
+    assert run is not None
+    ahead = run.model_copy(update={"events": run.events + 1})
+    decided = approval.model_copy(update={"verdict": "approve", "active": False})
+    await parts.store.runs.publish(ahead, [decided])
+    await slack.presses(router, BOB, wanted, "拒绝")
+    assert (await slack.updated("已拒绝"))["ts"] == wanted["ts"]
+    await slack.posted("没有获批")
+    await slack.presses(router, BOB, wanted, "同意")
+    assert "已拒绝" in (await slack.updated("已经处理过了"))["text"]
 
 
 async def test_what_is_confirmed_is_returned_with_words(slack: Slack, router: AsyncClient) -> None:

@@ -5,7 +5,6 @@ asks how old a callback is. Here the key is always set, and both are checked. Te
 `plain_text`, so that nothing that anybody wrote is a link, a picture or a mention.
 """
 
-import asyncio
 import base64
 import hashlib
 import hmac
@@ -49,7 +48,7 @@ from router.channels.base import (
     platform_client,
     within,
 )
-from router.channels.dispatcher import PATIENCE, Dispatcher
+from router.channels.dispatcher import Dispatcher
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
 from router.formats.http_body import Unread
@@ -477,8 +476,7 @@ class _FeishuRoutes:
 
     async def _decided(self, inbound: Inbound) -> dict[str, Any]:
         """What a press came to, and its card; said later where Feishu doesn't wait so long."""
-        deciding = asyncio.create_task(self.dispatcher.decide(inbound))
-        await asyncio.wait({deciding}, timeout=PATIENCE)
+        deciding = await self.dispatcher.deciding(inbound)
         if not deciding.done():
 
             async def said_later() -> None:

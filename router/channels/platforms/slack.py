@@ -42,6 +42,7 @@ from router.channels.base import (
     within,
 )
 from router.channels.dispatcher import Dispatcher
+from router.channels.outbox import DecisionOutcome
 from router.channels.registry import Entering, Platform, PlatformSettings
 from router.domain.errors import TooManyRequests, Unauthenticated, Unavailable
 from router.domain.locale import Locale
@@ -421,9 +422,9 @@ class _SlackRoutes:
     async def interactions(self, request: Request) -> Response:
         """Do what a button says; Slack shows an error to whoever pressed where this isn't 200.
 
-        A decision is made after the answer, for a run may take longer than Slack waits. Where
-        this process dies in between, the card still has its buttons, and a second press finds
-        what the first one did.
+        A run may take longer to decide than Slack waits: whoever pressed is told so, and what came
+        of it later. Where this process dies in between, the card still has its buttons, and a
+        second press finds what the first one did.
         """
         fields = parse_qs((await self._signed(request)).decode("utf-8", "replace"))
         payload = json_object(fields.get("payload", [""])[0].encode())
@@ -432,13 +433,19 @@ class _SlackRoutes:
             return TAKEN
         inbound, ts = found
         if inbound.button is not None and inbound.button.decision is not None:
-            self.dispatcher.aside(self._decided(inbound, ts))
+            deciding = await self.dispatcher.deciding(inbound)
+            if not deciding.done():
+                said = f"{cards.DECIDING.zh} {cards.DECIDING.en}"
+                self.dispatcher.aside(self.client.say(inbound.place, said))
+            self.dispatcher.aside(self._decided(inbound, ts, deciding))
         else:
             await self.dispatcher.take(inbound)
         return TAKEN
 
-    async def _decided(self, inbound: Inbound, ts: str) -> None:
-        outcome = await self.dispatcher.decide(inbound)
+    async def _decided(
+        self, inbound: Inbound, ts: str, deciding: asyncio.Task[DecisionOutcome | None]
+    ) -> None:
+        outcome = await deciding
         if outcome is None:
             return
         if outcome.card is not None:

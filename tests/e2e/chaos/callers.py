@@ -23,7 +23,7 @@ PATIENCE = 300.0
 be killed as well."""
 NOTICED, PAUSE = 3.0, 0.5
 """Seconds for which somebody waits for what a press comes to, and before they try again."""
-UNHEARD = 20.0
+UNHEARD = 60.0
 """Seconds after which somebody whom their platform told of a failure writes it once more."""
 AGAIN, BY_MAIL, REJECTED = 0.15, 0.3, 0.25
 """Shares of what is delivered once more although it was answered, and of decisions."""

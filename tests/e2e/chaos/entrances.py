@@ -100,7 +100,7 @@ class Entrance(Protocol):
         """What an approver's card says came of it, bare; empty where it still asks."""
 
     def disturb(self) -> None:
-        """Have the next call refused for now, as platforms do that are busy."""
+        """Have the next call, and no more, refused for now, as platforms do that are busy."""
 
 
 BUSY = 429
@@ -150,6 +150,7 @@ class OnSlack:
 
     def disturb(self) -> None:
         busy = json_reply({"ok": False, "error": "ratelimited"}, BUSY, retry_after="1")
+        self.server.troubles.clear()
         self.server.troubles.append(busy)
 
 
@@ -208,7 +209,7 @@ class OnFeishu:
 class OnDingTalk:
     """DingTalk by HTTP: nothing comes again for certain; cards have a name, messages none."""
 
-    FAILED = ("现在没能记录", "It couldn't be recorded")
+    FAILED = ("现在没能记录", "It couldn't be recorded", "正在处理")
     """What a card says of a press that its platform was answered, and that came to nothing."""
     name: ClassVar = "dingtalk"
     redelivers: ClassVar = False
@@ -262,6 +263,7 @@ class OnDingTalk:
         return "" if dingtalk.buttons(shown.raw) else bare(shown.raw["content"].get("status", ""))
 
     def disturb(self) -> None:
+        self.server.troubles.clear()
         self.server.troubles.append(dingtalk.refused("ServiceUnavailable", DOWN))
 
 
@@ -310,6 +312,7 @@ class OnWecom:
         return bare(made[-1]["template_card"].get("sub_title_text", "")) if made else ""
 
     def disturb(self) -> None:
+        self.server.troubles.clear()
         self.server.troubles.append(json_reply({}, DOWN))
 
 
@@ -354,6 +357,7 @@ class OnTeams:
         return bare("".join(teams.texts(made[-1]))) if made else ""
 
     def disturb(self) -> None:
+        self.server.troubles.clear()
         self.server.troubles.append(teams.refusal(DOWN, "ServiceUnavailable"))
 
 

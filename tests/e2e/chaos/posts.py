@@ -15,6 +15,7 @@ ASIDES = tuple(
         *("这条消息没有收下", "This message wasn't taken in"),
         *("现在没能记录", "It couldn't be recorded right now"),
         *("正在记录", "It is being recorded"),
+        *("正在处理", "It is being dealt with"),
         *("已经处理过了", "This was decided already"),
     )
 )

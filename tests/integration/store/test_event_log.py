@@ -140,6 +140,30 @@ def turn_entry(message_id: str, key: str = "", turn: int = 1) -> LogEntry:
     return entry(key or f"turn:{message_id}", "turn", message_id, **about)
 
 
+async def test_a_number_is_given_to_one_turn_whoever_writes_late(store: Store) -> None:
+    async def kept(*entries: LogEntry) -> list[str]:
+        unknown = await store.log.append_turn("t", entries)
+        return [one.turn.message_id for one in unknown]
+
+    assert await kept(entry("said:a"), turn_entry("a")) == []
+    assert await kept(entry("said:b"), turn_entry("b")) == ["a"]
+    assert await kept(entry("said:a"), turn_entry("a")) == ["a"]
+    assert await kept(entry("said:b"), turn_entry("b", turn=2)) == []
+    assert await kept(turn_entry("late")) == ["a", "b"]
+    assert await kept(turn_entry("late", turn=2)) == ["b"]
+    there = [row.key for row in await store.log.since("t", "c1", 0, 100)]
+    assert there == ["said:a", "turn:a", "said:b", "turn:b"]
+    elsewhere = turn_entry("a", key="elsewhere").model_copy(update={"conversation": "c2"})
+    assert await kept(elsewhere) == []
+
+
+async def test_of_two_turns_of_one_number_at_once_one_is_kept(store: Store) -> None:
+    at_once = (store.log.append_turn("t", [turn_entry(name)]) for name in "abcdef")
+    unknown = await asyncio.gather(*at_once)
+    assert sorted(map(len, unknown)) == [0, 1, 1, 1, 1, 1]
+    assert await kinds(store) == ["turn"]
+
+
 class TestLog:
     async def test_appending_again_writes_once_and_keeps_the_order(self, store: Store) -> None:
         await store.log.append("default", [])

@@ -151,11 +151,12 @@ class _Entrance:
             return await self._decided(inbound, card)
         taking = asyncio.create_task(self.dispatcher.take(inbound))
         await asyncio.wait({taking}, timeout=CARD_PATIENCE)
+        if not taking.done():
+            # It goes on: what was begun may have been done by the time that it is cut off.
+            self.dispatcher.aside(self._taken_later(inbound, taking))
+            return updated({}, status=_both(cards.TAKING))
         try:
-            if taking.done():
-                taking.result()
-            else:  # it goes on: what was begun may have been done by the time that it is cut off
-                self.dispatcher.aside(self._taken_later(inbound, taking))
+            taking.result()
         except (TooManyRequests, Unavailable):
             return updated({}, status=_both(cards.TRY_AGAIN))
         return updated({}, status="")
@@ -171,8 +172,7 @@ class _Entrance:
 
         The answer changes nothing then: whichever of two changes comes last is what is shown.
         """
-        deciding = asyncio.create_task(self.dispatcher.decide(inbound))
-        await asyncio.wait({deciding}, timeout=CARD_PATIENCE)
+        deciding = await self.dispatcher.deciding(inbound, CARD_PATIENCE)
         if deciding.done():
             return _shown(deciding.result())
 

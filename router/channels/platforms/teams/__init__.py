@@ -23,7 +23,7 @@ from router.channels.base import (
     json_object,
     within,
 )
-from router.channels.dispatcher import PATIENCE, Dispatcher
+from router.channels.dispatcher import Dispatcher
 from router.channels.platforms.teams.adaptive_cards import cards_of
 from router.channels.platforms.teams.connector import INLINE, PERSONAL, SHARED, TeamsConnector
 from router.channels.platforms.teams.credentials import (
@@ -227,8 +227,7 @@ class _TeamsRoutes:
 
         What is answered is shown until the chat is opened anew: the message is changed besides.
         """
-        deciding = asyncio.create_task(self.dispatcher.decide(inbound))
-        await asyncio.wait({deciding}, timeout=PATIENCE)
+        deciding = await self.dispatcher.deciding(inbound)
         posted, is_alone = str(activity.get("replyToId")), inbound.place["scope"] == PERSONAL
 
         async def shown_later() -> None:

@@ -1,6 +1,5 @@
 """WeCom's way into the desk: the routes, and what a press on a card comes to there."""
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,9 +7,9 @@ from dataclasses import dataclass, replace
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
-from router.channels import worded_return
+from router.channels import cards, worded_return
 from router.channels.base import Button, CardDecision, Inbound, Undeliverable
-from router.channels.dispatcher import PATIENCE, Dispatcher
+from router.channels.dispatcher import Dispatcher
 from router.channels.outbox import DecisionOutcome
 from router.channels.platforms.wecom.callbacks import (
     CallbackKey,
@@ -141,10 +140,10 @@ class _WecomRoutes:
 
     async def _decide(self, inbound: Inbound, made: CardDecision, code: str) -> None:
         """Decide, and afterwards have the card, or a text, say what came of it."""
-        deciding = asyncio.create_task(self.dispatcher.decide(inbound))
-        await asyncio.wait({deciding}, timeout=PATIENCE)
-        if deciding.done():
-            deciding.result()  # what it raises is answered, so that the press arrives again
+        deciding = await self.dispatcher.deciding(inbound)
+        if not deciding.done() and (person := self._person(inbound)) is not None:
+            said = cards.DECIDING.within(person.locale)
+            self.dispatcher.aside(self.client.say(inbound.place, said))
 
         async def told() -> None:
             if (outcome := await deciding) is not None:
