@@ -167,6 +167,7 @@ class Past:
                 "withdraws": None,
                 "withdrawn_by": None,
                 "remedy": None,
+                "asked": {},
                 "held": n % 200 == 19,
             }
 

@@ -1,7 +1,7 @@
 """Flow runs, their approvals, and what each version of a flow was when it was first run."""
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
@@ -14,9 +14,11 @@ from sqlalchemy import (
     Select,
     bindparam,
     func,
+    literal,
     not_,
     or_,
     select,
+    tuple_,
     update,
 )
 
@@ -63,6 +65,9 @@ UNDECIDED = ("escalated", "changed")
 """Verdicts that nobody gave: the clock passed it on, or its requester changed it."""
 _AT_ONCE = 200
 """Runs of one query."""
+_HEAD = [_runs.c[name] for name in RunHead.model_fields]
+_PLACE = (_runs.c.tenant, _runs.c.created_at, _runs.c.id)
+"""The order of the index by status."""
 
 
 _log = logging.getLogger(__name__)
@@ -276,20 +281,30 @@ class Runs:
         await self._appending.tell(tenant, noted)
         return changed
 
-    async def standings(self, runs: Collection[tuple[str, str]] | None = None) -> list[RunHead]:
-        """Where these runs stand, by tenant and public id; without any named, all that go on."""
-        chosen = [_runs.c[name] for name in RunHead.model_fields]
-        if runs is None:
-            going_on = select(*chosen).where(_runs.c.status.in_(GOING_ON))
-            return await records(self._database, RunHead, going_on)
+    async def standings(self, runs: Collection[tuple[str, str]]) -> list[RunHead]:
+        """Where these runs stand, by tenant and public id."""
         found, by_tenant = [], groupby(sorted(runs), key=itemgetter(0))
         # By tenant: of pairs SQLite would look at every row.
         for tenant, ids in ((tenant, [run for _, run in pairs]) for tenant, pairs in by_tenant):
-            of_tenant = select(*chosen).where(_runs.c.tenant == tenant)
+            of_tenant = select(*_HEAD).where(_runs.c.tenant == tenant)
             for start in range(0, len(ids), _AT_ONCE):
                 these = of_tenant.where(_runs.c.id.in_(ids[start : start + _AT_ONCE]))
                 found += await records(self._database, RunHead, these)
         return found
+
+    async def going_on(self) -> AsyncIterator[list[RunHead]]:
+        """Where all runs stand that go on, a few hundred at a time.
+
+        One whose status changes meanwhile may be passed over, or come twice.
+        """
+        for status in GOING_ON:
+            of_status = select(*_HEAD, _runs.c.created_at).where(_runs.c.status == status)
+            query = of_status.order_by(*_PLACE).limit(_AT_ONCE)
+            rows = await self._rows(query)
+            while rows:
+                yield [from_row(RunHead, row) for row in rows]
+                last = tuple_(*(literal(getattr(rows[-1], c.name), c.type) for c in _PLACE))
+                rows = await self._rows(query.where(tuple_(*_PLACE) > last))
 
     async def keep_definition(self, fingerprint: str, definition: str) -> None:
         """Keep what a completed run may be taken back with, in JSON, under its fingerprint."""
@@ -463,6 +478,11 @@ class FlowVersions(Aggregate):
         """What is known of the version; None where no process has run it."""
         query = select(_versions.c.behaviour).filter_by(flow=flow, version=version)
         return await self._database.read(lambda connection: connection.execute(query).scalar())
+
+    async def flows(self) -> set[str]:
+        """The names of all flows that any process ever had."""
+        query = select(_versions.c.flow).distinct()
+        return await self._database.read(lambda connection: set(connection.scalars(query)))
 
     async def replace(self, flow: str, version: int, behaviour: str) -> None:
         """Have the version be this from now on."""

@@ -50,6 +50,10 @@ LOST_RUNS = Gauge(
     "Runs whose row and workflow don't fit: lost (no workflow), behind, ended (yet it goes on).",
     ("kind",),
 )
+CUT_OFF = Counter(
+    "router_conversations_cut_off_total",
+    "Conversations that went on without what they last knew: their workflow was gone.",
+)
 DIRECTORY_AGE = Gauge(
     "router_directory_age_seconds", "How long ago the directory's source last said who there is."
 )

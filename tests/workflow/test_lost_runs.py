@@ -19,8 +19,9 @@ from activities.people.people import human_resources
 from activities.people.records import Owner
 from router.cli import processes
 from router.cli.checks import services
-from router.cli.reconcile import Case, reconciled
+from router.cli.comparisons import Case
 from router.cli.reconcile import reconcile as command
+from router.cli.reconcile import reconciled
 from router.domain.errors import Forbidden, MisconfiguredError
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import ApprovalRecord, AuditFilter, RunRecord
@@ -187,8 +188,15 @@ async def test_many_at_once_are_left_to_an_operator(
 
 async def reconcile(talk: Talk, run: str, *, confirmed: bool) -> Case | None:
     """What the command finds of one run; whatever tests left besides it mends as well."""
-    cases = await reconciled(settings_of(talk), None, confirmed=confirmed)
-    return next((case for case in cases if case.misfit.run == run), None)
+    cases = await everything(settings_of(talk), confirmed=confirmed)
+    return next((case for case in cases if case.subject == run), None)
+
+
+async def everything(settings: Settings, *, confirmed: bool) -> list[Case]:
+    """All that the command finds."""
+    cases = list[Case]()
+    await reconciled(settings, None, cases.extend, confirmed=confirmed)
+    return cases
 
 
 async def set_back(talk: Talk, to: RunRecord, approvals: Sequence[ApprovalRecord]) -> None:
@@ -227,7 +235,7 @@ class TestReconcile:
         rows = json.loads(await typed(yes=True, as_json=True))
         (row,) = [each for each in rows if each["flow_run"] == run.id]
         assert (row["kind"], row["failed"]) == ("lost", None)
-        assert await typed() == "the database and Temporal agree on every run\n"
+        assert await typed() == "the database and Temporal agree on everything\n"
 
     async def test_a_lost_run_is_closed_only_when_told_to_and_its_people_hear_of_it(
         self, talk: Talk
@@ -235,7 +243,7 @@ class TestReconcile:
         run = await terminated(talk)
         case = await reconcile(talk, run.id, confirmed=False)
         assert case is not None
-        assert (case.misfit.kind, case.failed) == ("lost", "")
+        assert (case.kind, case.failed) == ("lost", "")
         assert await run_of(talk.parts, run.id) == run
         assert await reconcile(talk, run.id, confirmed=True)
         now = await run_of(talk.parts, run.id)
@@ -283,7 +291,7 @@ class TestReconcile:
         await set_back(talk, run, asked if row == "older" else [])
         case = await reconcile(talk, run.id, confirmed=False)
         assert case is not None
-        assert case.misfit.kind == "behind"
+        assert case.kind == "behind"
         assert ["record_leave" in each for each in case.look_at] == [True]
         assert await reconcile(talk, run.id, confirmed=True)
         now = await run_of(talk.parts, run.id)
@@ -309,7 +317,7 @@ class TestReconcile:
         await talk.parts.store.runs.publish(further, [])
         case = await reconcile(talk, run.id, confirmed=True)
         assert case is not None
-        assert case.misfit.kind == "ahead"
+        assert case.kind == "ahead"
         assert (await run_of(talk.parts, run.id)).state == run.state
         await talk.approver("bob").decide(run.id, "approve")
         await becomes(talk.parts, run.id, lambda each: each.status == "completed")
@@ -340,9 +348,9 @@ class TestReconcile:
             await houses.set((await houses.known()).number + 30)
             with pytest.raises(MisconfiguredError, match="Temporal is older"):
                 await processes.work(given)
-            assert await reconciled(given, None, confirmed=False) == []
-            (case,) = await reconciled(given, None, confirmed=True)
-            assert (case.misfit.kind, case.failed) == ("ahead", "")
+            assert await everything(given, confirmed=False) == []
+            (case,) = await everything(given, confirmed=True)
+            assert (case.kind, case.failed) == ("ahead", "")
             assert (await run_of(parts, run.id)).state == run.state
             await check_halves(real_client, houses, "alone")
 
