@@ -289,6 +289,7 @@ class Past:
             going_on = n % 100 == 0
             row: dict[str, Any] = {"tenant": TENANT, "id": f"o{n}", "conversation": f"c{n}"}
             row |= {"requester": self.person(n), "cause": "asked", "reason": "", "version": 1}
+            row["why"] = None
             row |= {"state": "taken" if going_on else "closed", "agent": self.person(n + 1)}
             row |= dict.fromkeys(("due", "taken_at"), at) | {"ending": None, "closed_at": at}
             yield {**row, "since": at, "waiting_since": at if going_on else None}

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 from httpx import AsyncClient
-from sqlalchemy import delete
+from sqlalchemy import Table, delete, update
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
@@ -27,6 +27,7 @@ from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import ApprovalRecord, AuditFilter, RunRecord
 from router.flow.engine.events import Nudged
 from router.gateway import lost_runs, run_updates
+from router.gateway.executions import delete_histories, newest
 from router.gateway.generations import agree, check_halves
 from router.gateway.lost_runs import Misfit, misfits, note_lost, place_of
 from router.runtime import dev, server
@@ -36,6 +37,7 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from router.store import tables
 from router.store.erasure import PersonErasure
+from router.telemetry import metrics
 from tests.workflow.desk import Talk, becomes, person, run_of
 from tests.workflow.test_streaming import served
 
@@ -297,6 +299,8 @@ class TestReconcile:
         now = await run_of(talk.parts, run.id)
         assert (now.status, now.history, now.remedy) == ("completed", done.history, done.remedy)
         assert not await talk.parts.store.runs.awaited(DEFAULT_TENANT, [run.id])
+        (line,) = await talk.parts.store.ledger.of_run(run.workflow_id)
+        assert (line.tool, line.status) == ("record_leave", "done")
         assert await reconcile(talk, run.id, confirmed=False) is None
 
     async def test_a_run_that_the_database_lost_goes_on_and_can_be_decided(
@@ -353,6 +357,94 @@ class TestReconcile:
             assert (case.kind, case.failed) == ("ahead", "")
             assert (await run_of(parts, run.id)).state == run.state
             await check_halves(real_client, houses, "alone")
+
+
+class TestReconcileWithinTheDatabase:
+    async def test_nobody_is_asked_any_more_for_a_run_that_has_ended(self, talk: Talk) -> None:
+        run = await run_of(talk.parts, await talk.waiting_leave())
+        (asked,) = await talk.parts.store.runs.awaited(DEFAULT_TENANT, [run.id])
+        await values_of(talk, tables.runs, run.id, status="cancelled")
+        case = await reconcile(talk, asked.id, confirmed=False)
+        assert case is not None
+        assert (case.kind, case.why) == ("approval", "waits for bob, and its run is cancelled")
+        assert await talk.approver("bob").waiting(run.id)
+        assert await reconcile(talk, asked.id, confirmed=True)
+        assert await reconcile(talk, asked.id, confirmed=False) is None
+        assert not await talk.parts.store.runs.awaited(DEFAULT_TENANT, [run.id])
+
+    async def test_who_was_asked_is_asked_again_where_that_got_lost(self, talk: Talk) -> None:
+        run = await run_of(talk.parts, await talk.waiting_leave())
+        database = talk.parts.store.runs._database
+        gone = delete(tables.approvals).filter_by(run=run.id)
+        await database.write(lambda connection: connection.execute(gone))
+        case = await reconcile(talk, run.id, confirmed=True)
+        assert case is not None
+        assert (case.kind, case.why) == ("behind", "asks for other decisions in Temporal")
+        await talk.approver("bob").decide(run.id, "approve")
+        await becomes(talk.parts, run.id, lambda each: each.status == "completed")
+
+    async def test_a_write_of_a_run_that_nobody_knows_is_listed_until_that_is_noted(
+        self, talk: Talk
+    ) -> None:
+        key = f"leave_request/default/{uuid4().hex[:12]}:record:1"
+        await talk.parts.store.ledger.begin(key, "record_leave", "d")
+        await talk.parts.store.ledger.begin("default/alice/m1:1", "record_leave", "d")
+        for confirmed in (False, True):
+            case = await reconcile(talk, key, confirmed=confirmed)
+            assert case is not None
+            assert (case.kind, case.look_at) == ("unowned", [f"record_leave ({key}) is begun"])
+        assert await reconcile(talk, key, confirmed=False) is None
+        assert await talk.parts.store.ledger.find(key)
+
+
+class TestConversationsThatLostTheirWorkflow:
+    async def test_one_that_was_ended_goes_on_with_all_it_knew(self, talk: Talk) -> None:
+        await talk.say("我要请年假，12月7日到8日，家里有事")
+        await talk.handle.terminate("a slip")
+        case = await reconcile(talk, talk.id, confirmed=True)
+        assert case is not None
+        assert (case.kind, case.why) == ("conversation", "its workflow was terminated")
+        assert await reconcile(talk, talk.id, confirmed=False) is None
+        assert (await talk.say("确认")).flow.status == "waiting_approval"  # type: ignore[union-attr]
+
+    async def test_where_its_history_is_gone_too_its_owner_is_told_once_what_is_forgotten(
+        self, talk: Talk
+    ) -> None:
+        first = await talk.say("我要请年假，12月7日到8日，家里有事", "m1")
+        await talk.handle.terminate("a slip")
+        await forgotten(talk)
+        case = await reconcile(talk, talk.id, confirmed=True)
+        assert case is not None
+        assert case.why == "its workflow isn't in Temporal"
+        assert await reconcile(talk, talk.id, confirmed=False) is None
+        assert len([line for line in await talk.texts() if "系统出过故障" in line]) == 1
+        assert await talk.say("我要请年假，12月7日到8日，家里有事", "m1") == first
+
+    async def test_a_message_that_comes_again_is_answered_as_before_whoever_reconciled(
+        self, talk: Talk
+    ) -> None:
+        first = await talk.say("我要请年假，12月7日到8日，家里有事", "m1")
+        await talk.handle.terminate("a slip")
+        await forgotten(talk)
+        counted = metrics.CUT_OFF._value.get()
+        assert await talk.say("我要请年假，12月7日到8日，家里有事", "m1") == first
+        assert metrics.CUT_OFF._value.get() == counted + 1
+
+
+async def values_of(talk: Talk, table: Table, id_: str, **values: object) -> None:
+    """Change a row as no transaction of ours does."""
+    change = update(table).filter_by(id=id_).values(**values)
+    await talk.parts.store.runs._database.write(lambda connection: connection.execute(change))
+
+
+async def forgotten(talk: Talk) -> None:
+    """Have Temporal forget the conversation's workflow, as one whose database is gone has."""
+    execution = await newest(talk.client, talk.handle.id)
+    assert execution is not None
+    await delete_histories(talk.client, [execution])
+    async with asyncio.timeout(20):
+        while await newest(talk.client, talk.handle.id):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
 
 
 async def nobody(*_: object) -> bool:

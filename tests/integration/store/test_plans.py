@@ -24,8 +24,9 @@ KNOWN = {
     "retention_expire": COUNTED,
 }
 """What reads all that a tenant has of a table all the same. Answers are kept for some days and
-counted by nobody but tests; what `reconcile` compares it compares all of; erasing looks into every line that operators left, who leave few; how
-many rows there are of a kind PostgreSQL estimates, above a hundred thousand."""
+counted by nobody but tests; what `reconcile` compares it compares all of, a page at a time;
+erasing looks into every line that operators left, who leave few; how many rows there are of a kind
+PostgreSQL estimates, above a hundred thousand."""
 FEW, MANY = 5_000, 100_000
 LONGEST = 400
 """Characters of a statement that are shown: some have hundreds of ids."""
