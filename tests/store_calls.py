@@ -205,6 +205,12 @@ class Calls(ConfigurationCalls):
     async def runs_waiting(self) -> None:
         await self.store.runs.waiting()
 
+    async def runs_left_behind(self) -> None:
+        await self.store.runs.left_behind(_Everybody())
+
+    async def key_seals_known(self) -> None:
+        await self.store.key_seals.known()
+
     async def runs_orphaned(self) -> None:
         await self.store.runs.orphaned(_Everybody())
 

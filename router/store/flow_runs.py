@@ -364,6 +364,10 @@ class Runs:
         """Whom approvals wait for who aren't in the directory."""
         return await orphaned(self._database, directory)
 
+    async def left_behind(self, directory: Directory) -> list[Orphaned]:
+        """Whose requests go on who aren't in the directory."""
+        return await left_behind(self._database, directory)
+
     async def awaited(self, tenant: str, runs: Sequence[str]) -> list[ApprovalRecord]:
         """The decisions that these runs, by public id, wait for; the longest awaited first."""
         theirs = select(_approvals).filter_by(tenant=tenant).where(_approvals.c.run.in_(runs))
@@ -404,6 +408,16 @@ async def orphaned(database: Database, directory: Directory) -> list[Orphaned]:
     query = select(*whose, func.count().label("count")).where(*_AWAITED)
     waited_for = await records(database, Orphaned, query.group_by(*whose).order_by(*whose))
     return [one for one in waited_for if await directory.find(one.tenant, one.person) is None]
+
+
+async def left_behind(database: Database, directory: Directory) -> list[Orphaned]:
+    """Whose requests go on who aren't in the directory, by tenant and id."""
+    person = _runs.c.requester.label("person")
+    query = select(_runs.c.tenant, person, func.count().label("count"))
+    going_on = query.where(_runs.c.status.in_(GOING_ON), IS_WHOLE)
+    whose = (_runs.c.tenant, _runs.c.requester)
+    requesters = await records(database, Orphaned, going_on.group_by(*whose).order_by(*whose))
+    return [one for one in requesters if await directory.find(one.tenant, one.person) is None]
 
 
 def _named(run: RunRecord) -> set[str]:

@@ -102,6 +102,13 @@ EXPIRING_APPROVALS = Gauge("router_approvals_expiring", "Those of them that expi
 ORPHANED_APPROVALS = Gauge(
     "router_approvals_orphaned", "Those that wait for somebody who isn't in the directory."
 )
+ORPHANED_REQUESTS = Gauge(
+    "router_requests_orphaned", "Requests under way of somebody who isn't in the directory."
+)
+UNREADABLE = Counter(
+    "router_unreadable_payloads_total",
+    "Payloads of Temporal's that no key here opens: what they belong to stands still.",
+)
 HAND_OFFS = Gauge(
     "router_hand_offs_waiting",
     "Conversations in which somebody waits for a person: open, or taken and not answered.",
