@@ -174,10 +174,11 @@ async def payload_keys(settings: Settings) -> str:
     # What began since the current key was there is, as a rule, encrypted with it.
     since = known.get(settings.payload_keys.current) if ids else None
     if gone and (older := await _begun_before(settings, since)):
+        began = f" that began before {since:%Y-%m-%dT%H:%M:%SZ}" if since else ""
         raise MisconfiguredError(
-            f"{older} workflows go on that may need the keys {', '.join(gone)}, which this house "
-            "had and ROUTER_PAYLOAD_KEYS hasn't: put them back, behind the others, until those "
-            "have ended; where a key is lost for good, see docs/operations.md"
+            f"{older} workflows{began} go on and may need the keys {', '.join(gone)}, which this "
+            "house had and ROUTER_PAYLOAD_KEYS hasn't: put them back, behind the others, until "
+            "those have ended; where a key is lost for good, see docs/operations.md"
         )
     return said
 
