@@ -9,7 +9,7 @@ from router.contracts.activities import Keep, Publish, Published, Recall, Recall
 from router.contracts.conversation import ConversationState
 from router.gateway.lost_runs import publish
 from router.store.store import Store
-from router.telemetry.metrics import FLOW_STEPS
+from router.telemetry.metrics import CUT_OFF, FLOW_STEPS
 from router.tool.hook import Hooks
 
 
@@ -33,7 +33,13 @@ class Records:
             if await conversations.forgotten_by(*place) is not None:
                 return Recalled(gone=True)
             kept = await conversations.load_snapshot(*place)
-            return Recalled(state=ConversationState.model_validate_json(kept) if kept else None)
+            state = ConversationState.model_validate_json(kept) if kept else None
+            if await conversations.is_cut_off(*place):
+                CUT_OFF.inc()
+                activity.logger.error("conversation %s goes on without what it last knew", place)
+                # A message that comes again was answered: the log has it.
+                state = (state or ConversationState()).changed(older=True)
+            return Recalled(state=state)
 
     @activity.defn(name=activities.KEEP.name)
     async def keep(self, closed: Keep) -> None:

@@ -127,5 +127,8 @@ class ConfigurationCalls:
     async def flow_versions_known(self) -> None:
         await self.store.flow_versions.known("one", 1)
 
+    async def flow_versions_flows(self) -> None:
+        await self.store.flow_versions.flows()
+
     async def flow_versions_replace(self) -> None:
         await self.store.flow_versions.replace("one", 1, "b")

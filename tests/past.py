@@ -155,7 +155,6 @@ class Past:
                 "status": STATUSES[n % len(STATUSES)],
                 "state": "asked",
                 "slots": {"days": 2},
-                "asked": {},
                 "requester": self.person(n * PER_RUN),
                 "conversation": f"c{n * PER_RUN}",
                 "parent": f"one/{TENANT}/r{n - 1}" if n % 10 == 9 else None,
@@ -168,6 +167,7 @@ class Past:
                 "withdraws": None,
                 "withdrawn_by": None,
                 "remedy": None,
+                "asked": {},
                 "held": n % 200 == 19,
             }
 
@@ -288,13 +288,8 @@ class Past:
             at = self.at(n, self.conversations)
             going_on = n % 100 == 0
             row: dict[str, Any] = {"tenant": TENANT, "id": f"o{n}", "conversation": f"c{n}"}
-            row |= {
-                "requester": self.person(n),
-                "cause": "asked",
-                "reason": "",
-                "version": 1,
-                "why": None,
-            }
+            row |= {"requester": self.person(n), "cause": "asked", "reason": "", "version": 1}
+            row["why"] = None
             row |= {"state": "taken" if going_on else "closed", "agent": self.person(n + 1)}
             row |= dict.fromkeys(("due", "taken_at"), at) | {"ending": None, "closed_at": at}
             yield {**row, "since": at, "waiting_since": at if going_on else None}

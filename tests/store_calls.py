@@ -30,6 +30,7 @@ from router.domain.records import (
     WithdrawalNote,
 )
 from router.domain.webhook_events import EVENTS, WebhookDelivery, WebhookSubscription
+from router.store.consistency import StoppedMailbox
 from router.store.database import Database
 from router.store.erasure import PersonErasure
 from router.store.identity import Generation
@@ -67,6 +68,9 @@ class Calls(ConfigurationCalls):
 
     async def conversations_save_snapshot(self) -> None:
         await self.store.conversations.save_snapshot(TENANT, "c1", "{}")
+
+    async def conversations_is_cut_off(self) -> None:
+        await self.store.conversations.is_cut_off(TENANT, "c1")
 
     async def conversations_load_snapshot(self) -> None:
         await self.store.conversations.load_snapshot(TENANT, "c1")
@@ -181,8 +185,10 @@ class Calls(ConfigurationCalls):
         later = {"updated_at": self.now}
         await self.store.runs.revise(TENANT, "r7", "k", lambda run: run.model_copy(update=later))
 
+    async def runs_going_on(self) -> None:
+        await _all(self.store.runs.going_on())
+
     async def runs_standings(self) -> None:
-        await self.store.runs.standings()
         await self.store.runs.standings([(TENANT, "r1"), (TENANT, "r2")])
 
     async def runs_keep_definition(self) -> None:
@@ -208,6 +214,12 @@ class Calls(ConfigurationCalls):
 
     async def runs_waiting(self) -> None:
         await self.store.runs.waiting()
+
+    async def runs_left_behind(self) -> None:
+        await self.store.runs.left_behind(_Everybody())
+
+    async def key_seals_known(self) -> None:
+        await self.store.key_seals.known()
 
     async def runs_orphaned(self) -> None:
         await self.store.runs.orphaned(_Everybody())
@@ -241,6 +253,9 @@ class Calls(ConfigurationCalls):
 
     async def ledger_finish(self) -> None:
         await self.store.ledger.finish("one/new:book", {})
+
+    async def ledger_note_done(self) -> None:
+        await self.store.ledger.note_done("one/new:noted", "book", "d")
 
     async def ledger_fail(self) -> None:
         await self.store.ledger.fail("one/new:pay", "no")
@@ -490,6 +505,7 @@ class Calls(ConfigurationCalls):
 
     async def mailboxes_oldest(self) -> None:
         await self.store.mailboxes.oldest(["chat"])
+        await self.store.mailboxes.oldest()
 
     async def webhooks_claim(self) -> None:
         assert await self._delivery()
@@ -566,6 +582,26 @@ class Calls(ConfigurationCalls):
     async def retention_forget(self) -> None:
         await self.store.retention.forget(DAYS - 15)
 
+    async def consistency_stray_approvals(self) -> None:
+        await _all(self.store.consistency.stray_approvals())
+
+    async def consistency_close_approval(self) -> None:
+        assert not await self.store.consistency.close_approval(TENANT, "a3")
+
+    async def consistency_effects(self) -> None:
+        await _all(self.store.consistency.effects())
+
+    async def consistency_stopped_mailboxes(self) -> None:
+        await _all(self.store.consistency.stopped_mailboxes())
+
+    async def consistency_set_mailbox(self) -> None:
+        about = {"tenant": TENANT, "platform": "chat", "kind": "person", "subject": NOBODY}
+        gone = StoppedMailbox(**about, position=9, news=9, newest=1)
+        assert not await self.store.consistency.set_mailbox(gone)
+
+    async def consistency_cut_off(self) -> None:
+        await _all(self.store.consistency.cut_off(self.now))
+
     async def retention_expire(self) -> None:
         await self.store.retention.expire(DAYS - 15)
 
@@ -587,6 +623,11 @@ class _Everybody:
         """Nobody: no role is asked for here."""
         del tenant, role
         return []
+
+
+async def _all(pages: AsyncIterator[list[Any]]) -> None:
+    async for _ in pages:
+        pass
 
 
 async def _first(found: AsyncIterator[Any]) -> None:

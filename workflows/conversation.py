@@ -322,6 +322,11 @@ class ConversationWorkflow(Hooked):
         """Where the conversation stands right now."""
         return memory.status(self._state, list(self._open))
 
+    @workflow.query(name=contract.STATE)
+    def state(self) -> contract.ConversationState:
+        """What would be kept if the conversation were put away right now."""
+        return memory.put_away(self._carried())
+
     @property
     def _asked(self) -> str:
         return self._state.active.question if self._state.active else ""

@@ -46,6 +46,7 @@ CHECKS: Mapping[str, Check] = {
     "retention": services.retention,
     "chat platforms": services.chat_platforms,
     "approvals": services.approvals,
+    "requests": services.requests,
     "temporal": services.temporal,
     "namespace": services.namespace,
     "search attributes": services.search_attributes,

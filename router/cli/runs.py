@@ -16,6 +16,7 @@ from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
 from router.cli.rest import Rest, asked
 from router.client import Refused
 from router.domain.errors import RouterError
+from router.domain.messages import ENDED
 from router.domain.records import EXPIRING
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON array, as REST answers.")]
@@ -127,14 +128,29 @@ def retry(
 
 @app.command()
 def terminate(
-    run: RunId,
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="The run's id; none: with --requester.")
+    ] = None,
+    requester: Annotated[
+        str | None, typer.Option(help="All that go on of this person: a user id.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do so with all of them.")] = False,
     reason: Reason = None,
     user: User = OPERATOR,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """End the run; what it did is undone."""
-    _operate(url, token or user, run, "terminate", {"comment": reason})
+    """End the run, or all that a person has under way; what they did is undone."""
+    body = {"comment": reason}
+    if (run is None) == (requester is None):
+        raise typer.BadParameter("give either a run's id or --requester")
+    if run is not None:
+        _operate(url, token or user, run, "terminate", body)
+        return
+    came = asyncio.run(
+        asked(url, token or user, lambda rest: _ended(rest, requester, body, yes=yes))
+    )
+    _of_several(came, "go on", yes=yes)
 
 
 @app.command()
@@ -158,40 +174,67 @@ def reassign(  # noqa: PLR0913, PLR0917 - one run's, or everything of one person
         _operate(url, token or user, run, "reassign", body)
         return
     came = asyncio.run(asked(url, token or user, lambda rest: _handed_over(rest, body, yes=yes)))
-    _echo([], came, as_json=False)
-    refused = sum(said.startswith(REFUSED) for *_, said in came)
-    if refused:
-        raise RouterError(f"{refused} of {len(came)} still wait for {instead_of}")
-    if came and not yes:
-        typer.echo("nothing is changed yet: add --yes", err=True)
+    _of_several(came, f"still wait for {instead_of}", yes=yes)
 
 
 REFUSED = "refused: "
 
 
-async def _handed_over(rest: Rest, body: dict[str, Any], *, yes: bool) -> list[Row]:
-    """Each run that waits for the person, and what came of handing it over."""
-    query = {"all": "true", "waiting_for": body["instead_of"], "limit": 200}
+def _of_several(came: Sequence[Row], refused_ones: str, *, yes: bool) -> None:
+    """Print what came of each; raises `RouterError` where some were refused."""
+    _echo([], came, as_json=False)
+    refused = sum(said.startswith(REFUSED) for *_, said in came)
+    if refused:
+        raise RouterError(f"{refused} of {len(came)} {refused_ones}")
+    if came and not yes:
+        typer.echo("nothing is changed yet: add --yes", err=True)
+
+
+async def _every(rest: Rest, **query: Any) -> list[dict[str, Any]]:
+    """All runs that such a query finds."""
     page = await rest.get("/v1/flow-runs", **query)
-    found = page["items"]
+    found: list[dict[str, Any]] = page["items"]
     while page["next"]:
         page = await rest.get("/v1/flow-runs", **query, after=page["next"])
         found += page["items"]
+    return found
+
+
+async def _ended(
+    rest: Rest, requester: str | None, body: dict[str, Any], *, yes: bool
+) -> list[Row]:
+    """Each run of the person's that goes on, and what came of ending it; parts of others aside."""
+    query = {"all": "true", "requester": requester, "limit": 200}
     rows = list[Row]()
-    for run in found:
-        said = (
-            await _reassigned(rest, run["id"], body) if yes else f"waits for {body['instead_of']}"
-        )
+    for run in await _every(rest, **query):
+        if run["status"] in ENDED or run["parent"]:
+            continue
+        said = f"{run['status']} at {run['state']}"
+        if yes:
+            said = await _posted(rest, f"/v1/flow-runs/{run['id']}/terminate", body, "ended")
         rows.append((run["id"], run["flow"], run["requester"], said))
     return rows
 
 
-async def _reassigned(rest: Rest, run: str, body: dict[str, Any]) -> str:
+async def _handed_over(rest: Rest, body: dict[str, Any], *, yes: bool) -> list[Row]:
+    """Each run that waits for the person, and what came of handing it over."""
+    query = {"all": "true", "waiting_for": body["instead_of"], "limit": 200}
+    rows = list[Row]()
+    for run in await _every(rest, **query):
+        said = f"waits for {body['instead_of']}"
+        if yes:
+            path = f"/v1/flow-runs/{run['id']}/reassign"
+            said = await _posted(rest, path, body, f"waits for {body['to']}")
+        rows.append((run["id"], run["flow"], run["requester"], said))
+    return rows
+
+
+async def _posted(rest: Rest, path: str, body: dict[str, Any], done: str) -> str:
     try:
-        await rest.post(f"/v1/flow-runs/{run}/reassign", body)
+        await rest.post(path, body)
     except Refused as refused:
         return f"{REFUSED}{refused}"
-    return f"waits for {body['to']}"
+    return done
 
 
 @app.command()

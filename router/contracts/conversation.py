@@ -42,6 +42,8 @@ SUBMIT = "submit"
 CANCEL = "cancel_turn"
 NEWS = "news"
 STATUS = "status"
+STATE = "state"
+"""The query for all that a conversation knows: for one whose workflow was ended from outside."""
 ATTEND = "attend"
 
 MAX_OPEN_TURNS = 6

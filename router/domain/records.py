@@ -242,7 +242,7 @@ EXPIRING = timedelta(days=1)
 
 
 class Orphaned(Record):
-    """How many approvals wait for somebody who isn't in the directory."""
+    """How many approvals wait for, or requests are of, somebody who isn't in the directory."""
 
     tenant: str
     person: str

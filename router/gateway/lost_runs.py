@@ -5,7 +5,7 @@ over Temporal's head, or where one of the two databases was restored to another 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeVar
@@ -40,7 +40,9 @@ from router.store.store import Store
 QUIET = timedelta(minutes=2)
 """How long nothing has happened to what is compared: Temporal's lists lag, and rows do."""
 MOST = 200
-"""Workflows that are asked for one by one in one look."""
+"""Misfits that one look is about: more are a matter for `reconcile`."""
+PAGE = 200
+"""Workflows of one list that are compared at a time."""
 AT_ONCE = 10
 FEW = 20
 """So many may be lost by themselves; more at once are a restore, or another server's address."""
@@ -80,24 +82,45 @@ REMEDY = (
 
 
 async def misfits(client: Client, runs: Runs, queue: str, most: int = MOST) -> list[Misfit]:
-    """What a cheap look finds, in a handful of questions while all is well; `queue` is the house's.
+    """What a cheap look finds, until it is so many; `queue` is the house's.
 
     Raises `RPCError` where Temporal can't be asked: nothing is lost then.
     """
-    heads = {head.workflow_id: head for head in await runs.standings()}
-    listed = {each.id: each async for each in client.list_workflows(_RUNNING)}
-    old = datetime.now(UTC) - QUIET
-    # That it was found lost is no word from its workflow.
-    silent = [head for head in heads.values() if head.updated_at < old or head.held]
-    absent = [head for head in silent if head.workflow_id not in listed][:most]
-    back = [head for head in silent if head.held and head.workflow_id in listed]
-    others = [each for each in listed.values() if each.id not in heads and each.start_time < old]
-    found = [
-        *await at_once(absent, lambda head: _without_workflow(client, runs, head)),
-        *await at_once(back, lambda head: _found_again(runs, head)),
-        *await _unexpected(client, runs, queue, others[:most], old),
-    ]
-    return [misfit for misfit in found if misfit is not None]
+    found = list[Misfit]()
+    async for page in every_misfit(client, runs, queue):
+        found += page
+        if len(found) >= most:
+            break
+    return found
+
+
+async def every_misfit(client: Client, runs: Runs, queue: str) -> AsyncIterator[list[Misfit]]:
+    """The same without an end, some hundred runs looked at at a time: of all but ids are kept.
+
+    What has happened within `QUIET` isn't compared, and each is asked once more before it counts.
+    """
+    old, listed = datetime.now(UTC) - QUIET, set[str]()
+    async for batch in batches(client.list_workflows(_RUNNING)):
+        listed |= {each.id for each in batch}
+        yield await _unexpected(client, runs, queue, batch, old)
+    async for heads in runs.going_on():
+        # That it was found lost is no word from its workflow.
+        silent = [head for head in heads if head.updated_at < old or head.held]
+        absent = [head for head in silent if head.workflow_id not in listed]
+        found = await at_once(absent, lambda head: _without_workflow(client, runs, head))
+        yield [misfit for misfit in found if misfit is not None]
+
+
+async def batches(every: AsyncIterator[In]) -> AsyncIterator[list[In]]:
+    """All of them, in lists of some hundred."""
+    batch = list[In]()
+    async for each in every:
+        batch.append(each)
+        if len(batch) == PAGE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 async def at_once(each: Sequence[In], ask: Callable[[In], Awaitable[Out]]) -> list[Out]:
@@ -140,22 +163,24 @@ async def _found_again(runs: Runs, head: RunHead) -> Misfit | None:
 
 
 async def _unexpected(
-    client: Client, runs: Runs, queue: str, listed: Iterable[WorkflowExecution], old: datetime
+    client: Client, runs: Runs, queue: str, listed: Sequence[WorkflowExecution], old: datetime
 ) -> list[Misfit]:
-    """Workflows that go on, and by the database shouldn't."""
+    """Of workflows that go on, those that by the database shouldn't, or that it took for lost."""
     by_place = {place_of(each.id): each for each in listed}
     heads = {(head.tenant, head.id): head for head in await runs.standings(list(by_place))}
-    found = []
-    for place, each in by_place.items():
-        head = heads.get(place)
+
+    async def look(place: tuple[str, str]) -> Misfit | None:
+        each, head = by_place[place], heads.get(place)
         if head is None:
-            if each.task_queue == queue:
-                found.append(unknown(each.id, "isn't in the database"))
-        elif head.status not in ENDED or head.updated_at > old:
-            continue
-        elif await status_of(client, each.id) in _GOES_ON:
-            found.append(_misfit("ended", head, f"is {head.status}, and goes on in Temporal"))
-    return found
+            strange = each.task_queue == queue and each.start_time < old
+            return unknown(each.id, "isn't in the database") if strange else None
+        if head.status not in ENDED:
+            return await _found_again(runs, head) if head.held else None
+        if head.updated_at > old or await status_of(client, each.id) not in _GOES_ON:
+            return None
+        return _misfit("ended", head, f"is {head.status}, and goes on in Temporal")
+
+    return [misfit for misfit in await at_once([*by_place], look) if misfit is not None]
 
 
 def place_of(workflow_id: str) -> tuple[str, str]:

@@ -58,6 +58,7 @@ from router.telemetry.metrics import (
     OLDEST_APPROVAL,
     OLDEST_HAND_OFF,
     ORPHANED_APPROVALS,
+    ORPHANED_REQUESTS,
     STRANDED,
 )
 
@@ -109,8 +110,9 @@ async def count_hand_offs(hand_offs: HandOffStore) -> None:
 
 
 async def count_orphaned(runs: Runs, directory: Directory) -> None:
-    """Count the approvals that wait for somebody who isn't in the directory."""
+    """Count what waits for somebody who isn't in the directory, and what is such a one's."""
     ORPHANED_APPROVALS.set(sum(one.count for one in await runs.orphaned(directory)))
+    ORPHANED_REQUESTS.set(sum(one.count for one in await runs.left_behind(directory)))
 
 
 async def count_stranded(temporal: Client, settings: Settings) -> None:

@@ -30,6 +30,7 @@ from temporalio.converter import (
 
 from router.domain.errors import UnreadablePayload
 from router.settings.values import PayloadKeys
+from router.telemetry.metrics import UNREADABLE
 
 ENCODING = "encoding"
 ENCRYPTED = b"binary/encrypted"
@@ -69,7 +70,11 @@ class EncryptingCodec(PayloadCodec, WithSerializationContext):
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
         """Each as it was before; `UnreadablePayload`: not with a key of ours, or changed."""
-        return [self._decrypted(payload) for payload in payloads]
+        try:
+            return [self._decrypted(payload) for payload in payloads]
+        except UnreadablePayload:
+            UNREADABLE.inc()
+            raise
 
     def _encrypted(self, payload: Payload) -> Payload:
         if not self._ciphers:

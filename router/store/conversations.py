@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, func, select, update
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, func, select, true, update
 
 from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.store import tables
@@ -13,6 +13,7 @@ from router.store.rows import page, record, records, to_row, upsert
 
 _conversations = tables.conversations
 _snapshots = tables.snapshots
+_log = tables.log
 _KEPT = _conversations.c.forgotten_at.is_(None)
 
 
@@ -69,9 +70,20 @@ class Conversations(Aggregate):
         query = select(_snapshots.c.state).filter_by(tenant=tenant, conversation=conversation)
         return await self._database.read(lambda c: c.execute(query).scalar())
 
+    async def is_cut_off(self, tenant: str, conversation: str) -> bool:
+        """True where turns came after the last snapshot, which nobody knows but the log."""
+        whose = {"tenant": tenant, "conversation": conversation}
+        last = select(_log.c.at).filter_by(**whose, kind="turn").order_by(_log.c.sequence.desc())
+        kept = select(_snapshots.c.saved_at).filter_by(**whose)
+
+        def cut_off(connection: Connection) -> bool:
+            at, saved = connection.scalar(last.limit(1)), connection.scalar(kept)
+            return at is not None and (saved is None or saved < at)
+
+        return await self._database.read(cut_off)
+
 
 _boxes = tables.mailboxes
-_log = tables.log
 
 _NEW = and_(_log.c.tenant == _boxes.c.tenant, _log.c.sequence > _boxes.c.position)
 _WAITING = _boxes.c.news > _boxes.c.position
@@ -137,12 +149,15 @@ class Mailboxes(Aggregate):
         query = new.order_by(_log.c.sequence).limit(limit)
         return await records(self._database, LogEntry, query)
 
-    async def oldest(self, platforms: Collection[str]) -> dict[str, datetime]:
-        """When what has waited longest was said, by platform; none where all is posted."""
+    async def oldest(self, platforms: Collection[str] | None = None) -> dict[str, datetime]:
+        """When what has waited longest was said, by platform; none where all is posted.
+
+        Of all platforms, also such as aren't set any more, where none are named.
+        """
         # For each that waits by itself: a join PostgreSQL would begin with the whole log.
         first = func.coalesce(*(_first_new(kind) for kind in (IN_CONVERSATION, FOR_PERSON)))
-        mine = (_boxes.c.platform.in_(sorted(platforms)), _WAITING)
-        waiting = select(_boxes.c.platform, first.label("at")).where(*mine).subquery()
+        mine = true() if platforms is None else _boxes.c.platform.in_(sorted(platforms))
+        waiting = select(_boxes.c.platform, first.label("at")).where(mine, _WAITING).subquery()
         query = (
             select(waiting.c.platform, func.min(waiting.c.at).label("at"))
             .where(waiting.c.at.is_not(None))

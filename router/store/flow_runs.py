@@ -1,7 +1,7 @@
 """Flow runs, their approvals, and what each version of a flow was when it was first run."""
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
@@ -14,9 +14,11 @@ from sqlalchemy import (
     Select,
     bindparam,
     func,
+    literal,
     not_,
     or_,
     select,
+    tuple_,
     update,
 )
 
@@ -63,6 +65,9 @@ UNDECIDED = ("escalated", "changed")
 """Verdicts that nobody gave: the clock passed it on, or its requester changed it."""
 _AT_ONCE = 200
 """Runs of one query."""
+_HEAD = [_runs.c[name] for name in RunHead.model_fields]
+_PLACE = (_runs.c.tenant, _runs.c.created_at, _runs.c.id)
+"""The order of the index by status."""
 
 
 _log = logging.getLogger(__name__)
@@ -276,20 +281,30 @@ class Runs:
         await self._appending.tell(tenant, noted)
         return changed
 
-    async def standings(self, runs: Collection[tuple[str, str]] | None = None) -> list[RunHead]:
-        """Where these runs stand, by tenant and public id; without any named, all that go on."""
-        chosen = [_runs.c[name] for name in RunHead.model_fields]
-        if runs is None:
-            going_on = select(*chosen).where(_runs.c.status.in_(GOING_ON))
-            return await records(self._database, RunHead, going_on)
+    async def standings(self, runs: Collection[tuple[str, str]]) -> list[RunHead]:
+        """Where these runs stand, by tenant and public id."""
         found, by_tenant = [], groupby(sorted(runs), key=itemgetter(0))
         # By tenant: of pairs SQLite would look at every row.
         for tenant, ids in ((tenant, [run for _, run in pairs]) for tenant, pairs in by_tenant):
-            of_tenant = select(*chosen).where(_runs.c.tenant == tenant)
+            of_tenant = select(*_HEAD).where(_runs.c.tenant == tenant)
             for start in range(0, len(ids), _AT_ONCE):
                 these = of_tenant.where(_runs.c.id.in_(ids[start : start + _AT_ONCE]))
                 found += await records(self._database, RunHead, these)
         return found
+
+    async def going_on(self) -> AsyncIterator[list[RunHead]]:
+        """Where all runs stand that go on, a few hundred at a time.
+
+        One whose status changes meanwhile may be passed over, or come twice.
+        """
+        for status in GOING_ON:
+            of_status = select(*_HEAD, _runs.c.created_at).where(_runs.c.status == status)
+            query = of_status.order_by(*_PLACE).limit(_AT_ONCE)
+            rows = await self._rows(query)
+            while rows:
+                yield [from_row(RunHead, row) for row in rows]
+                last = tuple_(*(literal(getattr(rows[-1], c.name), c.type) for c in _PLACE))
+                rows = await self._rows(query.where(tuple_(*_PLACE) > last))
 
     async def keep_definition(self, fingerprint: str, definition: str) -> None:
         """Keep what a completed run may be taken back with, in JSON, under its fingerprint."""
@@ -349,6 +364,10 @@ class Runs:
         """Whom approvals wait for who aren't in the directory."""
         return await orphaned(self._database, directory)
 
+    async def left_behind(self, directory: Directory) -> list[Orphaned]:
+        """Whose requests go on who aren't in the directory."""
+        return await left_behind(self._database, directory)
+
     async def awaited(self, tenant: str, runs: Sequence[str]) -> list[ApprovalRecord]:
         """The decisions that these runs, by public id, wait for; the longest awaited first."""
         theirs = select(_approvals).filter_by(tenant=tenant).where(_approvals.c.run.in_(runs))
@@ -389,6 +408,16 @@ async def orphaned(database: Database, directory: Directory) -> list[Orphaned]:
     query = select(*whose, func.count().label("count")).where(*_AWAITED)
     waited_for = await records(database, Orphaned, query.group_by(*whose).order_by(*whose))
     return [one for one in waited_for if await directory.find(one.tenant, one.person) is None]
+
+
+async def left_behind(database: Database, directory: Directory) -> list[Orphaned]:
+    """Whose requests go on who aren't in the directory, by tenant and id."""
+    person = _runs.c.requester.label("person")
+    query = select(_runs.c.tenant, person, func.count().label("count"))
+    going_on = query.where(_runs.c.status.in_(GOING_ON), IS_WHOLE)
+    whose = (_runs.c.tenant, _runs.c.requester)
+    requesters = await records(database, Orphaned, going_on.group_by(*whose).order_by(*whose))
+    return [one for one in requesters if await directory.find(one.tenant, one.person) is None]
 
 
 def _named(run: RunRecord) -> set[str]:
@@ -463,6 +492,11 @@ class FlowVersions(Aggregate):
         """What is known of the version; None where no process has run it."""
         query = select(_versions.c.behaviour).filter_by(flow=flow, version=version)
         return await self._database.read(lambda connection: connection.execute(query).scalar())
+
+    async def flows(self) -> set[str]:
+        """The names of all flows that any process ever had."""
+        query = select(_versions.c.flow).distinct()
+        return await self._database.read(lambda connection: set(connection.scalars(query)))
 
     async def replace(self, flow: str, version: int, behaviour: str) -> None:
         """Have the version be this from now on."""

@@ -101,6 +101,15 @@ class EffectsLedger(Aggregate):
         """Note what the call came to. What is noted already stays."""
         await self._end(key, status="done", result=result)
 
+    async def note_done(self, key: str, tool: str, digest: str) -> None:
+        """Note a call that is known to have been made; what is known of it already stays."""
+        at = datetime.now(UTC)
+        row = {"key": key, "tool": tool, "digest": digest, "status": "done"}
+        add = self._database.insert_new(_effects)
+        await self._database.write(
+            lambda c: c.execute(add, {**row, "begun_at": at, "ended_at": at})
+        )
+
     async def fail(self, key: str, error: str) -> None:
         """Note that the call failed for good and had no effect. What is noted already stays."""
         await self._end(key, status="failed", error=error)

@@ -81,6 +81,12 @@ class KeySeals(Aggregate):
 
         return await self._database.write(work)
 
+    async def known(self) -> dict[str, datetime]:
+        """The ids of all keys that the house has had, and since when; the oldest first."""
+        query = select(_seals.c.key_id, _seals.c.first_seen).order_by(_seals.c.first_seen)
+        rows = await self._database.read(lambda c: c.execute(query).all())
+        return {row.key_id: row.first_seen for row in rows}
+
 
 class HealthChecks(Aggregate):
     """Whether rows can be written: a database that only reads, or whose disk is full, answers."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from router.domain.webhook_events import WebhookSubscription
 from router.store.audit import AuditTrail, ToolCallAudit
 from router.store.blobs import Files, Results, SkillFiles
+from router.store.consistency import Consistency
 from router.store.conversations import Conversations, Mailboxes
 from router.store.database import Database
 from router.store.document_versions import ConfigurationStore
@@ -68,6 +69,7 @@ class Store:
         self.notifications = Notifications(database)
         self.workspaces = Workspaces(database)
         self.answers = KeptAnswers(database)
+        self.consistency = Consistency(database)
         self.health_checks = HealthChecks(database)
         self.key_seals = KeySeals(database)
         self.houses = Houses(database)

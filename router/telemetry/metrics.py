@@ -50,6 +50,10 @@ LOST_RUNS = Gauge(
     "Runs whose row and workflow don't fit: lost (no workflow), behind, ended (yet it goes on).",
     ("kind",),
 )
+CUT_OFF = Counter(
+    "router_conversations_cut_off_total",
+    "Conversations that went on without what they last knew: their workflow was gone.",
+)
 DIRECTORY_AGE = Gauge(
     "router_directory_age_seconds", "How long ago the directory's source last said who there is."
 )
@@ -97,6 +101,13 @@ OLDEST_APPROVAL = Gauge(
 EXPIRING_APPROVALS = Gauge("router_approvals_expiring", "Those of them that expire within a day.")
 ORPHANED_APPROVALS = Gauge(
     "router_approvals_orphaned", "Those that wait for somebody who isn't in the directory."
+)
+ORPHANED_REQUESTS = Gauge(
+    "router_requests_orphaned", "Requests under way of somebody who isn't in the directory."
+)
+UNREADABLE = Counter(
+    "router_unreadable_payloads_total",
+    "Payloads of Temporal's that no key here opens: what they belong to stands still.",
 )
 HAND_OFFS = Gauge(
     "router_hand_offs_waiting",

@@ -1,16 +1,20 @@
 """Approvals: who decides has left, and nobody is named in their place."""
 
+from datetime import date, timedelta
+
 from tests.drills.desk import DAYS, PEOPLE, Desk, Stopwatch, drill
 
+OTHERS = 8
 BOB = "  - {id: bob, name: Bob, locale: en, manager: carol}\n"
 
 
 @drill("An approver who left")
 async def left(desk: Desk, watch: Stopwatch) -> None:
-    """Requests wait for bob, who is taken out of the directory; carol takes them over."""
+    """Ten requests wait for bob, who is taken out of the directory; carol takes them over."""
     api, _ = await desk.opened()
     alice, frank, carol = (desk.person(user) for user in ("alice", "frank", "carol"))
     before, runs = await alice.balance(), [await alice.hands_in(), await frank.hands_in()]
+    runs += [await frank.hands_in(f"annual leave on {day}, a visit") for day in working_days()]
     watch.breaks()
     desk.people.write_text(PEOPLE.replace(BOB, ""), "utf-8")
 
@@ -35,8 +39,9 @@ async def left(desk: Desk, watch: Stopwatch) -> None:
     since = watch.mending()
     said = await desk.operator(*words, "--yes")
     assert said.count("waits for carol") == len(runs), said
+    assert len(await carol.inbox()) == len(runs)
     for run in runs:
-        assert (await carol.decides(run)).is_success
+        assert (await carol.decides(run, "reject" if run in runs[2:] else "approve")).is_success
 
     async def completed() -> bool:
         both = [await alice.sees(runs[0], "completed"), await frank.sees(runs[1], "completed")]
@@ -44,3 +49,9 @@ async def left(desk: Desk, watch: Stopwatch) -> None:
 
     await watch.right(since, "intent-router runs reassign --from", completed)
     assert await alice.balance() == before - DAYS
+
+
+def working_days() -> list[date]:
+    """Days weeks from now, for requests that don't overlap."""
+    weeks = [date.today() + timedelta(days=21 + n) for n in range(2 * OTHERS)]  # noqa: DTZ011
+    return [day for day in weeks if day.isoweekday() < 6][:OTHERS]

@@ -316,26 +316,38 @@ class Person:
         if conversation is None:
             made = await self.http.post("/conversations", json={})
             conversation = made.raise_for_status().json()["id"]
-        answer = await self.sends(conversation, text)
-        return {**answer.raise_for_status().json(), "conversation": conversation}
+        answer = (await self.sends(conversation, text)).raise_for_status()
+        while answer.status_code == httpx.codes.ACCEPTED:  # a machine that has much to do
+            message = answer.json()["message_id"]
+            path = f"/conversations/{conversation}/messages/{message}"
+            answer = (await self.http.get(path)).raise_for_status()
+            await asyncio.sleep(LOOKED_EVERY)
+        return {**answer.json(), "conversation": conversation}
 
     async def sends(self, conversation: str, text: str, **more: str) -> httpx.Response:
         """What is answered to this, whatever it is."""
         path = f"/conversations/{conversation}/messages"
         return await self.http.post(path, json={"text": text, **more})
 
-    async def hands_in(self) -> str:
+    async def hands_in(self, asks: str = REQUEST) -> str:
         """A leave request that waits for its approver; the run."""
-        turn = await self.says(REQUEST)
+        turn = await self.says(asks)
         turn = await self.says("yes", turn["conversation"])
-        assert turn["flow"]["status"] == "waiting_approval", turn
-        return str(turn["flow"]["id"])
+        run = str(turn["flow"]["id"])
+        await until("it waits for its approver", partial(self.sees, run, "waiting_approval"))
+        return run
 
     async def balance(self) -> float:
-        """Days of annual leave that are left."""
-        turn = await self.says(BALANCE)
-        (text,) = (reply["text"] for reply in turn["replies"])
-        return float(re.findall(r"^days: ([0-9.]+)$", text, re.MULTILINE)[0])
+        """Days of annual leave that are left; asked anew where the desk couldn't look."""
+        found = list[str]()
+
+        async def told() -> bool:
+            said = [reply["text"] for reply in (await self.says(BALANCE))["replies"]]
+            found[:] = re.findall(r"^days: ([0-9.]+)$", "\n".join(said), re.MULTILINE)
+            return bool(found)
+
+        await until("the balance is told", told)
+        return float(found[0])
 
     async def run(self, run: str) -> dict[str, Any]:
         return dict(await self.get(f"/flow-runs/{run}"))

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 from httpx import AsyncClient
-from sqlalchemy import delete
+from sqlalchemy import Table, delete, update
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
@@ -19,13 +19,15 @@ from activities.people.people import human_resources
 from activities.people.records import Owner
 from router.cli import processes
 from router.cli.checks import services
-from router.cli.reconcile import Case, reconciled
+from router.cli.comparisons import Case
 from router.cli.reconcile import reconcile as command
+from router.cli.reconcile import reconciled
 from router.domain.errors import Forbidden, MisconfiguredError
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import ApprovalRecord, AuditFilter, RunRecord
 from router.flow.engine.events import Nudged
 from router.gateway import lost_runs, run_updates
+from router.gateway.executions import delete_histories, newest
 from router.gateway.generations import agree, check_halves
 from router.gateway.lost_runs import Misfit, misfits, note_lost, place_of
 from router.runtime import dev, server
@@ -35,6 +37,7 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from router.store import tables
 from router.store.erasure import PersonErasure
+from router.telemetry import metrics
 from tests.workflow.desk import Talk, becomes, person, run_of
 from tests.workflow.test_streaming import served
 
@@ -187,8 +190,15 @@ async def test_many_at_once_are_left_to_an_operator(
 
 async def reconcile(talk: Talk, run: str, *, confirmed: bool) -> Case | None:
     """What the command finds of one run; whatever tests left besides it mends as well."""
-    cases = await reconciled(settings_of(talk), None, confirmed=confirmed)
-    return next((case for case in cases if case.misfit.run == run), None)
+    cases = await everything(settings_of(talk), confirmed=confirmed)
+    return next((case for case in cases if case.subject == run), None)
+
+
+async def everything(settings: Settings, *, confirmed: bool) -> list[Case]:
+    """All that the command finds."""
+    cases = list[Case]()
+    await reconciled(settings, None, cases.extend, confirmed=confirmed)
+    return cases
 
 
 async def set_back(talk: Talk, to: RunRecord, approvals: Sequence[ApprovalRecord]) -> None:
@@ -227,7 +237,7 @@ class TestReconcile:
         rows = json.loads(await typed(yes=True, as_json=True))
         (row,) = [each for each in rows if each["flow_run"] == run.id]
         assert (row["kind"], row["failed"]) == ("lost", None)
-        assert await typed() == "the database and Temporal agree on every run\n"
+        assert await typed() == "the database and Temporal agree on everything\n"
 
     async def test_a_lost_run_is_closed_only_when_told_to_and_its_people_hear_of_it(
         self, talk: Talk
@@ -235,7 +245,7 @@ class TestReconcile:
         run = await terminated(talk)
         case = await reconcile(talk, run.id, confirmed=False)
         assert case is not None
-        assert (case.misfit.kind, case.failed) == ("lost", "")
+        assert (case.kind, case.failed) == ("lost", "")
         assert await run_of(talk.parts, run.id) == run
         assert await reconcile(talk, run.id, confirmed=True)
         now = await run_of(talk.parts, run.id)
@@ -283,12 +293,14 @@ class TestReconcile:
         await set_back(talk, run, asked if row == "older" else [])
         case = await reconcile(talk, run.id, confirmed=False)
         assert case is not None
-        assert case.misfit.kind == "behind"
+        assert case.kind == "behind"
         assert ["record_leave" in each for each in case.look_at] == [True]
         assert await reconcile(talk, run.id, confirmed=True)
         now = await run_of(talk.parts, run.id)
         assert (now.status, now.history, now.remedy) == ("completed", done.history, done.remedy)
         assert not await talk.parts.store.runs.awaited(DEFAULT_TENANT, [run.id])
+        (line,) = await talk.parts.store.ledger.of_run(run.workflow_id)
+        assert (line.tool, line.status) == ("record_leave", "done")
         assert await reconcile(talk, run.id, confirmed=False) is None
 
     async def test_a_run_that_the_database_lost_goes_on_and_can_be_decided(
@@ -309,7 +321,7 @@ class TestReconcile:
         await talk.parts.store.runs.publish(further, [])
         case = await reconcile(talk, run.id, confirmed=True)
         assert case is not None
-        assert case.misfit.kind == "ahead"
+        assert case.kind == "ahead"
         assert (await run_of(talk.parts, run.id)).state == run.state
         await talk.approver("bob").decide(run.id, "approve")
         await becomes(talk.parts, run.id, lambda each: each.status == "completed")
@@ -340,11 +352,99 @@ class TestReconcile:
             await houses.set((await houses.known()).number + 30)
             with pytest.raises(MisconfiguredError, match="Temporal is older"):
                 await processes.work(given)
-            assert await reconciled(given, None, confirmed=False) == []
-            (case,) = await reconciled(given, None, confirmed=True)
-            assert (case.misfit.kind, case.failed) == ("ahead", "")
+            assert await everything(given, confirmed=False) == []
+            (case,) = await everything(given, confirmed=True)
+            assert (case.kind, case.failed) == ("ahead", "")
             assert (await run_of(parts, run.id)).state == run.state
             await check_halves(real_client, houses, "alone")
+
+
+class TestReconcileWithinTheDatabase:
+    async def test_nobody_is_asked_any_more_for_a_run_that_has_ended(self, talk: Talk) -> None:
+        run = await run_of(talk.parts, await talk.waiting_leave())
+        (asked,) = await talk.parts.store.runs.awaited(DEFAULT_TENANT, [run.id])
+        await values_of(talk, tables.runs, run.id, status="cancelled")
+        case = await reconcile(talk, asked.id, confirmed=False)
+        assert case is not None
+        assert (case.kind, case.why) == ("approval", "waits for bob, and its run is cancelled")
+        assert await talk.approver("bob").waiting(run.id)
+        assert await reconcile(talk, asked.id, confirmed=True)
+        assert await reconcile(talk, asked.id, confirmed=False) is None
+        assert not await talk.parts.store.runs.awaited(DEFAULT_TENANT, [run.id])
+
+    async def test_who_was_asked_is_asked_again_where_that_got_lost(self, talk: Talk) -> None:
+        run = await run_of(talk.parts, await talk.waiting_leave())
+        database = talk.parts.store.runs._database
+        gone = delete(tables.approvals).filter_by(run=run.id)
+        await database.write(lambda connection: connection.execute(gone))
+        case = await reconcile(talk, run.id, confirmed=True)
+        assert case is not None
+        assert (case.kind, case.why) == ("behind", "asks for other decisions in Temporal")
+        await talk.approver("bob").decide(run.id, "approve")
+        await becomes(talk.parts, run.id, lambda each: each.status == "completed")
+
+    async def test_a_write_of_a_run_that_nobody_knows_is_listed_until_that_is_noted(
+        self, talk: Talk
+    ) -> None:
+        key = f"leave_request/default/{uuid4().hex[:12]}:record:1"
+        await talk.parts.store.ledger.begin(key, "record_leave", "d")
+        await talk.parts.store.ledger.begin("default/alice/m1:1", "record_leave", "d")
+        for confirmed in (False, True):
+            case = await reconcile(talk, key, confirmed=confirmed)
+            assert case is not None
+            assert (case.kind, case.look_at) == ("unowned", [f"record_leave ({key}) is begun"])
+        assert await reconcile(talk, key, confirmed=False) is None
+        assert await talk.parts.store.ledger.find(key)
+
+
+class TestConversationsThatLostTheirWorkflow:
+    async def test_one_that_was_ended_goes_on_with_all_it_knew(self, talk: Talk) -> None:
+        await talk.say("我要请年假，12月7日到8日，家里有事")
+        await talk.handle.terminate("a slip")
+        case = await reconcile(talk, talk.id, confirmed=True)
+        assert case is not None
+        assert (case.kind, case.why) == ("conversation", "its workflow was terminated")
+        assert await reconcile(talk, talk.id, confirmed=False) is None
+        assert (await talk.say("确认")).flow.status == "waiting_approval"  # type: ignore[union-attr]
+
+    async def test_where_its_history_is_gone_too_its_owner_is_told_once_what_is_forgotten(
+        self, talk: Talk
+    ) -> None:
+        first = await talk.say("我要请年假，12月7日到8日，家里有事", "m1")
+        await talk.handle.terminate("a slip")
+        await forgotten(talk)
+        case = await reconcile(talk, talk.id, confirmed=True)
+        assert case is not None
+        assert case.why == "its workflow isn't in Temporal"
+        assert await reconcile(talk, talk.id, confirmed=False) is None
+        assert len([line for line in await talk.texts() if "系统出过故障" in line]) == 1
+        assert await talk.say("我要请年假，12月7日到8日，家里有事", "m1") == first
+
+    async def test_a_message_that_comes_again_is_answered_as_before_whoever_reconciled(
+        self, talk: Talk
+    ) -> None:
+        first = await talk.say("我要请年假，12月7日到8日，家里有事", "m1")
+        await talk.handle.terminate("a slip")
+        await forgotten(talk)
+        counted = metrics.CUT_OFF._value.get()
+        assert await talk.say("我要请年假，12月7日到8日，家里有事", "m1") == first
+        assert metrics.CUT_OFF._value.get() == counted + 1
+
+
+async def values_of(talk: Talk, table: Table, id_: str, **values: object) -> None:
+    """Change a row as no transaction of ours does."""
+    change = update(table).filter_by(id=id_).values(**values)
+    await talk.parts.store.runs._database.write(lambda connection: connection.execute(change))
+
+
+async def forgotten(talk: Talk) -> None:
+    """Have Temporal forget the conversation's workflow, as one whose database is gone has."""
+    execution = await newest(talk.client, talk.handle.id)
+    assert execution is not None
+    await delete_histories(talk.client, [execution])
+    async with asyncio.timeout(20):
+        while await newest(talk.client, talk.handle.id):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
 
 
 async def nobody(*_: object) -> bool:

@@ -40,7 +40,7 @@ from router.store.columns import moment_there
 from router.store.conversations import Mailboxes
 from router.store.database import Database, is_usable
 from router.store.document_versions import ConfigurationStore
-from router.store.flow_runs import orphaned
+from router.store.flow_runs import left_behind, orphaned
 from router.store.identity import HealthChecks, Houses, KeySeals
 from router.store.retention import Retention
 from router.store.store import Store
@@ -162,13 +162,33 @@ async def chat_platforms(settings: Settings) -> str:
 
 
 async def payload_keys(settings: Settings) -> str:
-    """Each payload key is the one that the house's other processes have by that id."""
+    """Each payload key is the one that the house has by that id, and none is missing yet."""
     ids = ", ".join(settings.payload_keys.keys)
-    if not ids or absent_database(settings):
-        return ids or "none: what Temporal keeps isn't encrypted"
+    said = ids or "none: what Temporal keeps isn't encrypted"
+    if absent_database(settings):
+        return said
     async with _opened(settings) as database:
         await check_keys(settings, KeySeals(database))
-    return ids
+        known = await KeySeals(database).known()
+    gone = [id_ for id_ in known if id_ not in settings.payload_keys.keys]
+    # What began since the current key was there is, as a rule, encrypted with it.
+    since = known.get(settings.payload_keys.current) if ids else None
+    if gone and (older := await _begun_before(settings, since)):
+        began = f" that began before {since:%Y-%m-%dT%H:%M:%SZ}" if since else ""
+        raise MisconfiguredError(
+            f"{older} workflows{began} go on and may need the keys {', '.join(gone)}, which this "
+            "house had and ROUTER_PAYLOAD_KEYS hasn't: put them back, behind the others, until "
+            "those have ended; where a key is lost for good, see docs/operations.md"
+        )
+    return said
+
+
+async def _begun_before(settings: Settings, moment: datetime | None) -> int:
+    """How many workflows go on that began before then; all, without a moment."""
+    began = f" AND StartTime < '{moment.isoformat()}'" if moment else ""
+    client = await _client(settings)
+    with temporal_says():
+        return (await client.count_workflows(f"ExecutionStatus = 'Running'{began}")).count
 
 
 async def approvals(settings: Settings) -> str:
@@ -181,6 +201,26 @@ async def approvals(settings: Settings) -> str:
     if found:
         raise MisconfiguredError("\n".join(map(_orphaned, found)))
     return "they wait for people in the directory"
+
+
+async def requests(settings: Settings) -> str:
+    """Whoever a request is of that goes on is somebody in the directory."""
+    if absent_database(settings):
+        return "none yet"
+    people = people_of(settings)
+    async with _opened(settings) as database:
+        found = await left_behind(database, people)
+    if found:
+        raise MisconfiguredError("\n".join(map(_left_behind, found)))
+    return "those under way are of people in the directory"
+
+
+def _left_behind(found: Orphaned) -> str:
+    return (
+        f"{found.person} of {found.tenant} isn't in the directory, and requests of theirs go on "
+        f"({found.count}): `intent-router runs list --requester {found.person}` lists them, and "
+        f"`runs terminate --requester {found.person} --yes` ends them"
+    )
 
 
 def _orphaned(found: Orphaned) -> str:

@@ -13,13 +13,20 @@ from tests.store_calls import Calls, functions
 COUNTED = r"^SELECT count\(\*\) AS \w+ FROM \w+$"
 KNOWN = {
     "answers_count": r"FROM kept_answers",
+    "consistency_cut_off": r"FROM conversations JOIN event_log",
+    "consistency_effects": r"FROM effects",
+    "consistency_stopped_mailboxes": r"FROM mailboxes",
+    "consistency_stray_approvals": r"FROM approvals LEFT OUTER JOIN flow_runs",
+    "flow_versions_flows": r"FROM flow_versions",
+    "mailboxes_oldest": r"FROM mailboxes",
     "person_erase": r"^UPDATE audit_trail",
     "retention_check": COUNTED,
     "retention_expire": COUNTED,
 }
 """What reads all that a tenant has of a table all the same. Answers are kept for some days and
-counted by nobody but tests; erasing looks into every line that operators left, who leave few; how
-many rows there are of a kind PostgreSQL estimates, above a hundred thousand."""
+counted by nobody but tests; what `reconcile` compares it compares all of, a page at a time;
+erasing looks into every line that operators left, who leave few; how many rows there are of a kind
+PostgreSQL estimates, above a hundred thousand."""
 FEW, MANY = 5_000, 100_000
 LONGEST = 400
 """Characters of a statement that are shown: some have hundreds of ids."""

@@ -24,11 +24,13 @@ from router.domain.records import (
     FileRecord,
     HistoryLine,
     LogEntry,
+    Mailbox,
     RunRecord,
     WithdrawalNote,
 )
 from router.runtime.upkeep import check_keys
 from router.settings import Settings
+from router.store import flow_runs
 from router.store.blobs import SkillFiles
 from router.store.database import Database
 from router.store.flow_runs import with_withdrawal_note
@@ -188,9 +190,20 @@ class TestRuns:
     async def test_what_goes_on_is_listed_without_what_it_is_about(self, store: Store) -> None:
         for name, status in (("r1", "waiting"), ("r2", "failed")):
             await store.runs.publish(run(name, status=status), [])
-        assert [head.id for head in await store.runs.standings()] == ["r1"]
+        found = [head.id async for page in store.runs.going_on() for head in page]
+        assert found == ["r1"]
         both = [("default", "r1"), ("default", "r2"), ("default", "r3")]
         assert {head.status for head in await store.runs.standings(both)} == {"waiting", "failed"}
+
+    async def test_all_that_goes_on_is_listed_page_by_page_each_once(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(flow_runs, "_AT_ONCE", 2)
+        names = [f"r{number}" for number in range(5)]
+        for name in names:
+            await store.runs.publish(run(name, status="waiting"), [])
+        pages = [[head.id for head in page] async for page in store.runs.going_on()]
+        assert pages == [names[:2], names[2:4], names[4:]]
 
     async def test_what_runs_wait_for_is_found_for_many_of_them_at_once(self, store: Store) -> None:
         decided = approval("a3", person="dave", verdict="approve")
@@ -456,3 +469,43 @@ async def test_another_key_by_a_known_id_is_refused_at_the_start(store: Store) -
         with pytest.raises(MisconfiguredError, match=r"'k.' .* isn't the one that this house has"):
             await check_keys(wrong, store.key_seals)
     await check_keys(settings(key("k1", b"a")), store.key_seals)
+
+
+class TestConsistency:
+    async def test_a_mailbox_that_is_ahead_of_a_restored_log_goes_on_with_what_comes(
+        self, store: Store
+    ) -> None:
+        about: dict[str, Any] = {"tenant": "default", "platform": "slack", "kind": "person"}
+        box = Mailbox(**about, subject="bob", place={"account": "UBOB"}, due=NOW)
+        await store.mailboxes.open(box)
+        await store.log.append("default", [told("k1")])
+        assert [page async for page in store.consistency.stopped_mailboxes()] == []
+        (claimed,) = await store.mailboxes.claim(["slack"], NOW, NOW, 9)
+        await store.mailboxes.advance(claimed, 4000, NOW)
+        ((stopped,),) = [page async for page in store.consistency.stopped_mailboxes()]
+        assert (stopped.position, stopped.newest) == (4000, claimed.news)
+        assert await store.consistency.set_mailbox(stopped)
+        assert not await store.consistency.set_mailbox(stopped)
+        await store.log.append("default", [told("k2")])
+        (again,) = await store.mailboxes.claim(["slack"], NOW, NOW, 9)
+        assert [entry.key for entry in await store.mailboxes.unread(again, 9)] == ["k2"]
+
+    async def test_what_was_said_after_a_snapshot_is_known_to_nobody_else(
+        self, store: Store
+    ) -> None:
+        await store.conversations.create(conversation())
+        said = {"turn": None, "digest": "d"}
+        turn = LogEntry(key="t", kind="turn", at=NOW, conversation="c1", message_id="m", data=said)
+        assert not await store.conversations.is_cut_off("default", "c1")
+        await store.log.append("default", [turn])
+        assert await store.conversations.is_cut_off("default", "c1")
+        found = [page async for page in store.consistency.cut_off(NOW + timedelta(hours=1))]
+        assert [[(one.id, one.owner) for one in page] for page in found] == [[("c1", "alice")]]
+        assert [page async for page in store.consistency.cut_off(NOW)] == []
+        await store.conversations.save_snapshot("default", "c1", "{}")
+        assert not await store.conversations.is_cut_off("default", "c1")
+        assert [page async for page in store.consistency.cut_off(NOW + timedelta(hours=1))] == []
+
+
+def told(key: str) -> LogEntry:
+    return LogEntry(key=key, kind="approval", at=NOW, recipient="bob", data={})

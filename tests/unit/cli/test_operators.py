@@ -133,6 +133,26 @@ def test_everything_that_waits_for_somebody_is_handed_over_but_what_is_refused(
     assert [json.loads(each.body) for each in bobs.requests[1:]] == [body, body]
 
 
+def test_all_that_somebody_who_left_has_under_way_is_ended_but_parts_and_what_has_ended(
+    run: Run, api: Api
+) -> None:
+    rows = [RUN | {"id": id_, "parent": None} for id_ in WAITING]
+    rows += [RUN | {"id": "r3", "parent": "r1"}, RUN | {"id": "r4", "status": "completed"}]
+    api.answers["/v1/flow-runs"] = {"items": rows, "next": None}
+    api.answers["/v1/flow-runs/r1/terminate"] = {"id": "r1", "status": "running"}
+    words = ("runs", "terminate", "--requester", "alice", "--url", api.origin)
+    said = run(*words)
+    assert (said.status, said.err) == (0, "nothing is changed yet: add --yes\n")
+    assert len(api.requests) == 1
+    ended = run(*words, "--yes", "--reason", "left")
+    assert ended.out.splitlines() == [
+        "r1  leave_request  alice  ended",
+        "r2  leave_request  alice  refused: There is nothing of the kind here.",
+    ]
+    assert (ended.status, ended.first_line) == (1, "error: 1 of 2 go on")
+    assert run("runs", "terminate", "--url", api.origin).status == 2
+
+
 def test_why_a_turn_went_where_it_did_is_json(run: Run, api: Api) -> None:
     api.answers["/v1/turns/c1/m1"] = {"routes": [{"by": "llm"}]}
     assert run.json("runs", "why", "c1/m1", "--url", api.origin) == {"routes": [{"by": "llm"}]}

@@ -95,6 +95,8 @@ DEAD = 'router_webhooks_dead{url="https://erp.example.com/in"}'
 ERP = {"url": "https://erp.example.com/in"}
 HELPED = 'router_oldest_hand_off_age_seconds{state="open"}'
 EXPIRING, ORPHANED = "router_approvals_expiring", "router_approvals_orphaned"
+LEFT, CUT_OFF = "router_requests_orphaned", "router_conversations_cut_off_total"
+SEALED = "router_unreadable_payloads_total"
 OLDEST, BACKLOG = "router_oldest_approval_age_seconds", "router_backlog_age_seconds"
 
 
@@ -164,6 +166,9 @@ CASES = [
     Case("RouterApprovalForgotten", 90, {OLDEST: "604860+60x120"}, {OLDEST: "0+60x120"}),
     Case("RouterApprovalsExpire", 30, {EXPIRING: "2x40"}, {EXPIRING: "0x40"}, value="2"),
     Case("RouterApprovalsOrphaned", 60, {ORPHANED: "3x80"}, {ORPHANED: "0x80"}, value="3"),
+    Case("RouterRequestsOrphaned", 60, {LEFT: "2x80"}, {LEFT: "0x80"}, value="2"),
+    Case("RouterConversationsCutOff", 30, {CUT_OFF: "0x20 1x20"}, {CUT_OFF: "1x40"}),
+    Case("RouterPayloadsUnreadable", 15, {SEALED: "0+6x20"}, {SEALED: "3x20"}),
     Case(
         "RouterHandOffWaits",
         10,
