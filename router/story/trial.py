@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from router.domain.flow_reviews import StoryCoverage
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.flow.definition import FlowDefinition
@@ -333,20 +334,13 @@ class StoryVerdict(TrialRecord):
     """Its line and, where it failed, the difference."""
 
 
-class TrialCoverage(TrialRecord):
-    """How much of the draft its stories took, in percent, and what none took."""
-
-    share: float
-    missing: tuple[str, ...]
-
-
 class StoriesReport(TrialRecord):
     """What became of all stories of a draft."""
 
     passed: int
     failed: int
     stories: tuple[StoryVerdict, ...]
-    coverage: TrialCoverage
+    coverage: StoryCoverage
 
 
 class TrialRequest(TrialRecord):

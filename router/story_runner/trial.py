@@ -35,7 +35,6 @@ from router.formats.yaml_document import Unreadable, read_yaml
 from router.settings import Settings
 from router.skill.skill import SkillCatalog
 from router.story import expectations
-from router.story.coverage import Coverage
 from router.story.entries import Expectation, StoryNames, ToolAnswersStep, ToolsStep
 from router.story.expectations import Mismatch
 from router.story.loader import read_steps, read_stories
@@ -50,7 +49,6 @@ from router.story.trial import (
     StoriesReport,
     StoryVerdict,
     TrialAnswer,
-    TrialCoverage,
     TrialPlay,
     TrialRefusal,
     TrialRequest,
@@ -192,7 +190,7 @@ class TrialHouse:
                 StoryVerdict(name=each.story.name, ok=each.ok, told=tuple(expectations.told(each)))
                 for each in report.outcomes
             ),
-            coverage=_share(next(each for each in found if each.definition.flow == asked.flow)),
+            coverage=next(e for e in found if e.definition.flow == asked.flow).summary(),
         )
 
     def _there(self) -> _Stage:
@@ -300,11 +298,6 @@ def _why(mismatch: Mismatch, refused: RouterError | None) -> Localised:
     return Localised(
         zh=f"期望：{expected}；实际：{found}", en=f"expected: {expected}; found: {found}"
     )
-
-
-def _share(found: Coverage) -> TrialCoverage:
-    missing = (*found.states, *map(str, found.transitions))
-    return TrialCoverage(share=int(found.share * 10) / 10, missing=missing)
 
 
 async def serve() -> None:

@@ -13,6 +13,12 @@ const SHARES = [5, 10, 25, 50, 100];
 
 export const storiesTold = ({ passed, failed }) => t("storiesTold", passed, failed);
 
+// How much of the flow its stories take, and by name what none does.
+export function coverageTold({ share, states, transitions, missing }) {
+  const taken = t("coverage", Math.floor(share), states.taken, states.of, transitions.taken, transitions.of);
+  return element("div", { class: "coverage hint" }, element("p", {}, taken), missing.length ? unfolding(t("notCovered", missing.length), () => element("ul", {}, ...missing.map((one) => element("li", {}, one)))) : null);
+}
+
 // `holds()` is false of a flow that is somebody's draft and nothing else yet.
 export function publication(name, { page, holds }) {
   const reviews = element("div", { class: "part", "aria-live": "polite" });
@@ -54,7 +60,7 @@ export function publication(name, { page, holds }) {
   }
 
   // What would be other: in words, as pictures, and as text.
-  function differing({ id, difference, stories: told }) {
+  function differing({ id, difference, stories: told, coverage }) {
     const words = difference.words.length ? element("ul", { class: "words-of" }, ...difference.words.map((one) => element("li", {}, one))) : element("p", { class: "hint" }, t("noDifference"));
     const pictures = [["before", difference.before], ["after", difference.after]].filter(([, svg]) => svg);
     const figure = ([when, svg]) => element("figure", {}, element("figcaption", {}, t(when)), drawing(svg, t(`picture_${when}`)));
@@ -63,6 +69,7 @@ export function publication(name, { page, holds }) {
       "div",
       { class: "difference" },
       element("p", {}, storiesTold(told)),
+      coverage && coverageTold(coverage),
       element("h4", {}, t("difference")),
       words,
       pictures.length ? unfolding(t("asPictures"), () => element("div", { class: "sidebyside" }, ...pictures.map(figure))) : null,

@@ -9,12 +9,19 @@ from typing import Any
 from httpx import AsyncClient, Response
 
 from router.api.dependencies import Services
+from router.domain.flow_reviews import PartCount, StoryCoverage
 from router.domain.principals import Principal
-from router.story.trial import PlayedTrial, StoriesReport, StoryVerdict, TrialCoverage, TrialPlay
+from router.story.trial import PlayedTrial, StoriesReport, StoryVerdict, TrialPlay
 from tests.integration.api.test_configuration import Company, ok
 from tests.unit.runtime.documents import overtime
 
 STORIES = "- story: one\n"
+COVERAGE = StoryCoverage(
+    share=75.0,
+    states=PartCount(taken=4, of=5),
+    transitions=PartCount(taken=2, of=3),
+    missing=("tell_no", "review.rejected ▸ tell_no"),
+)
 _NUMBERS = count()
 
 
@@ -33,7 +40,7 @@ class StoriesThatGo:
             passed=1,
             failed=len(verdicts),
             stories=(well, *verdicts),
-            coverage=TrialCoverage(share=1.0, missing=()),
+            coverage=COVERAGE,
         )
 
     async def play(self, author: Principal, flow: str, text: str, asked: TrialPlay) -> PlayedTrial:

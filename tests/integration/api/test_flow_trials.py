@@ -424,6 +424,7 @@ async def test_what_was_played_is_kept_as_a_story_that_is_green(
     assert (found["passed"], found["failed"]) == (2, 0)
     assert "review.declined ▸ details" in found["coverage"]["missing"]
     assert 0 < found["coverage"]["share"] < 100
+    assert 0 < found["coverage"]["transitions"]["taken"] < found["coverage"]["transitions"]["of"]
     assert untouched(trace)
 
 
