@@ -183,6 +183,20 @@ export function draftOf(shown, { changed, told, minding }) {
     return done;
   }
 
+  // The draft says what a version says, over what holds by now; one step back is what it said before.
+  function restore(document) {
+    const done = save().then(async () => {
+      if (!isKept()) return;
+      const saved = await post(`/v1/flow-drafts/${encodeURIComponent(flow)}/restoration`, { document, revision });
+      ({ revision, base, holds, others, outdated } = saved);
+      kept = { text: saved.text, stories: saved.stories };
+      took(kept, saved.examination);
+      stand("saved");
+    });
+    underWay = done.catch(() => {});
+    return done;
+  }
+
   // Who else is at it, and whether what holds has changed.
   async function look() {
     const now = await get(`/v1/flow-drafts/${encodeURIComponent(flow)}`);
@@ -214,6 +228,7 @@ export function draftOf(shown, { changed, told, minding }) {
     look,
     settle,
     goOn,
+    restore,
     keepStories,
     get text() { return text; },
     get stories() { return stories; },

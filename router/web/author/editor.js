@@ -39,7 +39,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
   const draft = draftOf(shown, { changed: paint, told: tell, minding: page.minding });
   const yaml = source(draft);
   const playing = trial(draft, { page, vocabulary });
-  const published = publication(shown.flow, { page, holds: () => draft.base.source !== "draft" });
+  const published = publication(shown.flow, { page, holds: () => draft.base.source !== "draft", restored });
   const submitting = submission(draft, { page, submitted: published.load });
   const publishing = element("section", {}, submitting.view, published.view);
   const zoom = button(t("zoom"), () => zoom.setAttribute("aria-pressed", String(drawing.view.classList.toggle("full"))), { "aria-pressed": "false" });
@@ -235,6 +235,11 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
       found.replaceChildren(element("p", {}, t("impactFound", checked, changed.length)), element("ul", {}, ...changed.map(row)));
     };
     return element("section", {}, element("h3", {}, t("impact")), button(t("findImpact"), () => page.trying(ask)), found);
+  }
+
+  async function restored({ document, version }) {
+    await draft.restore(document);
+    page.say(t("draftRestored", version ?? "–"));
   }
 
   async function goOn() {

@@ -417,6 +417,9 @@ const TEXTS = {
   running: { zh: "正在办的", en: "What runs" },
   runsOn: { zh: "第 {} 版：{} 件", en: "version {}: {}" },
   beforeIt: { zh: "以前的版本", en: "Earlier versions" },
+  draftOfVersion: { zh: "由此接着改", en: "Draft from this" },
+  draftOfVersionBy: { zh: "由第 {} 版接着改", en: "Draft from version {}" },
+  draftRestored: { zh: "草稿现在是第 {} 版的内容", en: "The draft says what version {} says" },
 };
 
 const own = spoken(TEXTS);
