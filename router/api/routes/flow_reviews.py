@@ -414,7 +414,9 @@ async def _green(
         raise InvalidInput.at("stories", _NO_STORIES)
     if services.trials is None:
         raise Unavailable(_NOT_RUN)
-    report = await services.trials.run(author, flow, written.text, written.stories)
+    report = await services.trials.run(
+        author, flow, written.text, written.stories, is_submitted=True
+    )
     failed = [each for each in report.stories if not each.ok]
     if failed or not report.passed:
         faults = [FieldProblem(f"stories: {each.name}", "; ".join(each.told)) for each in failed]

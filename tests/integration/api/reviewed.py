@@ -32,7 +32,15 @@ class StoriesThatGo:
     failing: list[str] = field(default_factory=list)
     ran: list[tuple[str, str]] = field(default_factory=list)
 
-    async def run(self, author: Principal, flow: str, text: str, stories: str) -> StoriesReport:
+    async def run(
+        self,
+        author: Principal,
+        flow: str,
+        text: str,
+        stories: str,
+        *,
+        is_submitted: bool = False,
+    ) -> StoriesReport:
         self.ran.append((text, stories))
         verdicts = [StoryVerdict(name=n, ok=False, told=("it ended",)) for n in self.failing]
         well = StoryVerdict(name="one", ok=True, told=())
