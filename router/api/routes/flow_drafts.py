@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,9 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
 from router.api.errors import problems
 from router.api.flow_examination import (
+    MOST_TOLD,
     Examination,
     FlowFileText,
     FlowName,
+    PlacedProblem,
     StoryFileText,
     Surroundings,
     examination_of,
@@ -53,9 +55,10 @@ from router.domain.locale import Locale, Localised
 from router.domain.principals import EVERYONE, Principal
 from router.flow.definition import FlowDefinition
 from router.flow.loader import examine_text
-from router.flow.new_name import renames, with_new_name
+from router.flow.new_name import doubts, renames, with_new_name
 from router.flow.validation.phrases import said_in, told
 from router.formats.data_edit import Edit, EditRefused, InsertValue, RenameKey, SetValue
+from router.formats.yaml_document import Place, read_yaml
 from router.formats.yaml_edit import edited
 
 PREFIX = "/v1/flow-drafts"
@@ -175,6 +178,8 @@ class EditedText(BaseModel):
 
     text: str
     stories: str
+    look: list[PlacedProblem]
+    """What may mean a choice that was renamed, and was left as it is: the author has to look."""
     examination: Examination
 
 
@@ -319,9 +324,30 @@ async def edit(services: Given, author: Author, body: EditsBody) -> EditedText:
 
     422 names the first edit that can't be made, such as `edits.2`; then none was made.
     """
-    text, stories = await asyncio.to_thread(_edited, body.text, body.stories, body.edits)
-    examination = await _examined(services, author, body.flow, text)
-    return EditedText(text=text, stories=stories, examination=examination)
+    made = await asyncio.to_thread(_edited, body.text, body.stories, body.edits)
+    examination = await _examined(services, author, body.flow, made.text)
+    look = _placed(made, author.locale)[:MOST_TOLD] if made.doubts else []
+    return EditedText(text=made.text, stories=made.stories, look=look, examination=examination)
+
+
+class _Edited(NamedTuple):
+    text: str
+    stories: str
+    doubts: list[tuple[Place, Fault]]
+
+
+def _placed(made: _Edited, locale: Locale) -> list[PlacedProblem]:
+    """The doubts by their lines in what the edits have made."""
+    document = read_yaml(made.text)
+    return [
+        PlacedProblem(
+            place=list(place),
+            line=document.line(place),
+            what=said_in(locale, fault.what),
+            remedy=said_in(locale, fault.remedy),
+        )
+        for place, fault in made.doubts
+    ]
 
 
 _TOO_MANY = Fault("so many edits of so long a text take too long", "send fewer of them at once")
@@ -348,7 +374,8 @@ def _check_sizes(text: str, stories: str) -> None:
             raise EditRefused(Fault(what, "say it in fewer words"))
 
 
-def _edited(text: str, stories: str, edits: Iterable[Edit]) -> tuple[str, str]:
+def _edited(text: str, stories: str, edits: Iterable[Edit]) -> _Edited:
+    found: list[tuple[Place, Fault]] = []
     until = time.monotonic() + PATIENCE
     for number, each in enumerate(edits):
         if time.monotonic() > until:
@@ -356,13 +383,14 @@ def _edited(text: str, stories: str, edits: Iterable[Edit]) -> tuple[str, str]:
         try:
             _check_value(each)
             if isinstance(each, RenameKey) and renames(each):
+                found += doubts(text, each)
                 text, stories = with_new_name(text, stories, each)
             else:
                 text = edited(text, each)
             _check_sizes(text, stories)
         except EditRefused as refused:
             raise _refused(number, refused.fault) from None
-    return text, stories
+    return _Edited(text, stories, found)
 
 
 @router.get("/vocabulary", responses=problems(404))

@@ -64,7 +64,8 @@ export function draftOf(shown, { changed, told, minding }) {
   }
 
   // One after the other: `edits` may be a function of the data that those before have left. An edit of a text
-  // that somebody typed in meanwhile is made anew in that. What is renamed is renamed in the stories too.
+  // that somebody typed in meanwhile is made anew in that. What is renamed is renamed in the stories too; what
+  // its author has to look at then is what this comes to.
   function edit(edits, key = null) {
     const work = async () => {
       for (;;) {
@@ -75,7 +76,8 @@ export function draftOf(shown, { changed, told, minding }) {
         const made = await post("/v1/flow-drafts/edits", { flow, ...before, edits: whole });
         if (!isHere(before)) continue;
         asked += 1; // what is still being read of an older text is no news
-        return took({ text: made.text, stories: made.stories }, made.examination, key);
+        took({ text: made.text, stories: made.stories }, made.examination, key);
+        return made.look;
       }
     };
     const done = queue.then(work);

@@ -67,7 +67,9 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
   async function commit(edits, key) {
     refusal.textContent = "";
     try {
-      return await draft.edit(edits, key);
+      const look = await draft.edit(edits, key);
+      refusal.textContent = (look ?? []).map(({ line, what, remedy }) => t("lookAtLine", line, what, remedy)).join("\n");
+      return look;
     } catch (problem) {
       if (!(problem instanceof Problem) || ![400, 409, 422].includes(problem.status)) return page.minding(() => Promise.reject(problem));
       refusal.textContent = [problem.message, ...problem.errors.map((one) => one.detail ?? one.message ?? "")].filter(Boolean).join(" ");

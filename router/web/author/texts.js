@@ -93,6 +93,7 @@ const TEXTS = {
   wentOn: { zh: "这份草稿现在接着生效的版本", en: "The draft goes on from what holds" },
   problems: { zh: "问题", en: "Problems" },
   problemCount: { zh: "{} 个问题", en: "Problems: {}" },
+  lookAtLine: { zh: "第 {} 行：{}；{}。", en: "Line {}: {}; {}." },
   noProblems: { zh: "没有问题", en: "No problems" },
   hasProblems: { zh: "有问题", en: "has problems" },
   parts: { zh: "部分", en: "Parts" },
