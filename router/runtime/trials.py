@@ -293,10 +293,10 @@ class DraftTrials:
         for other submissions alone.
         """
         stage = await self.stage(author.tenant, flow, text)
-        request = TrialRequest(stories=TrialStories(flow=flow, stories=stories))
+        asked = TrialStories(flow=flow, stories=stories, locale=author.locale)
         waits = is_submitted and self._has_no_place(author)
-        asked = self._answered_in_line if waits else self._answer
-        answer = await asked(author, stage, request)
+        answering = self._answered_in_line if waits else self._answer
+        answer = await answering(author, stage, TrialRequest(stories=asked))
         if answer.report is None:
             raise Unavailable("the trial's process answered something else than was asked")
         return answer.report

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from router.domain.flow_reviews import StoryCoverage
-from router.domain.locale import Localised
+from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
 from router.flow.definition import FlowDefinition
 from router.formats.regex import compiled, refused
@@ -319,10 +319,11 @@ class PlayedTrial(TrialRecord):
 
 
 class TrialStories(TrialRecord):
-    """Stories to be run, as a story file has them."""
+    """Stories to be run, as a story file has them; what fails is told in that language."""
 
     flow: str
     stories: str
+    locale: Locale
 
 
 class StoryVerdict(TrialRecord):

@@ -187,7 +187,11 @@ class TrialHouse:
             passed=len(report.outcomes) - len(report.failed),
             failed=len(report.failed),
             stories=tuple(
-                StoryVerdict(name=each.story.name, ok=each.ok, told=tuple(expectations.told(each)))
+                StoryVerdict(
+                    name=each.story.name,
+                    ok=each.ok,
+                    told=tuple(expectations.told(each, asked.locale)),
+                )
                 for each in report.outcomes
             ),
             coverage=next(e for e in found if e.definition.flow == asked.flow).summary(),
@@ -294,10 +298,8 @@ async def _standing(performance: Performance) -> TrialStanding | None:
 def _why(mismatch: Mismatch, refused: RouterError | None) -> Localised:
     if refused is not None:
         return refused.said
-    expected, found = ("; ".join(lines) for lines in (mismatch.expected, mismatch.found))
-    return Localised(
-        zh=f"期望：{expected}；实际：{found}", en=f"expected: {expected}; found: {found}"
-    )
+    zh, en = (["; ".join(lines) for lines in mismatch.within(locale)] for locale in LOCALES)
+    return Localised(zh=f"期望：{zh[0]}；实际：{zh[1]}", en=f"expected: {en[0]}; found: {en[1]}")
 
 
 async def serve() -> None:

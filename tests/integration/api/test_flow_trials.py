@@ -543,6 +543,9 @@ async def test_a_story_that_fails_says_how(olga: AsyncClient) -> None:
     found = (await olga.post(f"{PATH}/stories", json=sent)).json()
     assert (found["passed"], found["failed"]) == (0, 1)
     assert any("没有办成" in line for line in found["stories"][0]["told"])
+    assert any("before it" in line for line in found["stories"][0]["told"])
+    found = (await olga.post(f"{PATH}/stories", json=sent, headers={"x-locale": "zh"})).json()
+    assert any("在这之前" in line for line in found["stories"][0]["told"])
 
 
 @pytest.mark.parametrize("stories", ["- story: [", "a: b", "- story: x\n  steps: [{usr: 1}]\n"])
