@@ -170,8 +170,19 @@ class Trials(Protocol):
     ) -> str:
         """The story file with what this comes to as a story at its end; raises as `play`."""
 
-    async def run(self, author: Principal, flow: str, text: str, stories: str) -> StoriesReport:
-        """What becomes of all stories of a draft, and how much of it they take."""
+    async def run(
+        self,
+        author: Principal,
+        flow: str,
+        text: str,
+        stories: str,
+        *,
+        is_submitted: bool = False,
+    ) -> StoriesReport:
+        """What becomes of all stories of a draft, and how much of it they take.
+
+        What is submitted waits for other submissions alone.
+        """
 
     async def close(self) -> None:
         """End all that is being tried."""

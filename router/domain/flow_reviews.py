@@ -23,6 +23,24 @@ FURTHEST = timedelta(days=366)
 """How far ahead a version may be published."""
 
 
+class PartCount(Record):
+    """How many of a flow's states, or of the transitions between them."""
+
+    taken: int
+    of: int
+
+
+class StoryCoverage(Record):
+    """How much of a flow its stories take."""
+
+    share: float
+    """Of states and transitions together, in percent, rounded down: 100 is all of it."""
+    states: PartCount
+    transitions: PartCount
+    missing: tuple[str, ...]
+    """States that no story comes to, then transitions that none takes, as `state.exit ▸ state`."""
+
+
 class ReviewHead(Record):
     """A review without its texts."""
 
@@ -56,6 +74,8 @@ class FlowReview(ReviewHead):
 
     text: str
     stories: str
+    coverage: StoryCoverage | None = None
+    """Of the text by the stories; None where it was submitted before that was kept."""
     held_text: str
     held_stories: str
 

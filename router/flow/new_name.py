@@ -85,6 +85,45 @@ def with_new_name(text: str, stories: str, edit: RenameKey) -> tuple[str, str]:
     )
 
 
+def doubts(text: str, edit: RenameKey) -> Iterator[tuple[Place, Fault]]:
+    """What may mean a choice that is called otherwise, and doesn't follow it: somebody has to look.
+
+    It is a text that isn't known to be compared with anything, and whatever reads the slot's value
+    as it is, such as what a tool is given.
+    """
+    if not _is_choice(edit.place):
+        return
+    slot, old = edit.place[:-2], str(edit.place[-1])
+    path = comparisons.path_of(slot)
+    data = _read(text)
+    for here, value in _written(data):
+        if here[: len(edit.place)] == edit.place:
+            continue
+        of_template = here[-1] in LOCALES
+        known = _item(data, here)
+        if of_template:
+            texts, found = comparisons.texts_in_template(value), comparisons.in_template(value)
+        else:
+            texts = comparisons.texts_in_expression(value)
+            found = comparisons.in_expression(value, known)
+        if here[-1] == "lookup":
+            found += comparisons.outcomes(value, comparisons.path_of(here[:-1]))
+        sure = {each.start for each in found if each.path[0] in _KNOWN}
+        if any(each.text == old and each.start not in sure for each in texts):
+            sort = "text" if of_template else "expression"
+            what = f"{old!r} stands in this {sort}, and may be the choice of {slot[1]}"
+            yield here, Fault(what, f"look here: write {edit.key!r} if it is")
+        read = [] if of_template else comparisons.handed_on(value, known)
+        is_given = "with" in here
+        if any(one == path or (is_given and one == path[: len(one)]) for one in read):
+            what = f"this expression hands on the choice of {slot[1]} as it is"
+            yield here, Fault(what, f"look here: whatever it is given to has to know {edit.key!r}")
+
+
+_KNOWN = frozenset({"slots", "results", "shown", "requester", "document"})
+"""What begins the path of a value of which it is known what it is."""
+
+
 def with_slots_read_as(data: Any, names: Mapping[str, str]) -> Any:
     """The plain data of a flow where each slot is read by another name; their keys stay.
 
@@ -172,9 +211,7 @@ def _choices(data: Any, place: Place, new: str) -> Iterator[tuple[Place, str]]:
     """What is compared with a choice, in expressions and in texts, and what looks one up."""
     slot, old = place[:-2], str(place[-1])
     path = comparisons.path_of(slot)
-    for here, value in _strings(data, ()):
-        if here[0] not in {"states", "slots", "withdrawal"} or "find" in here:
-            continue
+    for here, value in _written(data):
         if here[-1] in LOCALES:
             found = comparisons.in_template(value)
         else:
@@ -184,6 +221,13 @@ def _choices(data: Any, place: Place, new: str) -> Iterator[tuple[Place, str]]:
         hits = [each for each in found if (each.path, each.text) == (path, old)]
         if hits:
             yield here, comparisons.replaced(value, hits, new)
+
+
+def _written(data: Any) -> Iterator[tuple[Place, str]]:
+    """Whatever may be an expression, or a text that values are filled into."""
+    for here, value in _strings(data, ()):
+        if here[0] in {"states", "slots", "withdrawal"} and "find" not in here:
+            yield here, value
 
 
 def _item(data: Any, place: Place) -> Mapping[str, comparisons.Path]:

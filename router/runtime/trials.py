@@ -4,6 +4,9 @@ The process is `intent-router flows trial`, which `router.story_runner.trial` is
 settings nor secrets, only what a trial is played on: the tenant's flows with the draft in place,
 its people, and of tools what is said of them. It is kept for the author's next step, ends after a
 while without one, with the API, and with whatever went wrong; what was played is played anew then.
+
+What is submitted takes no author's place where all are taken: its stories wait in a line of their
+own, in which tenants take turns, and are run beside those, one submission after the other.
 """
 
 import asyncio
@@ -12,9 +15,9 @@ import os
 import signal
 import time
 from asyncio.subprocess import PIPE, Process
-from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,6 +62,10 @@ PATIENCE = 10.0
 """Seconds that a request waits for an earlier one of the same author, or for a place."""
 LONGEST_LINE = 64 * 1024 * 1024
 _AGAIN = 5
+MOST_IN_LINE = 3
+"""Submissions of one tenant that wait for the one that is run."""
+IN_LINE = 120.0
+"""Seconds that a submission waits for those before it."""
 
 _log = logging.getLogger(__name__)
 
@@ -162,6 +169,53 @@ class _Place:
             await held.end()
 
 
+class _Line:
+    """Who waits for what one has after the other: tenants take turns, each in its own order."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        """By tenant, the next one's first."""
+        self._is_held = False
+
+    @asynccontextmanager
+    async def turn(self, tenant: str) -> AsyncIterator[None]:
+        """Hold it once all before have; raises `TooManyRequests` where the line is too long."""
+        mine = self._waiting.get(tenant, ())
+        if len(mine) >= MOST_IN_LINE:
+            raise TooManyRequests(_LONG_LINE, retry_after=_AGAIN)
+        called = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(tenant, deque()).append(called)
+        self._call()
+        try:
+            try:
+                async with asyncio.timeout(IN_LINE):
+                    await called
+            except TimeoutError:
+                raise TooManyRequests(_LONG_LINE, retry_after=_AGAIN) from None
+            yield
+        finally:
+            self._leave(tenant, called)
+
+    def _call(self) -> None:
+        if self._is_held or not self._waiting:
+            return
+        tenant = next(iter(self._waiting))
+        those = self._waiting.pop(tenant)
+        those.popleft().set_result(None)
+        if those:
+            self._waiting[tenant] = those  # behind the others
+        self._is_held = True
+
+    def _leave(self, tenant: str, called: "asyncio.Future[None]") -> None:
+        if not called.cancelled():
+            self._is_held = False
+        elif those := self._waiting.get(tenant):
+            those.remove(called)
+            if not those:
+                del self._waiting[tenant]
+        self._call()
+
+
 class DraftTrials:
     """Tries drafts for authors.
 
@@ -188,13 +242,16 @@ class DraftTrials:
         self._without: Counter[str] = Counter()
         """Of each tenant how many wait because no place can be theirs."""
         self._ending: set[asyncio.Task[None]] = set()
+        self._line = _Line()
+        self._aside = _Place("", "")
+        """Where the submission is run that holds the line."""
         self._freed = asyncio.Event()
         self._closed = False
 
     @property
     def pids(self) -> list[int]:
         """Of the processes that there are."""
-        held = (place.process for place in self._places.values())
+        held = (place.process for place in (*self._places.values(), self._aside))
         there = (each.process for each in held if each is not None)
         return [process.pid for process in there if process.returncode is None]
 
@@ -221,14 +278,25 @@ class DraftTrials:
             raise Unavailable("the trial's process answered something else than was asked")
         return answer.played
 
-    async def run(self, author: Principal, flow: str, text: str, stories: str) -> StoriesReport:
+    async def run(
+        self,
+        author: Principal,
+        flow: str,
+        text: str,
+        stories: str,
+        *,
+        is_submitted: bool = False,
+    ) -> StoriesReport:
         """What becomes of all stories of a draft, and how much of it they take; raises as `play`.
 
-        Tools answer what the stories say, and otherwise what is made up.
+        Tools answer what the stories say, and otherwise what is made up. What is submitted waits
+        for other submissions alone.
         """
         stage = await self.stage(author.tenant, flow, text)
-        request = TrialRequest(stories=TrialStories(flow=flow, stories=stories))
-        answer = await self._answer(author, stage, request)
+        asked = TrialStories(flow=flow, stories=stories, locale=author.locale)
+        waits = is_submitted and self._has_no_place(author)
+        answering = self._answered_in_line if waits else self._answer
+        answer = await answering(author, stage, TrialRequest(stories=asked))
         if answer.report is None:
             raise Unavailable("the trial's process answered something else than was asked")
         return answer.report
@@ -311,12 +379,21 @@ class DraftTrials:
             place.turn.release()
             self._freed.set()
             self._may_go(place)
-        if answer.refused is not None:
-            if answer.refused.kind == "unavailable":
-                raise Unavailable(answer.refused.message)
-            fields = [FieldProblem.of(*each) for each in answer.refused.fields]
-            raise InvalidInput(answer.refused.message, fields)
-        return answer
+        return _accepted(answer)
+
+    def _has_no_place(self, author: Principal) -> bool:
+        place = self._place(author)
+        return place is None or place.turn.locked()
+
+    async def _answered_in_line(
+        self, author: Principal, stage: TrialStage, request: TrialRequest
+    ) -> TrialAnswer:
+        """The same beside all places, in a process that ends with it."""
+        async with self._line.turn(author.tenant):
+            try:
+                return _accepted(await self._asked(self._aside, stage, request))
+            finally:
+                await self._aside.clear()
 
     async def _asked(self, place: _Place, stage: TrialStage, request: TrialRequest) -> TrialAnswer:
         # One may have ended before it was asked; all of it can be played again.
@@ -424,10 +501,20 @@ class DraftTrials:
         places, self._places = list(self._places.values()), {}
         for place in places:
             self._stay(place)
-        ends = [*(place.clear() for place in places), *self._ending]
+        ends = [*(place.clear() for place in (*places, self._aside)), *self._ending]
         for each in await asyncio.gather(*ends, return_exceptions=True):
             if isinstance(each, Exception):
                 _log.error("a process for trying drafts couldn't be ended", exc_info=each)
+
+
+def _accepted(answer: TrialAnswer) -> TrialAnswer:
+    """The answer; raises what it refuses."""
+    if answer.refused is None:
+        return answer
+    if answer.refused.kind == "unavailable":
+        raise Unavailable(answer.refused.message)
+    fields = [FieldProblem.of(*each) for each in answer.refused.fields]
+    raise InvalidInput(answer.refused.message, fields)
 
 
 MOST_PROBLEMS = 50
@@ -443,6 +530,10 @@ _NONE_HERE = Localised(
 _ALL_TAKEN = Localised(
     zh="试草稿的位置都有人在用，请过几秒再试。",
     en="Every place for trying drafts is in use: try again in a few seconds.",
+)
+_LONG_LINE = Localised(
+    zh="前面还有别的提交在跑用例，请过几秒再提交。",
+    en="The stories of other submissions are run first: submit again in a few seconds.",
 )
 _GAVE_WAY = Localised(
     zh="试草稿的进程中断了，请再试一次。",

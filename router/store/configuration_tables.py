@@ -67,6 +67,7 @@ flow_reviews = Table(
     required("submitted_at", MomentType),
     required("passed", Integer),
     required("failed", Integer),
+    optional("coverage", JSON),
     optional("reviewer"),
     optional("comment"),
     optional("decided_at", MomentType),

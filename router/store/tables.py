@@ -42,7 +42,7 @@ __all__ = [
     "prompt_shares",
 ]
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0018", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0019", metadata
 )
 
 conversations = Table(

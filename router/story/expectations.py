@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from router.domain.locale import Locale, Localised
 from router.story.entries import (
     BotStep,
     CardStep,
@@ -18,7 +19,10 @@ from router.story.entries import (
 )
 from router.story.story import Story, StoryStep
 
-NOTHING = "nothing"
+NOTHING = Localised(zh="什么也没有", en="nothing")
+NO_FLOW = Localised(zh="没有开始任何流程", en="no flow was started")
+Line = str | Localised
+"""What people are told: in words of the house's, or as it was written, said or given."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,19 @@ class Standing:
     looks_up: bool = False
     """It only looks something up, and is nobody's request."""
 
-    def __str__(self) -> str:
-        awaited = f", asking for {', '.join(self.awaiting)}" if self.awaiting else ""
-        waiting = f", waiting for {', '.join(self.approvers)}" if self.approvers else ""
-        return f"{self.flow} is {self.status} in {self.state}{awaited}{waiting}"
+    @property
+    def said(self) -> Localised:
+        """It in words."""
+        asked, awaited = ", ".join(self.awaiting), ", ".join(self.approvers)
+        zh, en = (
+            f"{self.flow} 在 {self.state}（{self.status}）",
+            f"{self.flow} is {self.status} in {self.state}",
+        )
+        if asked:
+            zh, en = f"{zh}，在问 {asked}", f"{en}, asking for {asked}"
+        if awaited:
+            zh, en = f"{zh}，在等 {awaited}", f"{en}, waiting for {awaited}"
+        return Localised(zh=zh, en=en)
 
 
 Changes = Mapping[str, tuple[str, str]]
@@ -94,8 +107,17 @@ class Seen:
 class Mismatch:
     """What was expected and what there was instead, as lines for people."""
 
-    expected: list[str]
-    found: list[str]
+    expected: Sequence[Line]
+    found: Sequence[Line]
+
+    def within(self, locale: Locale) -> tuple[list[str], list[str]]:
+        """Both in the language of `locale`."""
+        expected, found = ([_in(locale, line) for line in s] for s in (self.expected, self.found))
+        return expected, found
+
+
+def _in(locale: Locale, line: Line) -> str:
+    return line.within(locale) if isinstance(line, Localised) else line
 
 
 def judge(step: Expectation, seen: Seen) -> Mismatch | None:
@@ -115,22 +137,29 @@ def judge(step: Expectation, seen: Seen) -> Mismatch | None:
 
 
 def _said(step: BotStep, seen: Seen) -> Mismatch | None:
-    whole, before = "\n".join(seen.said), "what was expected before"
+    whole, before = "\n".join(seen.said), ""
     for pattern in step.bot:
         end = end_of(pattern, whole, seen.heard)
         if end is None:
             # One that was there, but too early, is told apart from one that never was.
             early = end_of(pattern, whole, 0) is not None
             said = whole[0 if early else seen.heard :].strip("\n").splitlines()
-            return Mismatch([f"{pattern}, after {before}" if early else pattern], said or [NOTHING])
+            return Mismatch([_after(pattern, before) if early else pattern], said or [NOTHING])
         seen.heard, before = end, pattern
     return None
+
+
+def _after(pattern: str, before: str) -> Localised:
+    return Localised(
+        zh=f"{pattern}，在{before or '前面期望的'}之后",
+        en=f"{pattern}, after {before or 'what was expected before'}",
+    )
 
 
 def _stands(expected: Mapping[str, Any], standing: Standing | None) -> Mismatch | None:
     if standing is None:
         wanted = [f"{key}: {shown(value)}" for key, value in expected.items()]
-        return Mismatch(wanted, ["no flow was started"])
+        return Mismatch(wanted, [NO_FLOW])
     differing = list(_differing(expected, vars(standing)))
     if not differing:
         return None
@@ -164,21 +193,44 @@ def _called(step: ToolStep, calls: Sequence[ObservedCall]) -> Mismatch | None:
     fitting = [c for c in theirs if not list(_differing(step.arguments, c.arguments))]
     if len(fitting) == step.times or (step.times is None and fitting):
         return None
-    often = "at least once" if step.times is None else f"{step.times} times"
-    given = f" with {shown(dict(step.arguments))}" if step.arguments else ""
-    made = [f"with {shown(dict(call.arguments))}" for call in theirs]
-    others = ", ".join(dict.fromkeys(call.tool for call in calls)) or NOTHING
-    return Mismatch(
-        [f"{step.tool}, called {often}{given}"],
-        [f"{len(fitting)} such calls", *made] if theirs else [f"no call; called was {others}"],
+    if not theirs:
+        others = ", ".join(dict.fromkeys(call.tool for call in calls))
+        none = Localised(
+            zh=f"没有调用；调用过的是：{others or NOTHING.zh}",
+            en=f"no call; called was {others or NOTHING.en}",
+        )
+        return Mismatch([_wanted(step)], [none])
+    count = Localised(zh=f"这样的调用有 {len(fitting)} 次", en=f"{len(fitting)} such calls")
+    return Mismatch([_wanted(step)], [count, *(_with(call.arguments) for call in theirs)])
+
+
+def _wanted(step: ToolStep) -> Localised:
+    zh, en = (
+        ("至少一次", "at least once")
+        if step.times is None
+        else (f"{step.times} 次", f"{step.times} times")
     )
+    given = _with(step.arguments) if step.arguments else Localised(zh="", en="")
+    return Localised(
+        zh=f"{step.tool}，调用{zh}{given.zh and '，'}{given.zh}",
+        en=f"{step.tool}, called {en}{given.en and ' '}{given.en}",
+    )
+
+
+def _with(arguments: Mapping[str, JsonValue]) -> Localised:
+    given = shown(dict(arguments))
+    return Localised(zh=f"参数 {given}", en=f"with {given}")
 
 
 def _shows(step: CardStep, cards: Sequence[ShownCard]) -> Mismatch | None:
     card = next((each for each in cards if each.person == step.card), None)
     if card is None:
-        others = dict.fromkeys(each.person for each in cards)
-        return Mismatch([f"a card for {step.card}"], [f"cards for {', '.join(others) or 'nobody'}"])
+        others = ", ".join(dict.fromkeys(each.person for each in cards))
+        asked_for = Localised(zh=f"给 {step.card} 的卡片", en=f"a card for {step.card}")
+        there = Localised(
+            zh=f"有卡片的是：{others or '没有人'}", en=f"cards for {others or 'nobody'}"
+        )
+        return Mismatch([asked_for], [there])
     differing = {
         label: pattern
         for label, pattern in step.shows.items()
@@ -189,11 +241,12 @@ def _shows(step: CardStep, cards: Sequence[ShownCard]) -> Mismatch | None:
         return Mismatch(wanted, [f"{label}: {value}" for label, value in card.shows.items()])
     if "changes" not in step.model_fields_set or _alike(step.changes, card.changes):
         return None
-    wanted, found = (
-        [f"{label}: {was} → {now}" for label, (was, now) in changes.items()] or ["no change"]
-        for changes in (step.changes, card.changes)
-    )
-    return Mismatch(wanted, found)
+    return Mismatch(_changed(step.changes), _changed(card.changes))
+
+
+def _changed(changes: Changes) -> Sequence[Line]:
+    lines = [f"{label}: {was} → {now}" for label, (was, now) in changes.items()]
+    return lines or [Localised(zh="没有变化", en="no change")]
 
 
 def _alike(expected: Changes, found: Changes) -> bool:
@@ -209,7 +262,10 @@ def _told(step: ToldStep, told: Sequence[tuple[str, str]]) -> Mismatch | None:
     if (step.told, step.how) in told:
         return None
     found = [f"{person}: {how}" for person, how in told]
-    return Mismatch([f"{step.told}: {step.how}"], found or ["nobody was told anything"])
+    return Mismatch([f"{step.told}: {step.how}"], found or [_NOBODY])
+
+
+_NOBODY = Localised(zh="没有通知任何人", en="nobody was told anything")
 
 
 def shown(value: Any) -> str:
@@ -251,27 +307,39 @@ class StoryOutcome:
         return self.divergence is None
 
 
-def told(outcome: StoryOutcome) -> Iterator[str]:
+def told(outcome: StoryOutcome, locale: Locale = "en") -> Iterator[str]:
     """The story's line and, where it failed, the difference."""
-    story, verdict = outcome.story, "ok" if outcome.ok else "failed"
+    story, verdict = outcome.story, (_WELL if outcome.ok else _FAILED).within(locale)
     where = "" if outcome.ok else f"  {story.file}:{story.line}"
     yield f"{verdict:<6}  {outcome.seconds:5.2f} s  {story.name}{where}"
     if outcome.earlier is not None:
-        yield f"    played again: the first time {' '.join(outcome.earlier.mismatch.found)}"
+        _, found = outcome.earlier.mismatch.within(locale)
+        yield f"    {_AGAIN.within(locale)} {' '.join(found)}"
     if outcome.divergence is not None:
-        yield from (f"    {line}" for line in _difference(story, outcome.divergence))
+        yield from (f"    {line}" for line in _difference(story, outcome.divergence, locale))
 
 
-def _difference(story: Story, gone: Divergence) -> Iterator[str]:
-    yield f"at {story.file}:{gone.step.line}: {gone.step}"
-    yield from (f"  - {line}" for line in gone.mismatch.expected)
-    yield from (f"  + {line}" for line in gone.mismatch.found)
-    if gone.said and list(gone.said) != gone.mismatch.found:
-        yield "the bot had said"
+def _difference(story: Story, gone: Divergence, locale: Locale) -> Iterator[str]:
+    expected, found = gone.mismatch.within(locale)
+    at = Localised(zh="在", en="at").within(locale)
+    yield f"{at} {story.file}:{gone.step.line}: {gone.step}"
+    yield from (f"  - {line}" for line in expected)
+    yield from (f"  + {line}" for line in found)
+    if gone.said and list(gone.said) != found:
+        yield _HAD_SAID.within(locale)
         yield from (f"  | {line}" for said in gone.said for line in said.splitlines())
     if len(gone.steps) > 1:
-        yield "before it"
+        yield _BEFORE.within(locale)
         yield from (f"  {step.line:>4}  {step}" for step in gone.steps[:-1])
-    yield f"now {gone.standing or 'no flow was started'}"
+    standing = gone.standing.said if gone.standing else NO_FLOW
+    yield f"{_NOW.within(locale)} {standing.within(locale)}"
     if gone.standing and gone.standing.slots:
         yield f"    {shown(dict(gone.standing.slots))}"
+
+
+_WELL = Localised(zh="通过", en="ok")
+_FAILED = Localised(zh="没通过", en="failed")
+_AGAIN = Localised(zh="重走了一遍；第一遍", en="played again: the first time")
+_HAD_SAID = Localised(zh="机器人说过", en="the bot had said")
+_BEFORE = Localised(zh="在这之前", en="before it")
+_NOW = Localised(zh="现在", en="now")

@@ -12,7 +12,8 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from router.domain.locale import Localised
+from router.domain.flow_reviews import StoryCoverage
+from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
 from router.flow.definition import FlowDefinition
 from router.formats.regex import compiled, refused
@@ -318,10 +319,11 @@ class PlayedTrial(TrialRecord):
 
 
 class TrialStories(TrialRecord):
-    """Stories to be run, as a story file has them."""
+    """Stories to be run, as a story file has them; what fails is told in that language."""
 
     flow: str
     stories: str
+    locale: Locale
 
 
 class StoryVerdict(TrialRecord):
@@ -333,20 +335,13 @@ class StoryVerdict(TrialRecord):
     """Its line and, where it failed, the difference."""
 
 
-class TrialCoverage(TrialRecord):
-    """How much of the draft its stories took, in percent, and what none took."""
-
-    share: float
-    missing: tuple[str, ...]
-
-
 class StoriesReport(TrialRecord):
     """What became of all stories of a draft."""
 
     passed: int
     failed: int
     stories: tuple[StoryVerdict, ...]
-    coverage: TrialCoverage
+    coverage: StoryCoverage
 
 
 class TrialRequest(TrialRecord):

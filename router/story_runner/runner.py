@@ -356,7 +356,7 @@ class Performance:
         except RouterError as error:
             self.refused = error
             await self._look()
-            return Mismatch([str(step)], [f"it was refused: {error}"])
+            return Mismatch([str(step)], [_refused(error)])
         await self._look()
         return model.mismatch()
 
@@ -421,6 +421,10 @@ class Performance:
                 earlier = found.get(run.flow, TakenTransitions())
                 found[run.flow] = earlier | taken_in(definition, run.history)
         return found
+
+
+def _refused(error: RouterError) -> Localised:
+    return Localised(zh=f"被拒绝：{error.said.zh}", en=f"it was refused: {error}")
 
 
 def spoken(line: LogEntry) -> Iterable[str]:

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from router.domain.locale import Localised
 from router.llm.prices import ModelPrice
 from router.llm.request import estimated_prompt_tokens
 from router.llm.types import (
@@ -82,12 +83,22 @@ class ScriptedModel:
         """What was asked otherwise than scripted since the script was given; None for nothing."""
         if len(self._asked) == self._scripted:
             return next(iter(self._unseen), None)
-        times = "1 question" if self._scripted == 1 else f"{self._scripted} questions"
+        wanted = Localised(
+            zh=f"问模型 {self._scripted} 次",
+            en=f"{self._scripted} question{'s' * (self._scripted != 1)} to the model",
+        )
         left = [
-            f"not asked for: {written(one.model_dump(exclude_unset=True))}" for one in self._left
+            Localised(zh=f"没有用到：{one}", en=f"not asked for: {one}")
+            for one in (written(each.model_dump(exclude_unset=True)) for each in self._left)
         ]
-        found = [f"question {n}: {one}" for n, one in enumerate(self._asked, start=1)]
-        return Mismatch([f"{times} to the model", *left], found or ["no question to the model"])
+        found = [
+            Localised(zh=f"第 {n} 次：{one}", en=f"question {n}: {one}")
+            for n, one in enumerate(self._asked, start=1)
+        ]
+        return Mismatch([wanted, *left], found or [_UNASKED])
+
+
+_UNASKED = Localised(zh="没有问模型", en="no question to the model")
 
 
 def _missed(given: ModelAnswer, request: ChatRequest) -> Mismatch | None:
@@ -96,7 +107,8 @@ def _missed(given: ModelAnswer, request: ChatRequest) -> Mismatch | None:
     for pattern in given.sees:
         end = end_of(pattern, whole, at)
         if end is None:
-            return Mismatch([f"in what the model sees: {pattern}"], [_told(request)])
+            zh, en = f"模型看到的内容里有：{pattern}", f"in what the model sees: {pattern}"
+            return Mismatch([Localised(zh=zh, en=en)], [_told(request)])
         at = end
     return None
 

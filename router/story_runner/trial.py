@@ -35,7 +35,6 @@ from router.formats.yaml_document import Unreadable, read_yaml
 from router.settings import Settings
 from router.skill.skill import SkillCatalog
 from router.story import expectations
-from router.story.coverage import Coverage
 from router.story.entries import Expectation, StoryNames, ToolAnswersStep, ToolsStep
 from router.story.expectations import Mismatch
 from router.story.loader import read_steps, read_stories
@@ -50,7 +49,6 @@ from router.story.trial import (
     StoriesReport,
     StoryVerdict,
     TrialAnswer,
-    TrialCoverage,
     TrialPlay,
     TrialRefusal,
     TrialRequest,
@@ -189,10 +187,14 @@ class TrialHouse:
             passed=len(report.outcomes) - len(report.failed),
             failed=len(report.failed),
             stories=tuple(
-                StoryVerdict(name=each.story.name, ok=each.ok, told=tuple(expectations.told(each)))
+                StoryVerdict(
+                    name=each.story.name,
+                    ok=each.ok,
+                    told=tuple(expectations.told(each, asked.locale)),
+                )
                 for each in report.outcomes
             ),
-            coverage=_share(next(each for each in found if each.definition.flow == asked.flow)),
+            coverage=next(e for e in found if e.definition.flow == asked.flow).summary(),
         )
 
     def _there(self) -> _Stage:
@@ -296,15 +298,8 @@ async def _standing(performance: Performance) -> TrialStanding | None:
 def _why(mismatch: Mismatch, refused: RouterError | None) -> Localised:
     if refused is not None:
         return refused.said
-    expected, found = ("; ".join(lines) for lines in (mismatch.expected, mismatch.found))
-    return Localised(
-        zh=f"期望：{expected}；实际：{found}", en=f"expected: {expected}; found: {found}"
-    )
-
-
-def _share(found: Coverage) -> TrialCoverage:
-    missing = (*found.states, *map(str, found.transitions))
-    return TrialCoverage(share=int(found.share * 10) / 10, missing=missing)
+    zh, en = (["; ".join(lines) for lines in mismatch.within(locale)] for locale in LOCALES)
+    return Localised(zh=f"期望：{zh[0]}；实际：{zh[1]}", en=f"expected: {en[0]}; found: {en[1]}")
 
 
 async def serve() -> None:

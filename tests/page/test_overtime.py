@@ -135,6 +135,7 @@ async def reviewed(reviewer: Author, author: str, note: str) -> None:
     review = reviewer.page.locator(".review").first
     await expect(review).to_contain_text(note)
     await expect(review.locator(".words-of li").first).to_be_visible()
+    await expect(review.locator(".coverage")).to_contain_text("%")
     await reviewer.hand.press(review.get_by_text(await reviewer.t("asPictures")))
     after = review.get_by_role("img", name=await reviewer.t("picture_after"))
     await expect(after).to_be_visible()
@@ -155,6 +156,15 @@ async def rolled_back(author: Author) -> None:
     sure = author.page.get_by_role("group", name=await author.t("reallyRollBack", 1))
     await author.press("rollBack", sure)
     await author.told("rolledBack")
+
+
+async def taken_up_again(author: Author, version: int) -> None:
+    """The draft says what was taken back, to go on from there."""
+    earlier = author.page.locator(".publication summary", has_text=await author.t("beforeIt"))
+    await author.hand.press(earlier)
+    button = author.page.get_by_role("button", name=await author.t("draftOfVersionBy", version))
+    await author.hand.press(button.last)
+    await author.told("draftRestored", version)
 
 
 async def begins(house: Served) -> int:
@@ -226,4 +236,6 @@ async def test_overtime_is_made_tried_reviewed_published_used_changed_and_rolled
         assert await begins(house) == 1
     running = author.page.locator(".publication")
     await expect(running).to_contain_text(await author.t("runsOn", 2, 1))
+    with watch.step("gone on from what was taken back"):
+        await taken_up_again(author, 2)
     print(f"\n{watch.table()}")

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,9 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
 from router.api.errors import problems
 from router.api.flow_examination import (
+    MOST_TOLD,
     Examination,
     FlowFileText,
     FlowName,
+    PlacedProblem,
     StoryFileText,
     Surroundings,
     examination_of,
@@ -29,6 +31,7 @@ from router.api.flow_examination import (
 from router.api.flow_impact import BothReaders, Impact, impact_of, said_lately, sentences_of
 from router.api.flow_vocabulary import FlowVocabulary, vocabulary_of
 from router.api.params import StrictRoute
+from router.api.routes.configuration import NEWEST
 from router.domain.configuration_documents import DocumentHead, digest_of, is_name, path_of
 from router.domain.drafts import (
     LARGEST_STORIES,
@@ -52,9 +55,10 @@ from router.domain.locale import Locale, Localised
 from router.domain.principals import EVERYONE, Principal
 from router.flow.definition import FlowDefinition
 from router.flow.loader import examine_text
-from router.flow.new_name import renames, with_new_name
+from router.flow.new_name import doubts, renames, with_new_name
 from router.flow.validation.phrases import said_in, told
 from router.formats.data_edit import Edit, EditRefused, InsertValue, RenameKey, SetValue
+from router.formats.yaml_document import Place, read_yaml
 from router.formats.yaml_edit import edited
 
 PREFIX = "/v1/flow-drafts"
@@ -143,6 +147,15 @@ class DraftBody(_Body):
     there. Null: the base stays."""
 
 
+class RestorationBody(_Body):
+    """Which version the caller's draft is to say."""
+
+    document: Annotated[int, Field(strict=True, ge=1, le=NEWEST)] | None
+    """Of the flow's document, as `/v1/flow-publications` has it; null: the house's file."""
+    revision: Annotated[int, Field(strict=True, ge=0, le=2**31 - 2)]
+    """Of the draft that this takes the place of; 0: there is none."""
+
+
 class FlowTextBody(_Body):
     """The text of a flow as it is being written."""
 
@@ -165,6 +178,8 @@ class EditedText(BaseModel):
 
     text: str
     stories: str
+    look: list[PlacedProblem]
+    """What may mean a choice that was renamed, and was left as it is: the author has to look."""
     examination: Examination
 
 
@@ -309,9 +324,30 @@ async def edit(services: Given, author: Author, body: EditsBody) -> EditedText:
 
     422 names the first edit that can't be made, such as `edits.2`; then none was made.
     """
-    text, stories = await asyncio.to_thread(_edited, body.text, body.stories, body.edits)
-    examination = await _examined(services, author, body.flow, text)
-    return EditedText(text=text, stories=stories, examination=examination)
+    made = await asyncio.to_thread(_edited, body.text, body.stories, body.edits)
+    examination = await _examined(services, author, body.flow, made.text)
+    look = _placed(made, author.locale)[:MOST_TOLD] if made.doubts else []
+    return EditedText(text=made.text, stories=made.stories, look=look, examination=examination)
+
+
+class _Edited(NamedTuple):
+    text: str
+    stories: str
+    doubts: list[tuple[Place, Fault]]
+
+
+def _placed(made: _Edited, locale: Locale) -> list[PlacedProblem]:
+    """The doubts by their lines in what the edits have made."""
+    document = read_yaml(made.text)
+    return [
+        PlacedProblem(
+            place=list(place),
+            line=document.line(place),
+            what=said_in(locale, fault.what),
+            remedy=said_in(locale, fault.remedy),
+        )
+        for place, fault in made.doubts
+    ]
 
 
 _TOO_MANY = Fault("so many edits of so long a text take too long", "send fewer of them at once")
@@ -338,7 +374,8 @@ def _check_sizes(text: str, stories: str) -> None:
             raise EditRefused(Fault(what, "say it in fewer words"))
 
 
-def _edited(text: str, stories: str, edits: Iterable[Edit]) -> tuple[str, str]:
+def _edited(text: str, stories: str, edits: Iterable[Edit]) -> _Edited:
+    found: list[tuple[Place, Fault]] = []
     until = time.monotonic() + PATIENCE
     for number, each in enumerate(edits):
         if time.monotonic() > until:
@@ -346,13 +383,14 @@ def _edited(text: str, stories: str, edits: Iterable[Edit]) -> tuple[str, str]:
         try:
             _check_value(each)
             if isinstance(each, RenameKey) and renames(each):
+                found += doubts(text, each)
                 text, stories = with_new_name(text, stories, each)
             else:
                 text = edited(text, each)
             _check_sizes(text, stories)
         except EditRefused as refused:
             raise _refused(number, refused.fault) from None
-    return text, stories
+    return _Edited(text, stories, found)
 
 
 @router.get("/vocabulary", responses=problems(404))
@@ -392,6 +430,60 @@ async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> 
     )
     await services.store.flow_drafts.save(author.tenant, draft)
     return await _view(services, author, flow, draft)
+
+
+@router.post("/{flow}/restoration", responses=problems(400, 404, 409, 413, 415))
+async def restore(services: Given, author: Author, flow: Named, body: RestorationBody) -> DraftView:
+    """Have the caller's draft say what a version says, with its stories, over what holds by now.
+
+    It may hold, have held or have been taken back. 409 where `revision` isn't the one that is
+    saved.
+    """
+    written = await _version(services, author, flow, body.document)
+    base, _ = await held_flow(services, author, flow)
+    draft = FlowDraft(
+        flow=flow,
+        author=author.id,
+        **written._asdict(),
+        revision=body.revision + 1,
+        base=base,
+        updated_at=datetime.now(UTC),
+    )
+    await services.store.flow_drafts.save(author.tenant, draft)
+    return await _view(services, author, flow, draft)
+
+
+async def _version(
+    services: Services, author: Principal, flow: str, number: int | None
+) -> FlowText:
+    """What that version of the flow's document says, or the file; `NotFound` where there is none.
+
+    What was published by a review has that review's stories, and all else those that hold.
+    """
+    if number is None:
+        file = services.flow_texts.in_file(flow) if _is_theirs(services, author, flow) else None
+        if file is None:
+            raise NotFound(_NO_FILE)
+        return FlowText(file.text, file.stories)
+    kept = services.store.configuration
+    document = await kept.find(author.tenant, "flows", flow, number)
+    if document is None:
+        raise NotFound(_NO_VERSION)
+    activations = await kept.activations(author.tenant, "flows", flow)
+    review = next((each.review for each in activations if each.version == number), None)
+    found = await services.store.flow_reviews.find(author.tenant, review) if review else None
+    stories = found.stories if found else await held_stories(services, author, flow)
+    return FlowText(document.text, stories)
+
+
+def _is_theirs(services: Services, author: Principal, flow: str) -> bool:
+    return flow in services.flow_texts.flows(author.tenant)
+
+
+_NO_FILE = Localised(
+    zh="这个流程没有文件。", en="There is no file of this flow: name a version of its document."
+)
+_NO_VERSION = Localised(zh="这个流程没有这个版本。", en="There is no such version of this flow.")
 
 
 @router.delete("/{flow}", status_code=204, responses=problems(404))

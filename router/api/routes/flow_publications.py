@@ -48,6 +48,8 @@ class PublicationView(BaseModel):
 
     version: int | None
     """The number that runs of it go by; null: no document, so that a file counts."""
+    document: int | None
+    """The document's version, by which a draft can say the same again; null: a file."""
     share: int
     """Of a hundred people, how many have it."""
     published_by: str | None
@@ -149,6 +151,7 @@ class PublishedFlow:
         """The activation as people read it."""
         return PublicationView(
             version=self.number(held),
+            document=held.version,
             share=held.share,
             published_by=held.activated_by,
             at=held.moment,
@@ -163,7 +166,9 @@ class PublishedFlow:
         held = texts.flows(self.person.tenant).get(self.flow)
         if held is None or texts.in_file(self.flow) is None:
             return None
-        return PublicationView(version=held.version, share=WHOLE, published_by=None, at=None)
+        return PublicationView(
+            version=held.version, document=None, share=WHOLE, published_by=None, at=None
+        )
 
     def held(self, activation: Activation | None) -> PublicationView | None:
         """The activation, or the file where there is none or it says that no document holds."""

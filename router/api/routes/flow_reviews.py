@@ -38,6 +38,7 @@ from router.domain.flow_reviews import (
     FlowReview,
     ReviewHead,
     ReviewStatus,
+    StoryCoverage,
     why_undecided,
     why_unwithdrawn,
 )
@@ -54,6 +55,7 @@ from router.formats.data_edit import EditRefused, SetValue
 from router.formats.patch import ChangedFile, PatchHead, mailed_patch, unified
 from router.formats.yaml_edit import edited
 from router.story.loader import story_names
+from router.story.trial import StoriesReport
 
 router = APIRouter(prefix="/v1/flow-reviews", tags=["authors"], route_class=StrictRoute)
 
@@ -113,6 +115,8 @@ class ListedReview(BaseModel):
 class ReviewView(ListedReview):
     """A review: who submitted what, and what is another by it."""
 
+    coverage: StoryCoverage | None
+    """How much of it its stories take; null: it was submitted before that was kept."""
     difference: DifferenceView
 
 
@@ -196,7 +200,7 @@ async def submit(
     definition = await _read_draft(services, author, body.flow, draft.text)
     text, version = await _numbered(services, author, draft.text, definition)
     await examined_document(services, author, "flows", body.flow, text)
-    passed = await _green(services, author, body.flow, FlowText(text, written.stories))
+    report = await _green(services, author, body.flow, FlowText(text, written.stories))
     review = FlowReview(
         id=id_,
         tenant=author.tenant,
@@ -212,8 +216,9 @@ async def submit(
         held_stories=held.stories if held else "",
         submitted_at=datetime.now(UTC),
         status="open",
-        passed=passed,
+        passed=report.passed,
         failed=0,
+        coverage=report.coverage,
     )
     bound = claim_of(author, key, "submit", body.model_dump())
     await audit.note("review.submit", _subject(review), reason=body.note, detail=f"v{version}")
@@ -401,13 +406,17 @@ async def _version_of(services: Services, author: Principal, flow: FlowDefinitio
         version = max([version, *taken]) + 1
 
 
-async def _green(services: Services, author: Principal, flow: str, written: FlowText) -> int:
-    """How many stories it has, of which all went well; `InvalidInput` otherwise."""
+async def _green(
+    services: Services, author: Principal, flow: str, written: FlowText
+) -> StoriesReport:
+    """How its stories went, all of which went well; `InvalidInput` otherwise."""
     if not written.stories.strip():
         raise InvalidInput.at("stories", _NO_STORIES)
     if services.trials is None:
         raise Unavailable(_NOT_RUN)
-    report = await services.trials.run(author, flow, written.text, written.stories)
+    report = await services.trials.run(
+        author, flow, written.text, written.stories, is_submitted=True
+    )
     failed = [each for each in report.stories if not each.ok]
     if failed or not report.passed:
         faults = [FieldProblem(f"stories: {each.name}", "; ".join(each.told)) for each in failed]
@@ -416,7 +425,7 @@ async def _green(services: Services, author: Principal, flow: str, written: Flow
             en=f"It can't be submitted: {len(failed)} of its stories failed.",
         )
         raise InvalidInput(said, faults)
-    return report.passed
+    return report
 
 
 async def _view(services: Services, reader: Principal, review: FlowReview) -> ReviewView:
@@ -426,7 +435,8 @@ async def _view(services: Services, reader: Principal, review: FlowReview) -> Re
     roles = {role for person in everyone for role in person.roles}
     names = approver_names(sorted(roles))
     shown = await asyncio.to_thread(_difference, review, known, names, reader.locale)
-    return ReviewView(**dict(ListedReview.of(review, held)), difference=shown)
+    listed = ListedReview.of(review, held)
+    return ReviewView(**dict(listed), coverage=review.coverage, difference=shown)
 
 
 def _difference(

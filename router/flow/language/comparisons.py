@@ -5,6 +5,7 @@ A value is known by its path: `slots.kind` is `("slots", "kind")`, and what a li
 """
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from router.formats.yaml_document import Place
 Path = tuple[str, ...]
 EACH = "*"
 """What a list holds, in a path."""
-_WORDS = frozenset({"and", "else", "for", "if", "in", "is", "not", "or", "set"})
+_WORDS = frozenset({"and", "else", "for", "if", "in", "is", "not", "or", "set", "with"})
 """Those of expressions and texts that name nothing."""
 _FILLED_IN = compiled(r"(?s)\{\{.*?\}\}|\{%.*?%\}")
 
@@ -24,6 +25,7 @@ class ComparedText(NamedTuple):
     """A text with which a value is compared, and where it stands, without its quotes."""
 
     path: Path
+    """Empty where it isn't known to be compared with anything."""
     text: str
     start: int
     end: int
@@ -48,16 +50,38 @@ def in_template(text: str) -> list[ComparedText]:
     ]
 
 
+def texts_in_expression(source: str) -> list[ComparedText]:
+    """Every text that stands in an expression, whatever it is there for."""
+    return [*_texts(source, 0)]
+
+
+def texts_in_template(text: str) -> list[ComparedText]:
+    """The same, in what is filled into a text."""
+    return [
+        each
+        for found in _FILLED_IN.finditer(text)
+        for each in _texts(found[0][2:-2], found.start() + 2)
+    ]
+
+
+def handed_on(source: str, known: Mapping[str, Path]) -> list[Path]:
+    """Every value that an expression reads as it is: neither compared nor asked whether it's there.
+
+    >>> handed_on("has(slots.kind) && slots.kind == 'a' ? slots.kind : slots.other", {})
+    [('slots', 'kind'), ('slots', 'other')]
+    """
+    return [*_Fragment(source, 0, {**known}).handed_on()]
+
+
 def outcomes(source: str, path: Path) -> list[ComparedText]:
     """The texts that an expression itself may give: whole, or a way of `… ? … : …`."""
     tokens = [found for found in TOKEN.finditer(source) if found.lastgroup != "skip"]
     words = ["", *(found[0] for found in tokens), ""]
     return [
-        ComparedText(path, text, found.start() + 1, found.end() - 1)
+        each._replace(path=path)
         for number, found in enumerate(tokens, start=1)
         if words[number - 1] in {"", "?", ":"} and words[number + 1] in {"", ":", ")"}
-        for text in [_plain(found[0])]
-        if text is not None
+        for each in _texts(found[0], found.start())
     ]
 
 
@@ -102,19 +126,53 @@ class _Fragment:
         return path if after == len(self._tokens) else ()
 
     def compared(self) -> Iterator[ComparedText]:
+        for path, at, after in self._read():
+            for place, within in [*self._behind(after), *self._before(at)]:
+                yield from self._text(place, (*path, *within))
+
+    def handed_on(self) -> Iterator[Path]:
+        for path, at, after in self._read():
+            is_guard = (self._word(at - 2), self._word(at - 1)) == ("has", "(")
+            is_list = self._word(after) == "." and self._word(after + 1) in MACROS
+            compared = [*self._behind(after), *self._before(at)]
+            if not is_guard and not is_list and not compared and self._word(after) != "(":
+                yield path
+
+    def _read(self) -> Iterator[tuple[Path, int, int]]:
+        """The path of every value that is read, and between which tokens it is."""
         at = 0
         while at < len(self._tokens):
             token = self._tokens[at]
             is_word = token[0] in _WORDS or self._word(at - 1) == "."
             if token.lastgroup != "name" or is_word:
                 at += 1
-                continue
-            path, after = self._chain(at)
-            self._bind(at, path, after)
-            whole = (*self._bound.get(path[0], path[:1]), *path[1:])
-            for place, within in [*self._behind(after), *self._before(at)]:
-                yield from self._text(place, (*whole, *within))
-            at = after
+            elif self._is_set(at):
+                self._set(at)
+                at += 2
+            else:
+                path, after = self._chain(at)
+                self._bind(at, path, after)
+                yield self._whole(path), at, after
+                at = after
+
+    def _whole(self, path: Path) -> Path:
+        return (*self._bound.get(path[0], path[:1]), *path[1:])
+
+    def _is_set(self, at: int) -> bool:
+        """Whether a text gives the name there to a value."""
+        first = next((word for token in self._tokens if (word := token[0]) != "-"), "")
+        begins = self._word(at - 1) == first and first in {"set", "with"}
+        goes_on = first == "with" and self._word(at - 1) == ","
+        is_given = self._word(at + 1) == "=" != self._word(at + 2)
+        return is_given and (begins or goes_on)
+
+    def _set(self, at: int) -> None:
+        """Remember what the name stands for, where that is a value as it is."""
+        name = self._word(at)
+        path, after = self._chain(at + 2)
+        self._bound.pop(name, None)
+        if self._word(after) in {"", ",", "-"} and path[0].isidentifier():
+            self._bound[name] = self._whole(path)
 
     def _chain(self, at: int) -> tuple[Path, int]:
         """The members that are read from there, and what comes behind them."""
@@ -125,14 +183,14 @@ class _Fragment:
             if self._word(at) == "." and inner.isidentifier() and self._word(at + 2) != "(":
                 path, at = (*path, inner), at + 2
             elif self._word(at) == "[" and self._word(at + 2) == "]" and inner:
-                literal = _plain(inner)
-                path, at = (*path, EACH if literal is None else literal), at + 3
+                literal = next((each.text for each in _texts(inner, 0)), EACH)
+                path, at = (*path, literal), at + 3
             else:
                 return path, at
 
     def _bind(self, at: int, path: Path, after: int) -> None:
         """Remember what the name of a macro, or of a loop, stands for."""
-        whole = (*self._bound.get(path[0], path[:1]), *path[1:], EACH)
+        whole = (*self._whole(path), EACH)
         if self._word(after) == "." and self._word(after + 1) in MACROS:
             self._bound[self._word(after + 3)] = whole
         elif self._word(at - 1) == "in" and self._word(at - 3) == "for":
@@ -156,19 +214,34 @@ class _Fragment:
             yield at - 2 - (self._word(at - 2) == "not"), (EACH,)
 
     def _text(self, at: int, path: Path) -> Iterator[ComparedText]:
-        text = _plain(self._word(at))
-        if text is not None:
-            start = self._tokens[at].start() + self._offset + 1
-            yield ComparedText(path, text, start, start + len(text))
+        word = self._word(at)
+        for each in _texts(word, self._tokens[at].start() + self._offset if word else 0):
+            yield each._replace(path=path)
 
     def _word(self, at: int) -> str:
         return self._tokens[at][0] if 0 <= at < len(self._tokens) else ""
 
 
-_PLAIN = re.compile(r"""(?s)(?!""\"|''')(["'])([^\\]*)\1\Z""")
+_QUOTED = re.compile(r"""(?s)([rR]?)(\"{3}|'{3}|"|')(.*)\2\Z""")
+_ESCAPED = re.compile(
+    r"(?s)\\(?:[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))"
+)
+_MEANT = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
-def _plain(word: str) -> str | None:
-    """What a text says that is written in plain quotes, with nothing escaped."""
-    found = _PLAIN.match(word)
-    return None if found is None else found[2]
+def _texts(source: str, offset: int) -> Iterator[ComparedText]:
+    """The texts in quotes, with what is escaped in them read."""
+    for token in TOKEN.finditer(source):
+        found = _QUOTED.match(token[0]) if token.lastgroup == "string" else None
+        if found is not None:
+            start, end = (token.start() + offset + at for at in found.span(3))
+            text = found[3] if found[1] else _ESCAPED.sub(_unescaped, found[3])
+            yield ComparedText((), text, start, end)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code, octal, sign = found[1] or found[2] or found[3], found[4], found[5]
+    if sign is not None:
+        return _MEANT.get(sign, sign)
+    number = int(code, 16) if code else int(octal, 8)
+    return chr(number) if number <= sys.maxunicode else found[0]

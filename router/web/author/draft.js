@@ -64,7 +64,8 @@ export function draftOf(shown, { changed, told, minding }) {
   }
 
   // One after the other: `edits` may be a function of the data that those before have left. An edit of a text
-  // that somebody typed in meanwhile is made anew in that. What is renamed is renamed in the stories too.
+  // that somebody typed in meanwhile is made anew in that. What is renamed is renamed in the stories too; what
+  // its author has to look at then is what this comes to.
   function edit(edits, key = null) {
     const work = async () => {
       for (;;) {
@@ -75,7 +76,8 @@ export function draftOf(shown, { changed, told, minding }) {
         const made = await post("/v1/flow-drafts/edits", { flow, ...before, edits: whole });
         if (!isHere(before)) continue;
         asked += 1; // what is still being read of an older text is no news
-        return took({ text: made.text, stories: made.stories }, made.examination, key);
+        took({ text: made.text, stories: made.stories }, made.examination, key);
+        return made.look;
       }
     };
     const done = queue.then(work);
@@ -183,6 +185,20 @@ export function draftOf(shown, { changed, told, minding }) {
     return done;
   }
 
+  // The draft says what a version says, over what holds by now; one step back is what it said before.
+  function restore(document) {
+    const done = save().then(async () => {
+      if (!isKept()) return;
+      const saved = await post(`/v1/flow-drafts/${encodeURIComponent(flow)}/restoration`, { document, revision });
+      ({ revision, base, holds, others, outdated } = saved);
+      kept = { text: saved.text, stories: saved.stories };
+      took(kept, saved.examination);
+      stand("saved");
+    });
+    underWay = done.catch(() => {});
+    return done;
+  }
+
   // Who else is at it, and whether what holds has changed.
   async function look() {
     const now = await get(`/v1/flow-drafts/${encodeURIComponent(flow)}`);
@@ -214,6 +230,7 @@ export function draftOf(shown, { changed, told, minding }) {
     look,
     settle,
     goOn,
+    restore,
     keepStories,
     get text() { return text; },
     get stories() { return stories; },

@@ -39,7 +39,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
   const draft = draftOf(shown, { changed: paint, told: tell, minding: page.minding });
   const yaml = source(draft);
   const playing = trial(draft, { page, vocabulary });
-  const published = publication(shown.flow, { page, holds: () => draft.base.source !== "draft" });
+  const published = publication(shown.flow, { page, holds: () => draft.base.source !== "draft", restored });
   const submitting = submission(draft, { page, submitted: published.load });
   const publishing = element("section", {}, submitting.view, published.view);
   const zoom = button(t("zoom"), () => zoom.setAttribute("aria-pressed", String(drawing.view.classList.toggle("full"))), { "aria-pressed": "false" });
@@ -67,7 +67,9 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
   async function commit(edits, key) {
     refusal.textContent = "";
     try {
-      return await draft.edit(edits, key);
+      const look = await draft.edit(edits, key);
+      refusal.textContent = (look ?? []).map(({ line, what, remedy }) => t("lookAtLine", line, what, remedy)).join("\n");
+      return look;
     } catch (problem) {
       if (!(problem instanceof Problem) || ![400, 409, 422].includes(problem.status)) return page.minding(() => Promise.reject(problem));
       refusal.textContent = [problem.message, ...problem.errors.map((one) => one.detail ?? one.message ?? "")].filter(Boolean).join(" ");
@@ -235,6 +237,11 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
       found.replaceChildren(element("p", {}, t("impactFound", checked, changed.length)), element("ul", {}, ...changed.map(row)));
     };
     return element("section", {}, element("h3", {}, t("impact")), button(t("findImpact"), () => page.trying(ask)), found);
+  }
+
+  async function restored({ document, version }) {
+    await draft.restore(document);
+    page.say(t("draftRestored", version ?? "–"));
   }
 
   async function goOn() {

@@ -13,8 +13,15 @@ const SHARES = [5, 10, 25, 50, 100];
 
 export const storiesTold = ({ passed, failed }) => t("storiesTold", passed, failed);
 
-// `holds()` is false of a flow that is somebody's draft and nothing else yet.
-export function publication(name, { page, holds }) {
+// How much of the flow its stories take, and by name what none does.
+export function coverageTold({ share, states, transitions, missing }) {
+  const taken = t("coverage", Math.floor(share), states.taken, states.of, transitions.taken, transitions.of);
+  return element("div", { class: "coverage hint" }, element("p", {}, taken), missing.length ? unfolding(t("notCovered", missing.length), () => element("ul", {}, ...missing.map((one) => element("li", {}, one)))) : null);
+}
+
+// `holds()` is false of a flow that is somebody's draft and nothing else yet; `restored(document)` has the draft
+// say what that version says.
+export function publication(name, { page, holds, restored }) {
   const reviews = element("div", { class: "part", "aria-live": "polite" });
   const held = element("div", { class: "part", "aria-live": "polite" });
   const view = element("div", { class: "publication" }, element("h3", {}, t("review")), element("div", { class: "actions" }, button(t("reload"), () => page.trying(load))), reviews, element("h3", {}, t("published")), held);
@@ -54,7 +61,7 @@ export function publication(name, { page, holds }) {
   }
 
   // What would be other: in words, as pictures, and as text.
-  function differing({ id, difference, stories: told }) {
+  function differing({ id, difference, stories: told, coverage }) {
     const words = difference.words.length ? element("ul", { class: "words-of" }, ...difference.words.map((one) => element("li", {}, one))) : element("p", { class: "hint" }, t("noDifference"));
     const pictures = [["before", difference.before], ["after", difference.after]].filter(([, svg]) => svg);
     const figure = ([when, svg]) => element("figure", {}, element("figcaption", {}, t(when)), drawing(svg, t(`picture_${when}`)));
@@ -63,6 +70,7 @@ export function publication(name, { page, holds }) {
       "div",
       { class: "difference" },
       element("p", {}, storiesTold(told)),
+      coverage && coverageTold(coverage),
       element("h4", {}, t("difference")),
       words,
       pictures.length ? unfolding(t("asPictures"), () => element("div", { class: "sidebyside" }, ...pictures.map(figure))) : null,
@@ -123,14 +131,17 @@ export function publication(name, { page, holds }) {
   function published({ holds: now, others, upcoming, before, running, unfit }) {
     const by = (one) => (one.published_by ? page.nameOf(one.published_by) : t("fromFile"));
     const line = (one) => [t("versionBy", one.version ?? "–", by(one)), one.at && moment(one.at), one.share < 100 && t("shareOf", one.share), one.taken_back_by && t("takenBackBy", page.nameOf(one.taken_back_by))].filter(Boolean).join(" · ");
-    const stands = now ? [element("p", {}, element("strong", {}, t("holdsNow")), ` ${line(now)}`), others && element("p", {}, t("othersHave", line(others))), sharing(now), now.published_by && rolling(before, upcoming)] : [element("p", { class: "hint" }, t("nothingPublished"))];
+    const stands = now ? [element("p", {}, element("strong", {}, t("holdsNow")), ` ${line(now)} `, restoring(now)), others && element("p", {}, t("othersHave", line(others)), " ", restoring(others)), sharing(now), now.published_by && rolling(before, upcoming)] : [element("p", { class: "hint" }, t("nothingPublished"))];
     const next = upcoming.map((one) => element("p", {}, `${t("upcoming")} ${line(one)} `));
     const callOff = next.length ? [button(t("callOff"), () => act(() => remove(`/v1/flow-publications/${flow}/upcoming`), "calledOff"))] : [];
     const runs = running.map((one) => element("li", {}, t("runsOn", one.version, one.runs)));
-    const past = before.map((one) => element("li", {}, line(one)));
+    const past = before.map((one) => element("li", {}, line(one), " ", restoring(one)));
     const misfit = unfit ? [element("p", { class: "notice" }, t("unfit", unfit))] : [];
     return [...misfit, ...stands.filter(Boolean), ...next, ...callOff, ...(runs.length ? [element("h4", {}, t("running")), element("ul", {}, ...runs)] : []), ...(past.length ? [unfolding(t("beforeIt"), () => element("ul", {}, ...past))] : [])];
   }
+
+  // Where the flow was taken out of use there is nothing to write.
+  const restoring = (one) => (one.version === null ? null : button(t("draftOfVersion"), () => page.trying(() => restored(one)), { class: "link", "aria-label": t("draftOfVersionBy", one.version) }));
 
   const act = (work, told) => page.trying(async () => {
     await work();

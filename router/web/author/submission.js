@@ -3,7 +3,7 @@
 import { post } from "../api.js";
 import { button, element, labelled, unfolding } from "../dom.js";
 import { Problem } from "../wire.js";
-import { storiesTold } from "./publication.js";
+import { coverageTold, storiesTold } from "./publication.js";
 import { withEndsOf } from "./source.js";
 import { t } from "./texts.js";
 
@@ -36,8 +36,7 @@ export function submission(draft, { page, submitted }) {
 
   function outcome({ stories: each, coverage, ...counts }) {
     const row = ({ name, ok, told }) => element("li", { class: ok ? "passed" : "failed" }, `${ok ? "✓" : "✗"} ${name}`, ...(ok ? [] : told.map((line) => element("p", { class: "hint" }, line))));
-    const missing = coverage.missing.length ? ` ${t("notCovered", coverage.missing.join(", "))}` : "";
-    return [element("p", {}, storiesTold(counts)), element("ul", { class: "stories" }, ...each.map(row)), element("p", { class: "hint" }, t("coverage", Math.round(coverage.share)), missing)];
+    return [element("p", {}, storiesTold(counts)), element("ul", { class: "stories" }, ...each.map(row)), coverageTold(coverage)];
   }
 
   async function send() {

@@ -93,6 +93,7 @@ const TEXTS = {
   wentOn: { zh: "这份草稿现在接着生效的版本", en: "The draft goes on from what holds" },
   problems: { zh: "问题", en: "Problems" },
   problemCount: { zh: "{} 个问题", en: "Problems: {}" },
+  lookAtLine: { zh: "第 {} 行：{}；{}。", en: "Line {}: {}; {}." },
   noProblems: { zh: "没有问题", en: "No problems" },
   hasProblems: { zh: "有问题", en: "has problems" },
   parts: { zh: "部分", en: "Parts" },
@@ -360,8 +361,8 @@ const TEXTS = {
   storiesRun: { zh: "正在跑…", en: "They are being played…" },
   earlierReviews: { zh: "更早的评审", en: "Earlier reviews" },
   storiesTold: { zh: "用例：{} 个通过，{} 个没通过", en: "Stories: {} passed, {} failed" },
-  coverage: { zh: "走到了 {}% 的路。", en: "They take {}% of the ways." },
-  notCovered: { zh: "没走到：{}", en: "Not taken: {}" },
+  coverage: { zh: "走到了 {}%：{}/{} 个状态，{}/{} 条路。", en: "They take {}% of it: {} of {} states, {} of {} ways." },
+  notCovered: { zh: "没走到的 {} 处", en: "{} that no story takes" },
   storyFile: { zh: "用例文件", en: "The story file" },
   review: { zh: "评审", en: "Review" },
   reviewNote: { zh: "给评审的人说一句", en: "A word to whoever reviews it" },
@@ -417,6 +418,9 @@ const TEXTS = {
   running: { zh: "正在办的", en: "What runs" },
   runsOn: { zh: "第 {} 版：{} 件", en: "version {}: {}" },
   beforeIt: { zh: "以前的版本", en: "Earlier versions" },
+  draftOfVersion: { zh: "由此接着改", en: "Draft from this" },
+  draftOfVersionBy: { zh: "由第 {} 版接着改", en: "Draft from version {}" },
+  draftRestored: { zh: "草稿现在是第 {} 版的内容", en: "The draft says what version {} says" },
 };
 
 const own = spoken(TEXTS);

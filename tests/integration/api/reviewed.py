@@ -9,12 +9,19 @@ from typing import Any
 from httpx import AsyncClient, Response
 
 from router.api.dependencies import Services
+from router.domain.flow_reviews import PartCount, StoryCoverage
 from router.domain.principals import Principal
-from router.story.trial import PlayedTrial, StoriesReport, StoryVerdict, TrialCoverage, TrialPlay
+from router.story.trial import PlayedTrial, StoriesReport, StoryVerdict, TrialPlay
 from tests.integration.api.test_configuration import Company, ok
 from tests.unit.runtime.documents import overtime
 
 STORIES = "- story: one\n"
+COVERAGE = StoryCoverage(
+    share=75.0,
+    states=PartCount(taken=4, of=5),
+    transitions=PartCount(taken=2, of=3),
+    missing=("tell_no", "review.rejected ▸ tell_no"),
+)
 _NUMBERS = count()
 
 
@@ -25,7 +32,15 @@ class StoriesThatGo:
     failing: list[str] = field(default_factory=list)
     ran: list[tuple[str, str]] = field(default_factory=list)
 
-    async def run(self, author: Principal, flow: str, text: str, stories: str) -> StoriesReport:
+    async def run(
+        self,
+        author: Principal,
+        flow: str,
+        text: str,
+        stories: str,
+        *,
+        is_submitted: bool = False,
+    ) -> StoriesReport:
         self.ran.append((text, stories))
         verdicts = [StoryVerdict(name=n, ok=False, told=("it ended",)) for n in self.failing]
         well = StoryVerdict(name="one", ok=True, told=())
@@ -33,7 +48,7 @@ class StoriesThatGo:
             passed=1,
             failed=len(verdicts),
             stories=(well, *verdicts),
-            coverage=TrialCoverage(share=1.0, missing=()),
+            coverage=COVERAGE,
         )
 
     async def play(self, author: Principal, flow: str, text: str, asked: TrialPlay) -> PlayedTrial:

@@ -307,6 +307,19 @@ async def test_a_slot_that_is_renamed_is_followed_in_the_flow_and_in_its_stories
     assert "with: {destination: 上海" in after["stories"]
 
 
+async def test_who_renames_a_choice_is_told_where_a_tool_is_given_it(anna: AsyncClient) -> None:
+    text = (FLOWS / "leave_request.yaml").read_text()
+    edits = [{"op": "rename", "place": ["slots", "leave_type", "choices", "annual"], "key": "off"}]
+
+    after = ok(await anna.post(f"{PATH}/edits", json=_edits(text, edits)))
+
+    given = [each for each in after["look"] if "with" in each["place"]]
+    assert given
+    for each in given:
+        assert "slots.leave_type" in after["text"].splitlines()[each["line"] - 1]
+        assert each["remedy"] == "look here: whatever it is given to has to know 'off'"
+
+
 PATTERNS = """['^(?:log )?overtime', '加班', '请假']"""
 
 

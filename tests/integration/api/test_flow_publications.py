@@ -20,6 +20,7 @@ from tests.integration.api.test_runs import run_record
 from tests.unit.runtime.documents import SKILL, overtime
 
 PATH = "/v1/flow-publications/overtime"
+DRAFT = "/v1/flow-drafts/overtime"
 
 
 @pytest.fixture
@@ -216,6 +217,74 @@ async def test_one_press_brings_back_what_held_before(people: Room) -> None:
     problem(await people.anna.client.post(f"{PATH}/rollback"), 409)
 
 
+async def test_a_draft_goes_on_from_what_was_taken_back_and_is_published_again(
+    people: Room,
+) -> None:
+    await people.published(overtime())
+    await people.anna.save(overtime(2, hours=3), "- story: another\n")
+    review = ok(await people.ann.decide((await people.anna.submit()).json()))
+    ok(await people.anna.publish(review))
+    back = ok(await people.anna.client.post(f"{PATH}/rollback"))
+
+    (taken,) = back["before"]
+    body = {"document": taken["document"], "revision": 0}
+    draft = ok(await people.ann.client.post(f"{DRAFT}/restoration", json=body))
+    assert (draft["text"], draft["stories"]) == (overtime(2, hours=3), "- story: another\n")
+    assert (draft["revision"], draft["outdated"]) == (1, False)
+
+    again = (await people.ann.submit()).json()
+    ok(await people.anna.decide(again))
+    assert told(ok(await people.ann.publish(again)))[0] == 2
+    (document,) = await held(people)
+    assert document.text == overtime(2, hours=3)
+
+
+async def test_an_earlier_version_is_a_draft_over_what_holds_and_gets_a_number_of_its_own(
+    people: Room,
+) -> None:
+    await people.published(overtime())
+    view = await people.published(overtime(2, hours=3))
+    body = {"document": view["before"][0]["document"], "revision": 0}
+    draft = ok(await people.anna.client.post(f"{DRAFT}/restoration", json=body))
+    assert (draft["text"], draft["outdated"]) == (overtime(), False)
+    assert (await people.anna.submit()).json()["version"] == 3
+
+
+async def test_a_draft_is_that_of_the_house_s_file_again(people: Room) -> None:
+    path = "/v1/flow-drafts/leave_request"
+    file = ok(await people.anna.client.get(path))
+    kept = await people.anna.save("flow: leave_request\n", "", "leave_request")
+    body = {"document": None, "revision": kept["revision"]}
+    draft = ok(await people.anna.client.post(f"{path}/restoration", json=body))
+    assert (draft["text"], draft["stories"]) == (file["text"], file["stories"])
+
+
+RESTORED: list[tuple[Any, int]] = [
+    ({"document": 1, "revision": 1}, 409),
+    ({"document": 2, "revision": 0}, 404),
+    ({"document": None, "revision": 0}, 404),
+    ({"document": 0, "revision": 0}, 422),
+    ({"document": 2**40, "revision": 0}, 422),
+    ({"document": "1", "revision": 0}, 422),
+    ({"document": 1}, 422),
+    ({"document": 1, "revision": -1}, 422),
+    ({"document": 1, "revision": 0, "force": True}, 422),
+    ([], 422),
+]
+
+
+@pytest.mark.parametrize(("body", "status"), RESTORED)
+async def test_a_hostile_restoration_leaves_the_draft_as_it_is(
+    people: Room, body: Any, status: int
+) -> None:
+    await people.published(overtime())
+    await people.anna.save(overtime(hours=4))
+    kept = await people.anna.save(overtime(hours=5))
+    answer = await people.anna.client.post(f"{DRAFT}/restoration", json=body)
+    assert answer.status_code == status
+    assert ok(await people.anna.client.get(DRAFT))["text"] == kept["text"]
+
+
 async def test_what_was_planned_over_what_is_rolled_back_does_not_begin_by_itself(
     people: Room,
 ) -> None:
@@ -259,6 +328,7 @@ async def test_the_house_s_file_holds_where_no_document_does(people: Room) -> No
     view = await people.anna.publications("leave_request")
     assert view["holds"] == {
         "version": view["holds"]["version"],
+        "document": None,
         "share": 100,
         "published_by": None,
         "at": None,
@@ -323,6 +393,9 @@ async def test_to_strangers_there_is_nothing_here(people: Room, services: Servic
                 await person.client.patch(PATH, json={"share": 100}),
                 await person.client.post(f"{PATH}/rollback"),
                 await person.client.delete(f"{PATH}/upcoming"),
+                await person.client.post(
+                    f"{DRAFT}/restoration", json={"document": 1, "revision": 0}
+                ),
             ]
             assert {each.status_code for each in calls} == {404}
     assert (await people.anna.publications())["holds"]["share"] == 10

@@ -14,7 +14,7 @@ from router.api.dependencies import Services
 from router.domain.records import AuditFilter
 from router.store.store import Store
 from tests.integration.api.conftest import problem
-from tests.integration.api.reviewed import STORIES, Room, room
+from tests.integration.api.reviewed import COVERAGE, STORIES, Room, room
 from tests.integration.api.test_configuration import ok
 from tests.integration.api.test_flow_publications import meanwhile
 from tests.unit.runtime.documents import overtime
@@ -36,6 +36,7 @@ async def test_a_second_person_sees_the_difference_and_approves(people: Room) ->
     assert (shown["status"], shown["version"], shown["outdated"]) == ("open", 2, False)
     assert (shown["author"], shown["note"]) == ("anna", "less is enough")
     assert shown["stories"] == {"passed": 1, "failed": 0}
+    assert shown["coverage"] == COVERAGE.model_dump(mode="json")
     told = shown["difference"]
     assert told["words"] == ["“Hours”: “That is too many.” has another limit, 12.0 ▸ 3.0."]
     assert '-      - that: "slots.hours <= 12.0"\n' in told["text"]

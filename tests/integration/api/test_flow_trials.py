@@ -18,7 +18,7 @@ from httpx import AsyncClient
 import flows
 from router.api.dependencies import Services
 from router.directory.file import FileDirectory
-from router.domain.errors import Unavailable
+from router.domain.errors import TooManyRequests, Unavailable
 from router.domain.principals import Principal
 from router.runtime.server import create_app
 from router.runtime.trials import COMMAND, DraftTrials
@@ -49,6 +49,24 @@ for number, line in enumerate(sys.stdin):
     print("{}", flush=True)
 """
 """One that notes for whom it plays, and answers once it may: first, and from then on."""
+
+IN_TURN = """\
+import json, pathlib, sys, time
+folder = pathlib.Path(sys.argv[1])
+print("{}", flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    name = asked["stories"]["stories"] if asked["stories"] else "played"
+    with (folder / "started").open("a") as log:
+        log.write(name + "\\n")
+    while not (folder / name).exists():
+        time.sleep(0.02)
+    taken = {"taken": 1, "of": 1}
+    coverage = {"share": 100, "states": taken, "transitions": taken, "missing": []}
+    report = {"passed": 1, "failed": 0, "stories": [], "coverage": coverage}
+    print(json.dumps({"report": report} if asked["stories"] else {}), flush=True)
+"""
+"""One that notes whose stories it runs, and has run them once there is a file of that name."""
 
 pytestmark = pytest.mark.xdist_group("trials")
 
@@ -318,6 +336,53 @@ async def test_authors_of_one_tenant_leave_a_place_to_another_that_waits(
     assert sorted(started()) == [*["alice"] * 4, "frank"]
 
 
+async def test_submissions_wait_for_each_other_alone_and_tenants_take_turns(
+    trials: DraftTrials, trace: Path, tmp_path: Path
+) -> None:
+    def started() -> list[str]:
+        log = tmp_path / "started"
+        return log.read_text().split() if log.exists() else []
+
+    async def once(reached: Callable[[], bool]) -> None:
+        while not reached():  # noqa: ASYNC110 - another program's doing, in part
+            await asyncio.sleep(0.05)
+
+    async def submit(author: Principal, name: str) -> asyncio.Task[Any]:
+        running = one.run(author, "parking_permit", DRAFT, name, is_submitted=True)
+        waiting = one._line._waiting
+        before = sum(map(len, waiting.values()))
+        task = asyncio.create_task(running)
+        await once(lambda: task.done() or sum(map(len, waiting.values())) > before)
+        return task
+
+    script = tmp_path / "in_turn.py"
+    script.write_text(IN_TURN)
+    command = (sys.executable, str(script), str(tmp_path))
+    one = DraftTrials(offering(trace), trials._directory, TrialSettings(processes=1), command)
+    away = OLGA.model_copy(update={"tenant": "algae"})
+    async with asyncio.timeout(120):
+        asked = TrialPlay(user="alice", steps=())
+        playing = asyncio.create_task(one.play(OLGA, "parking_permit", DRAFT, asked))
+        await once(lambda: started() == ["played"])
+        first = asyncio.create_task(one.run(OLGA, "parking_permit", DRAFT, "o1", is_submitted=True))
+        await once(lambda: started() == ["played", "o1"])
+        lined = [await submit(OLGA, f"o{number}") for number in (2, 3, 4)]
+        with pytest.raises(TooManyRequests, match="submit again"):
+            await one.run(OLGA, "parking_permit", DRAFT, "o5", is_submitted=True)
+        lined.append(await submit(away, "a1"))
+        lined.pop(1).cancel()
+        for name in ("o1", "o2", "a1", "o4"):
+            (tmp_path / name).touch()
+        found = await asyncio.gather(first, *lined)
+        assert not playing.done()
+        await one.close()
+        with pytest.raises(Unavailable):
+            await playing
+    assert started() == ["played", "o1", "o2", "a1", "o4"]
+    assert [each.passed for each in found] == [1] * 4
+    assert one.pids == []
+
+
 async def test_two_at_once_see_nothing_of_each_other(caller: As) -> None:
     here, there = caller("olga"), caller("algae/olga")
     one, other = await asyncio.gather(
@@ -424,6 +489,7 @@ async def test_what_was_played_is_kept_as_a_story_that_is_green(
     assert (found["passed"], found["failed"]) == (2, 0)
     assert "review.declined ▸ details" in found["coverage"]["missing"]
     assert 0 < found["coverage"]["share"] < 100
+    assert 0 < found["coverage"]["transitions"]["taken"] < found["coverage"]["transitions"]["of"]
     assert untouched(trace)
 
 
@@ -477,6 +543,9 @@ async def test_a_story_that_fails_says_how(olga: AsyncClient) -> None:
     found = (await olga.post(f"{PATH}/stories", json=sent)).json()
     assert (found["passed"], found["failed"]) == (0, 1)
     assert any("没有办成" in line for line in found["stories"][0]["told"])
+    assert any("before it" in line for line in found["stories"][0]["told"])
+    found = (await olga.post(f"{PATH}/stories", json=sent, headers={"x-locale": "zh"})).json()
+    assert any("在这之前" in line for line in found["stories"][0]["told"])
 
 
 @pytest.mark.parametrize("stories", ["- story: [", "a: b", "- story: x\n  steps: [{usr: 1}]\n"])

@@ -106,6 +106,7 @@ NOBODYS = {
     ("put", DOCUMENT),
     ("post", PUBLICATION),
     ("put", FLOW_DRAFT),
+    ("post", f"{FLOW_DRAFT}/restoration"),
 }
 """Calls whose path has a name that is nobody's in particular."""
 

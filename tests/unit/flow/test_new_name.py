@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from router.flow.loader import examine_text
-from router.flow.new_name import in_expression, with_new_name
+from router.flow.new_name import doubts, in_expression, with_new_name
 from router.flow.validation.phrases import said_in
 from router.formats.data_edit import EditRefused, RenameKey
 from router.formats.yaml_document import read_yaml
@@ -213,6 +213,83 @@ def test_what_is_compared_with_a_choice_follows_it_and_nothing_else_does(
     assert text == expected
     assert stories == CHOSEN.replace(told, told.replace("car", "motor_car"))
     assert not examine_text(Path("desk.yaml"), text).problems
+
+
+ALIKE = [
+    (r"slots.what == 'car\x21'", "slots.what == 'bus'"),
+    (r'slots.what in ["car\u0021"]', 'slots.what in ["bus"]'),
+    ("slots.what == r'car!'", "slots.what == r'bus'"),
+    ('slots.what == """car!"""', 'slots.what == """bus"""'),
+]
+
+
+@pytest.mark.parametrize(("written", "after"), ALIKE)
+def test_a_choice_is_found_whatever_way_it_is_quoted(written: str, after: str) -> None:
+    text = CHOOSING.replace('      car: {label: {zh: "汽车', '      car!: {label: {zh: "汽车')
+    text = text.replace("if: \"slots.what == 'car' &&", f"if: {json.dumps(written + ' &&')[:-1]}")
+
+    renamed_, _ = with_new_name(
+        text, "", RenameKey(place=("slots", "what", "choices", "car!"), key="bus")
+    )
+
+    (condition,) = read_yaml(renamed_).data["states"]["ask"]["next"][:1]
+    assert condition["if"].startswith(f"{after} &&")
+
+
+@pytest.mark.parametrize(
+    ("say", "after"),
+    [
+        ("{% set k = slots.what %}{% if k == 'car' %}x{% endif %}", "bus"),
+        ("{%- set k = slots.what -%}{{ 'x' if 'car' != k }}", "bus"),
+        ("{% with k = slots.what, n = 1 %}{{ k in ['car'] }}{% endwith %}", "bus"),
+        ("{% for i in slots.items %}{% set k = i.kind %}{{ k == 'car' }}{% endfor %}", "car"),
+        ("{% set k = slots.what %}{% set k = 'car' %}{{ k == 'car' }}", None),
+        ("{% set k = slots.what|lower %}{{ k == 'car' }}", None),
+        ("{{ {'car': 1}[slots.what] }}", None),
+        ("{{ shown.what == 'car' }} car", "car"),
+        ("'car' {{ slots.what }}", "car"),
+    ],
+)
+def test_a_text_follows_a_choice_by_another_name_or_its_author_is_told_to_look(
+    say: str, after: str | None
+) -> None:
+    text = CHOOSING.replace("isn't a 'car'", say)
+    edit = RenameKey(place=("slots", "what", "choices", "car"), key="bus")
+
+    renamed_, _ = with_new_name(text, "", edit)
+
+    said = read_yaml(renamed_).data["states"]["boss"]["approve"]["title"]["en"]
+    assert said == say.replace("'car'", f"'{after or 'car'}'")
+    looks = [place for place, _ in doubts(text, edit)]
+    assert looks == ([] if after else [("states", "boss", "approve", "title", "en")])
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("slots.what", "hands on the choice"),
+        ("has(slots.what) ? slots.what : null", "hands on the choice"),
+        ("slots", "hands on the choice"),
+        ("{'car': 1, 'room': 2}[string(now)]", "'car' stands in this expression"),
+        ("slots.what == 'car' ? 'sedan' : 'none'", None),
+        ("has(slots.what) ? 1 : 2", None),
+        ("slots.items.exists(i, i.kind == 'car')", None),
+    ],
+)
+def test_what_is_given_to_a_tool_is_looked_at_where_it_knows_a_choice_by_its_name(
+    expression: str, told: str | None
+) -> None:
+    called = f"  call: {{call: book, with: {{what: {json.dumps(expression)}}}, next: done}}\n"
+    text = CHOOSING.replace("  done:\n", f"{called}  done:\n")
+
+    found = [*doubts(text, RenameKey(place=("slots", "what", "choices", "car"), key="bus"))]
+
+    assert [place for place, _ in found] == [("states", "call", "with", "what")] * bool(told)
+    for _, fault in found:
+        assert told
+        assert told in fault.what
+        assert fault.remedy.startswith("look here")
+        assert all(said_in("zh", words) != words for words in fault)
 
 
 BUTTON = "- story: one\n  steps:\n    - user: {type: choose, value: %s}\n"

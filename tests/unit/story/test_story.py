@@ -1,5 +1,6 @@
 """Stories: read, told, judged, and what of a flow they come by."""
 
+import re
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from router.domain.errors import DefinitionError
 from router.domain.messages import Message
 from router.flow.definition import FlowDefinition
 from router.flow.engine.run import Happening
+from router.flow.validation.phrases import said_in
 from router.formats.yaml_document import read_yaml
 from router.story.coverage import (
     Coverage,
@@ -28,6 +30,7 @@ from router.story.entries import (
     BotStep,
     CardStep,
     EventBody,
+    Expectation,
     ExpectStep,
     ModelAnswer,
     RunExpectation,
@@ -49,6 +52,7 @@ from router.story.expectations import (
 from router.story.loader import LARGEST, load_stories, read_stories
 from router.story.story import Story, StoryStep
 
+CHINESE = re.compile("[\u4e00-\u9fff]")
 BADGE = FlowDefinition.model_validate(
     {
         "flow": "badge",
@@ -307,6 +311,9 @@ HOSTILE = [
 def test_a_bad_file_is_refused_with_line_and_remedy(text: str, fault: str) -> None:
     _, faults = read(text)
     assert any(found.startswith(fault) for found in faults), faults
+    for found in read_stories(read_yaml(text), "badge.yaml", KNOWN)[1]:
+        for said in (found.what, found.remedy):
+            assert CHINESE.search(said_in("zh", said)) or said.startswith("write {"), said
     assert all("; " in found for found in faults)
 
 
@@ -365,6 +372,24 @@ def test_a_story_that_went_another_way_says_where_and_how_it_stands() -> None:
     ]
 
 
+def test_a_story_that_went_another_way_is_told_in_chinese_as_well() -> None:
+    standing = Standing("badge", "waiting_approval", "review", {}, (), ("bob",))
+    missed = judge(called(name="bob"), Seen())
+    assert missed is not None
+    gone = Divergence(TAKEN, missed, ("Hello",), standing)
+    assert list(told(StoryOutcome(STORY, 1.0, gone), "zh")) == [
+        "没通过      1.00 s  a badge  badge.yaml:2",
+        "    在 badge.yaml:5: bot: Who?",
+        '      - make_badge，调用至少一次，参数 {"name": "bob"}',
+        "      + 没有调用；调用过的是：什么也没有",
+        "    机器人说过",
+        "      | Hello",
+        "    在这之前",
+        "         4  user: a badge",
+        "    现在 badge 在 review（waiting_approval），在等 bob",
+    ]
+
+
 def test_what_was_said_is_not_said_twice_and_nothing_stands_before_a_first_step() -> None:
     gone = Divergence(TAKEN[:1], Mismatch(["user: a badge"], ["it was refused"]))
     assert list(told(StoryOutcome(STORY, 1.0, gone)))[1:] == [
@@ -377,6 +402,15 @@ def test_what_was_said_is_not_said_twice_and_nothing_stands_before_a_first_step(
 
 SLOTS = {"name": None, "days": 3.0, "urgent": 1}
 ASKED = Standing("badge", "collecting", "details", SLOTS, ("name",))
+
+
+def told_of(step: Expectation, seen: Seen) -> Mismatch | None:
+    """What speaks against the step, in English; in Chinese it says as much."""
+    found = judge(step, seen)
+    if found is None:
+        return None
+    assert [*map(len, found.within("zh"))] == [*map(len, found.within("en"))]
+    return Mismatch(*found.within("en"))
 
 
 def says(*patterns: str) -> BotStep:
@@ -401,9 +435,9 @@ def test_what_was_said_in_that_order_is_found(patterns: tuple[str, ...]) -> None
 
 def test_what_was_said_in_another_order_never_or_once_before_is_told_apart() -> None:
     said = ["one two"]
-    assert judge(says("two", "one"), Seen(said)) == Mismatch(["one, after two"], ["one two"])
-    assert judge(says("three"), Seen(said)) == Mismatch(["three"], ["one two"])
-    assert judge(says("three"), Seen()) == Mismatch(["three"], ["nothing"])
+    assert told_of(says("two", "one"), Seen(said)) == Mismatch(["one, after two"], ["one two"])
+    assert told_of(says("three"), Seen(said)) == Mismatch(["three"], ["one two"])
+    assert told_of(says("three"), Seen()) == Mismatch(["three"], ["nothing"])
     heard = Seen(["yes"])
     assert judge(says("yes"), heard) is None
     assert judge(says("yes"), heard) is not None
@@ -436,7 +470,7 @@ def test_a_run_that_stands_so_is_as_expected_whatever_else_there_is(wanted: dict
     ],
 )
 def test_differences_are_said_by_place(wanted: dict[str, Any], expected: str, found: str) -> None:
-    assert judge(stands(**wanted), Seen(standings=[ASKED])) == Mismatch([expected], [found])
+    assert told_of(stands(**wanted), Seen(standings=[ASKED])) == Mismatch([expected], [found])
 
 
 def test_of_several_runs_the_newest_of_the_flow_that_is_named_is_looked_at() -> None:
@@ -445,7 +479,7 @@ def test_of_several_runs_the_newest_of_the_flow_that_is_named_is_looked_at() -> 
     assert judge(stands(status="confirming"), seen) is None
     assert judge(stands(status="collecting"), seen) is not None
     none = Mismatch(["status: running"], ["no flow was started"])
-    assert judge(stands(status="running"), Seen()) == none
+    assert told_of(stands(status="running"), Seen()) == none
 
 
 def test_a_run_that_only_looks_something_up_is_no_request() -> None:
@@ -499,7 +533,7 @@ def test_a_card_that_shows_this_is_as_expected_whatever_else_it_shows(step: Card
     ],
 )
 def test_a_card_that_shows_something_else_is_told(step: CardStep, difference: Mismatch) -> None:
-    assert judge(step, Seen(cards=list(CARDS))) == difference
+    assert told_of(step, Seen(cards=list(CARDS))) == difference
 
 
 def test_who_was_told_of_what_since_the_last_act_is_found() -> None:
@@ -507,8 +541,8 @@ def test_who_was_told_of_what_since_the_last_act_is_found() -> None:
     copied = ToldStep.model_validate({"told": "dave", "how": "copied"}, context=known)
     assert judge(copied, Seen(told=[("bob", "asked"), ("dave", "copied")])) is None
     missed = Mismatch(["dave: copied"], ["bob: asked"])
-    assert judge(copied, Seen(told=[("bob", "asked")])) == missed
-    assert judge(copied, Seen()) == Mismatch(["dave: copied"], ["nobody was told anything"])
+    assert told_of(copied, Seen(told=[("bob", "asked")])) == missed
+    assert told_of(copied, Seen()) == Mismatch(["dave: copied"], ["nobody was told anything"])
 
 
 CALLS = [ObservedCall("make_badge", {"name": "bob", "days": 3.0}), ObservedCall("find_badge", {})]
@@ -522,11 +556,11 @@ def test_calls_are_counted_by_the_arguments_that_are_named(step: ToolStep) -> No
 
 
 def test_calls_that_were_not_made_or_too_often_are_told_with_those_that_were() -> None:
-    assert judge(called(2, name="bob"), Seen(calls=list(CALLS))) == Mismatch(
+    assert told_of(called(2, name="bob"), Seen(calls=list(CALLS))) == Mismatch(
         ['make_badge, called 2 times with {"name": "bob"}'],
         ["1 such calls", 'with {"name": "bob", "days": 3.0}'],
     )
-    assert judge(called(), Seen(calls=CALLS[1:])) == Mismatch(
+    assert told_of(called(), Seen(calls=CALLS[1:])) == Mismatch(
         ["make_badge, called at least once"], ["no call; called was find_badge"]
     )
 
@@ -570,6 +604,11 @@ def test_coverage_names_what_no_story_took() -> None:
         "       no story takes review.declined ▸ details",
         "       no story takes make.on_error ▸ tell_no",
     ]
+    told = found.summary()
+    assert (told.states.taken, told.states.of) == (4, 5)
+    assert (told.transitions.taken, told.transitions.of) == (3, 6)
+    assert told.missing[:2] == ("tell_no", "review.confirmed ▸ tell_no")
+    assert told.share == 63.6
 
 
 def test_a_flow_that_no_story_has_is_there_with_nothing_and_only_all_of_it_is_a_hundred() -> None:
