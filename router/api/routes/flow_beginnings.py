@@ -13,7 +13,7 @@ from starlette.datastructures import UploadFile
 
 from router.api.dependencies import Author, FlowSketches, Given, Services
 from router.api.errors import problems
-from router.api.files import FIELD, posted_form
+from router.api.files import FIELD, disposition, posted_form
 from router.api.params import SaidText
 from router.api.routes.flow_drafts import NOT_THERE, Named, held_flow, surroundings_of, unsound
 from router.beginnings.beginning import Beginning, BeginningContext
@@ -155,7 +155,7 @@ async def bpmn(
     text = draft.text if draft else await _held(services, author, flow)
     known = services.flow_texts.vocabulary(author.tenant)
     written = await asyncio.to_thread(_bpmn, flow, text, known, locale or author.locale)
-    headers = {"Content-Disposition": f'attachment; filename="{flow}.bpmn"'}
+    headers = {"Content-Disposition": disposition(f"{flow}.bpmn")}
     return Response(written, media_type="application/xml", headers=headers)
 
 

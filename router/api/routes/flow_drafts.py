@@ -11,13 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
 from router.api.errors import problems
+from router.api.flow_difference import DifferenceView, difference_of
 from router.api.flow_examination import (
     Examination,
     FlowFileText,
@@ -141,6 +142,15 @@ class DraftBody(_Body):
     over: Annotated[str, Field(max_length=64)] | None = None
     """The digest of what holds by now (`holds`): its author has looked at that, and goes on from
     there. Null: the base stays."""
+
+
+class DifferenceBody(_Body):
+    """A text as it stands in a window, to be held against another."""
+
+    text: FlowFileText
+    stories: StoryFileText = ""
+    over: Literal["held", "draft"] = "held"
+    """What holds by now, or the caller's draft as it is saved."""
 
 
 class FlowTextBody(_Body):
@@ -394,6 +404,29 @@ async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> 
     return await _view(services, author, flow, draft)
 
 
+@router.post("/{flow}/difference", responses=problems(400, 404, 413, 415))
+async def differ(
+    services: Given, author: Author, flow: Named, body: DifferenceBody
+) -> DifferenceView:
+    """Say what a text does otherwise than what holds, or than the caller's draft as it is saved.
+
+    Both are shown before somebody writes over one of them. Nothing is saved; 404 where there is no
+    such draft.
+    """
+    was: FlowText | None
+    if body.over == "draft":
+        draft = await services.store.flow_drafts.find(author.tenant, author.id, flow)
+        if draft is None:
+            raise NotFound(NOT_THERE)
+        was = FlowText(draft.text, draft.stories)
+    else:
+        _, was = await held_flow(services, author, flow)
+    around = surroundings_of(services, author.tenant)
+    given = (flow, was, FlowText(body.text, body.stories), around, author.locale)
+    async with _turn(services, author):
+        return await asyncio.to_thread(difference_of, *given)
+
+
 @router.delete("/{flow}", status_code=204, responses=problems(404))
 async def discard(services: Given, author: Author, flow: Named) -> None:
     """Delete the caller's draft of a flow; what holds, and colleagues' drafts, stay."""
@@ -474,10 +507,13 @@ async def held_stories(services: Services, author: Principal, flow: str) -> str:
 
 async def _examined(services: Services, author: Principal, flow: str, text: str) -> Examination:
     around = surroundings_of(services, author.tenant)
-    # It is work for a core, of which one person who types, or a program, gets one at most.
-    turn = services.examination_turns.setdefault((author.tenant, author.id), asyncio.Lock())
-    async with turn:
+    async with _turn(services, author):
         return await asyncio.to_thread(examination_of, flow, text, around, author.locale)
+
+
+def _turn(services: Services, author: Principal) -> asyncio.Lock:
+    """What is held during work for a core, of which one who types, or a program, gets one."""
+    return services.examination_turns.setdefault((author.tenant, author.id), asyncio.Lock())
 
 
 def surroundings_of(services: Services, tenant: str) -> Surroundings:
