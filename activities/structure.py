@@ -82,7 +82,7 @@ class Structurer:
             code = made.code
             if made.final:
                 break
-            question = structured.again(question, answer, made)
+            question = structured.again(question, answer, made.words)
         return code
 
 

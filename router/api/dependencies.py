@@ -21,6 +21,7 @@ from router.api.events import Hub
 from router.api.explanation import Reads
 from router.api.limits import Backlog, RateLimits, TurnLimits
 from router.api.turns import Turns
+from router.beginnings.beginning import Beginning, BeginningContext
 from router.contracts.start_options import Fairness
 from router.directory.persona import Persona
 from router.domain.configuration_documents import DocumentKind, Examined
@@ -155,6 +156,19 @@ class FlowTexts(Protocol):
         """What the house's file of the flow says, and the stories beside it; None without one."""
 
 
+class FlowSketches(Protocol):
+    """What has a model make drafts of flows."""
+
+    async def beginning_of(
+        self, author: Principal, paragraph: str, around: BeginningContext
+    ) -> Beginning:
+        """The draft that a model makes of the author's paragraph, on their account.
+
+        Raises `InvalidInput` for one that tells of no process, `TooManyRequests` where nobody would
+        pay for it today, and `Unavailable` where no model gives one.
+        """
+
+
 class Trials(Protocol):
     """What tries drafts of flows, on a run that touches nothing real."""
 
@@ -219,6 +233,8 @@ class Services:
     """Who the desk is to people of a tenant; None where nobody has said."""
     trials: Trials | None = None
     """What tries drafts of flows; None where nothing does."""
+    sketches: FlowSketches | None = None
+    """What has a model make drafts of flows; None where no model is configured."""
     examination_turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
         default_factory=WeakValueDictionary
     )

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from router.domain.errors import DefinitionError, InvalidInput, Problem
 from router.domain.locale import Localised
+from router.domain.visible_text import one_line
 from router.flow.loader import LARGEST, Vocabulary, examine_text
 from router.flow.validation.phrases import said_in
 from router.formats.yaml_document import Place
@@ -55,6 +56,13 @@ class FlowSketch:
 
     title: str
     description: str = ""
+    title_en: str = ""
+    """The title in English, where the source has one besides; so for the description."""
+    description_en: str = ""
+    name: str = ""
+    """What its name is made of; empty: its title."""
+    is_translated: bool = False
+    """True where all texts are there in both languages."""
     slots: dict[str, dict[str, Any]] = field(default_factory=dict)
     start: str = ""
     states: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -70,12 +78,19 @@ class FlowSketch:
         self.unmapped.append(Unmapped(Localised(zh=zh, en=en), where))
 
 
-def both(text: str) -> dict[str, str]:
-    """A text of one language in the place of both: whoever publishes it translates it."""
-    plain = " ".join(text.split())[:LONGEST_TEXT]
+def both(text: str, en: str = "") -> dict[str, str]:
+    """A text in both languages; where there is one alone, whoever publishes it translates it.
+
+    >>> both("{{ secrets }}"), both("金额", "amount")
+    ({'zh': '{ { secrets }}', 'en': '{ { secrets }}'}, {'zh': '金额', 'en': 'amount'})
+    """
+    return {"zh": _inert(text or en), "en": _inert(en or text)}
+
+
+def _inert(text: str) -> str:
+    plain = one_line(text, LONGEST_TEXT)
     # What stands in braces would be filled in.
-    said = plain.replace("{{", "{ {").replace("{%", "{ %").replace("{#", "{ #")
-    return {"zh": said, "en": said}
+    return re.sub(r"\{(?=[{%#])", "{ ", plain)
 
 
 _WORDS = re.compile(r"[A-Za-z][A-Za-z0-9]*|[0-9]+")
@@ -131,6 +146,8 @@ class BeginningContext:
     """What its states may name."""
     taken: frozenset[str] = frozenset()
     """The names of flows that there are already."""
+    roles: frozenset[str] = frozenset()
+    """Those that somebody holds."""
 
 
 def written(sketch: FlowSketch, around: BeginningContext) -> Beginning:
@@ -139,13 +156,14 @@ def written(sketch: FlowSketch, around: BeginningContext) -> Beginning:
     Raises:
         InvalidInput: the file would be larger than one may be.
     """
-    flow = name_of(sketch.title, around.taken, name_of("new_flow", around.taken))
-    title = both(sketch.title or flow)
+    flow = name_of(sketch.name or sketch.title, around.taken, name_of("new_flow", around.taken))
+    title = both(sketch.title or flow, sketch.title_en)
+    about = both(sketch.description or title["zh"], sketch.description_en or title["en"])
     head: dict[str, Any] = {
         "flow": flow,
         "version": 1,
         "title": title,
-        "description": both(sketch.description or sketch.title or flow),
+        "description": about,
         "triggers": {"examples": list(dict.fromkeys(title.values()))},
     }
     text = "".join(f"{entry(key, value, 0)}\n" for key, value in head.items())
@@ -156,7 +174,9 @@ def written(sketch: FlowSketch, around: BeginningContext) -> Beginning:
         zh = "写成流程后太大了：请把它分成几个流程。"
         en = "As a flow it is too large: split the process in several."
         raise InvalidInput(Localised(zh=zh, en=en))
-    asked = [UNTRANSLATED, UNASKED, *sketch.questions]
+    asked = [UNASKED, *sketch.questions]
+    if not sketch.is_translated:
+        asked.insert(0, UNTRANSLATED)
     asked += _unexplained(asked, _problems(flow, text, around.known))
     return Beginning(flow, text, _bounded_questions(asked), _bounded_parts(sketch.unmapped))
 

@@ -13,6 +13,9 @@ from activities.capabilities import Capabilities
 from activities.decide import Decider
 from activities.writer import Writer
 from router.api.explanation import values_of
+from router.beginnings import paragraph as paragraphs
+from router.beginnings.beginning import BeginningContext, written
+from router.beginnings.paragraph import LONGEST_PARAGRAPH, UnusableSketch
 from router.cli.examples import parameters_of
 from router.cli.prompt_bench import SAID, UNUSABLE, Bench, Given, SaidLine, spoken
 from router.cli.skill_prompt_jobs import SKILL_JOBS
@@ -337,6 +340,39 @@ class JudgeGiven(Given):
         return Observed("yes" if yes else "no", why)
 
 
+class SketchGiven(Given):
+    """An author's paragraph, and the roles that somebody holds.
+
+    The route is `sketched`, `no_process` or `unusable`; the text is the draft's, and the value has
+    the `types` of its slots and the `approvers` of its approvals, each in their order.
+    """
+
+    job = "sketch"
+
+    paragraph: Annotated[str, Field(min_length=1, max_length=LONGEST_PARAGRAPH)]
+    roles: list[str] = ["employee", "finance", "hr", "it", "legal"]
+
+    async def observed(self, bench: Bench) -> Observed:
+        """The draft that the first answer gives."""
+        around = BeginningContext(roles=frozenset(self.roles))
+        prompt = bench.prompts.of("sketch", "", bench.locale, DEFAULT_TENANT)
+        asked = paragraphs.question(self.paragraph, around.roles, prompt.text, prompt.fingerprint)
+        asking = bench.asking("skill", bench.account(self.user, self.moment))
+        answer = await asking(asked)
+        try:
+            sketch = paragraphs.sketch_of_answer(answer, around.roles)
+        except UnusableSketch as unusable:
+            route = UNUSABLE if unusable.why == "unfit" else unusable.why
+            return Observed(route, str(unusable))
+        found: dict[str, JsonValue] = {
+            "types": [slot["type"] for slot in sketch.slots.values()],
+            "approvers": [
+                state["approve"]["by"] for state in sketch.states.values() if "approve" in state
+            ],
+        }
+        return Observed("sketched", written(sketch, around).text, found)
+
+
 _JOBS: tuple[type[Given], ...] = (
     RouterGiven,
     PhraseGiven,
@@ -345,6 +381,7 @@ _JOBS: tuple[type[Given], ...] = (
     TranslateGiven,
     SummariseGiven,
     SuggestGiven,
+    SketchGiven,
     DocumentGiven,
     JudgeGiven,
 )

@@ -49,6 +49,7 @@ Job = Literal[
     "document",
     "judge",
     "structure",
+    "sketch",
 ]
 JOBS: tuple[Job, ...] = get_args(Job)
 

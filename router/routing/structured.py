@@ -271,9 +271,9 @@ def _values(
         yield place, value
 
 
-def again(asked: ChatRequest, answer: ChatAnswer, why: Rejection) -> ChatRequest:
+def again(asked: ChatRequest, answer: ChatAnswer, why: str) -> ChatRequest:
     """The question once more, with what was wrong with the answer."""
-    told = f"error: {why.words}"
+    told = f"error: {why}"
     results = tuple(ToolMessage(call_id=c.id, name=c.name, text=told) for c in answer.calls)
     said = (answer.said,) if answer.calls or answer.text else ()
     more = (*said, *(results or (UserMessage(text=told),)))

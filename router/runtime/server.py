@@ -23,7 +23,9 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from activities.flow_sketcher import FlowSketcher
 from activities.look_up import LookUps
+from activities.models import Models
 from router.api import errors, openapi, routes
 from router.api.dependencies import AppState, Services
 from router.api.dev_access import ASSETS, PARAMETER, DevAccess
@@ -416,6 +418,15 @@ class ApiServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+def _sketches(parts: Parts) -> FlowSketcher | None:
+    """What has a model make drafts of flows; None without a model."""
+    if parts.chains.usual is None:
+        return None
+    budgets, spending = parts.settings.llm_budgets, parts.store.spending
+    models = Models(budgets, spending, thrifty=parts.chains.thrifty)
+    return FlowSketcher(parts.chains, parts.prompts, models)
+
+
 def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
     """The API over these parts; requests under way when it is stopped have `grace` seconds."""
     store = parts.store
@@ -439,5 +450,6 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
         models=lambda: parts.chains.states,
         systems=parts.systems,
         trials=DraftTrials(parts.offered, parts.directory, parts.settings.section(TrialSettings)),
+        sketches=_sketches(parts),
     )
     return ApiServer(create_app(services), grace)

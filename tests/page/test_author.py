@@ -214,7 +214,14 @@ async def test_two_windows_of_one_person_dont_write_over_each_other(
     await second.point("manager")
     await second.words("nameInWords", "乙", "second")
     await expect(second.standing).to_have_attribute("data-standing", "behind")
+    await second.press("lookFirst")
+    differs = second.page.locator(".author .notice .difference")
+    await differs.get_by_text(await second.t("asText")).click()
+    await expect(differs.locator(".gone", has_text="first")).to_be_visible()
+    await expect(differs.locator(".added", has_text="second")).to_be_visible()
+    assert await violations(second.visitor) == {}
     await second.page.get_by_role("button", name="Take what is there").click()
+    await expect(differs).to_have_count(0)
     await expect(
         second.form.get_by_role("group", name="What it is called").get_by_label("English")
     ).to_have_value("first")

@@ -1,4 +1,4 @@
-"""Beginnings of flows, for authors: a draft made of a file that is handed in, and BPMN of a flow.
+"""Beginnings of flows, for authors: a draft of a file or a paragraph, and BPMN of a flow.
 
 Nothing is saved or published: what is answered is a text to go on from.
 """
@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.datastructures import UploadFile
 
-from router.api.dependencies import Author, Given, Services
+from router.api.dependencies import Author, FlowSketches, Given, Services
 from router.api.errors import problems
-from router.api.files import FIELD, posted_form
-from router.api.routes.flow_drafts import NOT_THERE, Named, held_flow, unsound
+from router.api.files import FIELD, disposition, posted_form
+from router.api.params import SaidText
+from router.api.routes.flow_drafts import NOT_THERE, Named, held_flow, surroundings_of, unsound
 from router.beginnings.beginning import Beginning, BeginningContext
+from router.beginnings.paragraph import LONGEST_PARAGRAPH
 from router.beginnings.source_file import LARGEST, beginning_of_file
-from router.domain.errors import DefinitionError, InvalidInput, NotFound
+from router.domain.errors import DefinitionError, InvalidInput, NotFound, Unavailable
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
 from router.drawing import bpmn_of
@@ -25,6 +27,7 @@ from router.flow.loader import Vocabulary, examine_text
 
 PREFIX = "/v1/flow-drafts"
 PATH = f"{PREFIX}/beginnings"
+PARAGRAPH = "paragraph"
 BODIES = {PATH: None}
 
 router = APIRouter(prefix=PREFIX, tags=["authors"])
@@ -71,24 +74,63 @@ class BeginningView(BaseModel):
         )
 
 
-async def _sent(request: Request, author: Author) -> bytes:
-    """The file in the body; of somebody who may not write flows not even the body is read."""
+async def _sent(request: Request, author: Author) -> bytes | str:
+    """The file in the body, or the paragraph.
+
+    Of somebody who may not write flows not even the body is read.
+    """
     del author
     async with posted_form(request, LARGEST) as form:
-        others = sorted(name for name in form if name != FIELD)
-        if others:
-            raise InvalidInput.at(others[0][:40], f"isn't known here; send the field {FIELD}")
+        if others := sorted(name for name in form if name not in {FIELD, PARAGRAPH}):
+            why = f"isn't known here; send the field {FIELD} or {PARAGRAPH}"
+            raise InvalidInput.at(others[0][:40], why)
+        if len(form.multi_items()) > 1:
+            raise InvalidInput.at(PARAGRAPH, _ONE_ALONE)
+        if (told := form.get(PARAGRAPH)) is not None:
+            return _paragraph(told)
         file = form.get(FIELD)
         if not isinstance(file, UploadFile):
             raise InvalidInput.at(FIELD, "there is no file in it; send one")
         return await file.read()
 
 
+def _paragraph(told: UploadFile | str) -> str:
+    if not isinstance(told, str):
+        raise InvalidInput.at(PARAGRAPH, "is a file; send text")
+    if len(told) > LONGEST_PARAGRAPH:
+        raise InvalidInput.at(
+            PARAGRAPH,
+            Localised(
+                zh=f"有 {len(told)} 个字符，最多 {LONGEST_PARAGRAPH} 个",
+                en=f"it has {len(told)} characters; at most {LONGEST_PARAGRAPH} are allowed",
+            ),
+        )
+    try:
+        # A form's lines end as the web has them.
+        return _SAID.validate_python(told.replace("\r\n", "\n"))
+    except ValidationError as error:
+        why = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InvalidInput.at(PARAGRAPH, why) from None
+
+
+_SAID = TypeAdapter[str](SaidText)
+_ONE_ALONE = Localised(
+    zh=f"一次只从一样东西开始：{FIELD} 或 {PARAGRAPH}",
+    en=f"a flow begins with one thing: send {FIELD} or {PARAGRAPH}, and once",
+)
 _PARTS = {
-    "type": "object",
-    "properties": {FIELD: {"type": "string", "format": "binary"}},
-    "required": [FIELD],
-    "additionalProperties": False,
+    "oneOf": [
+        {
+            "type": "object",
+            "properties": {name: schema},
+            "required": [name],
+            "additionalProperties": False,
+        }
+        for name, schema in (
+            (FIELD, {"type": "string", "format": "binary"}),
+            (PARAGRAPH, {"type": "string", "maxLength": LONGEST_PARAGRAPH}),
+        )
+    ]
 }
 _BODY: dict[str, Any] = {
     "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _PARTS}}}
@@ -113,7 +155,7 @@ async def bpmn(
     text = draft.text if draft else await _held(services, author, flow)
     known = services.flow_texts.vocabulary(author.tenant)
     written = await asyncio.to_thread(_bpmn, flow, text, known, locale or author.locale)
-    headers = {"Content-Disposition": f'attachment; filename="{flow}.bpmn"'}
+    headers = {"Content-Disposition": disposition(f"{flow}.bpmn")}
     return Response(written, media_type="application/xml", headers=headers)
 
 
@@ -139,16 +181,33 @@ _UNREADABLE = Localised(
 
 @router.post("/beginnings", responses=problems(400, 404, 413, 415), openapi_extra=_BODY)
 async def begin(
-    services: Given, author: Author, sent: Annotated[bytes, Depends(_sent)]
+    services: Given, author: Author, sent: Annotated[bytes | str, Depends(_sent)]
 ) -> BeginningView:
-    """Make a draft of a file: what of it maps, what is left to decide, what has no place.
+    """Make a draft of a file or a paragraph: what maps, what is left to decide, what has no place.
 
-    A process as BPMN 2.0, or a form as xlsx or docx. Nothing is saved; 422 says why a file
-    can't be used.
+    A process as BPMN 2.0, a form as xlsx or docx; a paragraph is read by a model, and 503 where
+    none is there. Nothing is saved; 422 says why something can't be used.
     """
-    texts, tenant = services.flow_texts, author.tenant
-    drafts = await services.store.flow_drafts.heads(tenant)
-    taken = frozenset(texts.flows(tenant)) | {draft.flow for draft in drafts}
-    around = BeginningContext(texts.vocabulary(tenant), taken)
-    made = await asyncio.to_thread(beginning_of_file, sent, around)
+    drafts = await services.store.flow_drafts.heads(author.tenant)
+    beside = surroundings_of(services, author.tenant)
+    taken = frozenset(beside.flows) | {draft.flow for draft in drafts}
+    around = BeginningContext(beside.known, taken, beside.roles or frozenset())
+    if isinstance(sent, str):
+        made = await _sketches(services).beginning_of(author, sent, around)
+    else:
+        made = await asyncio.to_thread(beginning_of_file, sent, around)
     return BeginningView.of(made, author.locale)
+
+
+def _sketches(services: Services) -> FlowSketches:
+    if services.sketches is None:
+        raise Unavailable(_NO_MODEL)
+    return services.sketches
+
+
+_NO_MODEL = Localised(
+    zh="这里没有配置模型，读不了一段话：请管理员设置 ROUTER_LLM_BASE_URL 和 ROUTER_LLM_MODEL，"
+    "或者从文件、现成的流程、空白开始。",
+    en="No model is configured here to read a paragraph: an operator sets ROUTER_LLM_BASE_URL and "
+    "ROUTER_LLM_MODEL. Or begin with a file, the gallery, or nothing.",
+)

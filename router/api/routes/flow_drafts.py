@@ -11,13 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
 from router.api.errors import problems
+from router.api.flow_difference import DifferenceView, difference_of
 from router.api.flow_examination import (
     MOST_TOLD,
     Examination,
@@ -154,6 +155,15 @@ class RestorationBody(_Body):
     """Of the flow's document, as `/v1/flow-publications` has it; null: the house's file."""
     revision: Annotated[int, Field(strict=True, ge=0, le=2**31 - 2)]
     """Of the draft that this takes the place of; 0: there is none."""
+
+
+class DifferenceBody(_Body):
+    """A text as it stands in a window, to be held against another."""
+
+    text: FlowFileText
+    stories: StoryFileText = ""
+    over: Literal["held", "draft"] = "held"
+    """What holds by now, or the caller's draft as it is saved."""
 
 
 class FlowTextBody(_Body):
@@ -486,6 +496,29 @@ _NO_FILE = Localised(
 _NO_VERSION = Localised(zh="这个流程没有这个版本。", en="There is no such version of this flow.")
 
 
+@router.post("/{flow}/difference", responses=problems(400, 404, 413, 415))
+async def differ(
+    services: Given, author: Author, flow: Named, body: DifferenceBody
+) -> DifferenceView:
+    """Say what a text does otherwise than what holds, or than the caller's draft as it is saved.
+
+    Both are shown before somebody writes over one of them. Nothing is saved; 404 where there is no
+    such draft.
+    """
+    was: FlowText | None
+    if body.over == "draft":
+        draft = await services.store.flow_drafts.find(author.tenant, author.id, flow)
+        if draft is None:
+            raise NotFound(NOT_THERE)
+        was = FlowText(draft.text, draft.stories)
+    else:
+        _, was = await held_flow(services, author, flow)
+    around = surroundings_of(services, author.tenant)
+    given = (flow, was, FlowText(body.text, body.stories), around, author.locale)
+    async with _turn(services, author):
+        return await asyncio.to_thread(difference_of, *given)
+
+
 @router.delete("/{flow}", status_code=204, responses=problems(404))
 async def discard(services: Given, author: Author, flow: Named) -> None:
     """Delete the caller's draft of a flow; what holds, and colleagues' drafts, stay."""
@@ -566,10 +599,13 @@ async def held_stories(services: Services, author: Principal, flow: str) -> str:
 
 async def _examined(services: Services, author: Principal, flow: str, text: str) -> Examination:
     around = surroundings_of(services, author.tenant)
-    # It is work for a core, of which one person who types, or a program, gets one at most.
-    turn = services.examination_turns.setdefault((author.tenant, author.id), asyncio.Lock())
-    async with turn:
+    async with _turn(services, author):
         return await asyncio.to_thread(examination_of, flow, text, around, author.locale)
+
+
+def _turn(services: Services, author: Principal) -> asyncio.Lock:
+    """What is held during work for a core, of which one who types, or a program, gets one."""
+    return services.examination_turns.setdefault((author.tenant, author.id), asyncio.Lock())
 
 
 def surroundings_of(services: Services, tenant: str) -> Surroundings:

@@ -14,12 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from router.api.dependencies import Audited, Author, Given, Paged, PageParams, Services
 from router.api.errors import problems
-from router.api.flow_examination import FlowName, can_be_drawn
-from router.api.flow_vocabulary import approver_names
+from router.api.flow_difference import DifferenceView, difference_of
+from router.api.flow_examination import FlowName
 from router.api.idempotency import IdempotencyKey, claim, claim_of, claimed
 from router.api.params import Comment, StrictRoute, derived_id, fresh_id
 from router.api.routes.configuration import MOST_PROBLEMS, examined_document
-from router.api.routes.flow_drafts import held_flow
+from router.api.routes.flow_drafts import held_flow, surroundings_of
 from router.domain.configuration_documents import LONGEST_NOTE, behaviours, digest_of
 from router.domain.drafts import FlowText
 from router.domain.errors import (
@@ -42,39 +42,18 @@ from router.domain.flow_reviews import (
     why_undecided,
     why_unwithdrawn,
 )
-from router.domain.locale import Locale, Localised
+from router.domain.locale import Localised
 from router.domain.principals import Principal
-from router.drawing import graph_of, svg_of
-from router.drawing.difference import FlowDifference, Names, difference
-from router.drawing.svg import Marks
 from router.flow.catalog import behaviour
 from router.flow.definition import FlowDefinition
-from router.flow.loader import Vocabulary, examine_text
+from router.flow.loader import examine_text
 from router.flow.validation.phrases import told
 from router.formats.data_edit import EditRefused, SetValue
-from router.formats.patch import ChangedFile, PatchHead, mailed_patch, unified
+from router.formats.patch import ChangedFile, PatchHead, mailed_patch
 from router.formats.yaml_edit import edited
-from router.story.loader import story_names
 from router.story.trial import StoriesReport
 
 router = APIRouter(prefix="/v1/flow-reviews", tags=["authors"], route_class=StrictRoute)
-
-
-class DifferenceView(BaseModel):
-    """What a version does otherwise than what held when it was submitted."""
-
-    words: list[str]
-    """Sentences in the caller's language."""
-    text: str
-    """A unified difference of the two files."""
-    stories: str
-    """The same of the stories, which are approved and published with it; empty: they are alike."""
-    stories_removed: list[str]
-    """The names of stories that it does without."""
-    before: str | None
-    """SVG, with what is gone or another marked; null: nothing held, or it can't be drawn."""
-    after: str | None
-    """SVG, with what is new or another marked."""
 
 
 class StoryCounts(BaseModel):
@@ -429,43 +408,10 @@ async def _green(
 
 
 async def _view(services: Services, reader: Principal, review: FlowReview) -> ReviewView:
-    held = await held_digest(services, reader, review.flow)
-    known = services.flow_texts.vocabulary(reader.tenant)
-    everyone = services.directory.everyone(reader.tenant)
-    roles = {role for person in everyone for role in person.roles}
-    names = approver_names(sorted(roles))
-    shown = await asyncio.to_thread(_difference, review, known, names, reader.locale)
-    listed = ListedReview.of(review, held)
+    digest = await held_digest(services, reader, review.flow)
+    was = FlowText(review.held_text, review.held_stories) if review.held is not None else None
+    now, around = FlowText(review.text, review.stories), surroundings_of(services, reader.tenant)
+    given = (review.flow, was, now, around, reader.locale)
+    shown = await asyncio.to_thread(difference_of, *given)
+    listed = ListedReview.of(review, digest)
     return ReviewView(**dict(listed), coverage=review.coverage, difference=shown)
-
-
-def _difference(
-    review: FlowReview, known: Vocabulary, names: Names, locale: Locale
-) -> DifferenceView:
-    path = f"flows/{review.flow}.yaml"
-    after = _read(path, review.text, known)
-    before = _read(path, review.held_text, known) if review.held is not None else None
-    # What was fit when it was submitted may name what isn't there any more.
-    found = difference(before, after, locale, names) if after is not None else FlowDifference()
-    stories = f"flows/tests/{review.flow}.yaml"
-    kept = set(story_names(review.stories))
-    return DifferenceView(
-        words=list(found.sentences),
-        text=unified(review.held_text, review.text, f"a/{path}", f"b/{path}"),
-        stories=unified(review.held_stories, review.stories, f"a/{stories}", f"b/{stories}"),
-        stories_removed=[each for each in story_names(review.held_stories) if each not in kept],
-        before=_picture(before, locale, found.marks_before),
-        after=_picture(after, locale, found.marks_after),
-    )
-
-
-def _read(path: str, text: str, known: Vocabulary) -> FlowDefinition | None:
-    try:
-        return examine_text(Path(path), text, known).definition
-    except DefinitionError:
-        return None
-
-
-def _picture(flow: FlowDefinition | None, locale: Locale, marks: Marks) -> str | None:
-    graph = graph_of(flow, locale, plain=True) if flow is not None else None
-    return svg_of(graph, marks=marks) if graph is not None and can_be_drawn(graph) else None

@@ -199,6 +199,9 @@ export function draftOf(shown, { changed, told, minding }) {
     return done;
   }
 
+  // How what is here differs from what holds (`held`), or from what another window has saved (`draft`).
+  const differs = (over) => post(`/v1/flow-drafts/${encodeURIComponent(flow)}/difference`, { ...here(), over });
+
   // Who else is at it, and whether what holds has changed.
   async function look() {
     const now = await get(`/v1/flow-drafts/${encodeURIComponent(flow)}`);
@@ -228,6 +231,7 @@ export function draftOf(shown, { changed, told, minding }) {
     redo,
     save,
     look,
+    differs,
     settle,
     goOn,
     restore,
@@ -240,6 +244,7 @@ export function draftOf(shown, { changed, told, minding }) {
     get others() { return others; },
     get outdated() { return outdated; },
     get base() { return base; },
+    get holds() { return holds; },
     get isSaved() { return isKept() && revision > 0; },
     get undoes() { return steps.length > 0; },
     get redoes() { return undone.length > 0; },

@@ -5,6 +5,7 @@ import { button, element, freshId, labelled, twice } from "../dom.js";
 import { language } from "../texts.js";
 import { Problem } from "../wire.js";
 import { fieldsOf } from "./controls.js";
+import { differing } from "./difference.js";
 import { draftOf, within } from "./draft.js";
 import { aboutForm, aboutShape, triggersForm } from "./flow_form.js";
 import { picture } from "./picture.js";
@@ -29,7 +30,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
   const state = element("p", { class: "standing", role: "status" });
   const others = element("p", { class: "notice", role: "status" });
   const behind = element("div", { class: "notice", hidden: true });
-  const onward = element("div", { class: "actions", hidden: true }, button(t("goOnFromHere"), () => page.trying(goOn)));
+  const onward = element("div", { class: "notice", hidden: true });
   const refusal = element("p", { class: "error", role: "alert" });
   const body = element("div", { class: "form" });
   const heading = element("h2", { tabindex: "-1" });
@@ -39,7 +40,7 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
   const draft = draftOf(shown, { changed: paint, told: tell, minding: page.minding });
   const yaml = source(draft);
   const playing = trial(draft, { page, vocabulary });
-  const published = publication(shown.flow, { page, holds: () => draft.base.source !== "draft", restored });
+  const published = publication(shown.flow, { page, holds: () => draft.base.source !== "draft", isDrafted: () => draft.isSaved, restored });
   const submitting = submission(draft, { page, submitted: published.load });
   const publishing = element("section", {}, submitting.view, published.view);
   const zoom = button(t("zoom"), () => zoom.setAttribute("aria-pressed", String(drawing.view.classList.toggle("full"))), { "aria-pressed": "false" });
@@ -258,13 +259,22 @@ export function editor(shown, { page, vocabulary, flows, part, left }) {
     state.textContent = t(`standing_${draft.standing}`);
     state.dataset.standing = draft.standing;
     const names = draft.others.map(({ author }) => page.nameOf(author));
-    others.hidden = !names.length && !draft.outdated;
-    onward.hidden = !draft.outdated;
-    others.textContent = [names.length && t("othersWork", names.join(language() === "zh" ? "、" : ", ")), draft.outdated && t("outdated")].filter(Boolean).join(" ");
-    if (behind.hidden === (draft.standing === "behind")) {
-      behind.hidden = draft.standing !== "behind";
-      behind.replaceChildren(...(behind.hidden ? [] : [element("p", {}, t("behind")), element("div", { class: "actions" }, button(t("takeTheirs"), () => page.trying(() => draft.settle(false))), button(t("keepMine"), () => page.trying(() => draft.settle(true))))]));
-    }
+    others.hidden = !names.length;
+    choices(onward, draft.outdated && draft.holds.digest, () => ["held", t("outdated"), button(t("goOnFromHere"), () => page.trying(goOn))]);
+    others.textContent = names.length ? t("othersWork", names.join(language() === "zh" ? "、" : ", ")) : "";
+    choices(behind, draft.standing === "behind" && "behind", () => ["draft", t("behind"), button(t("takeTheirs"), () => page.trying(() => draft.settle(false))), button(t("keepMine"), () => page.trying(() => draft.settle(true)))]);
+  }
+
+  // What there is to choose between two texts, with the other one to be looked at first; made anew for another `about`.
+  function choices(place, about, made) {
+    if (place.dataset.about === String(about)) return;
+    place.dataset.about = about;
+    place.hidden = !about;
+    if (!about) return place.replaceChildren();
+    const [over, said, ...acts] = made();
+    const found = element("div", { "aria-live": "polite" });
+    const look = () => page.trying(async () => found.replaceChildren(element("p", {}, t(`against_${over}`)), differing(await draft.differs(over))));
+    return place.replaceChildren(element("p", {}, said), element("div", { class: "actions" }, button(t("lookFirst"), look), ...acts), found);
   }
 
   function more() {

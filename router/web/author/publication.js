@@ -2,8 +2,10 @@
 
 import { get, patch, post, remove } from "../api.js";
 import { button, element, labelled, twice, unfolding } from "../dom.js";
-import { save } from "../files.js";
+import { fileLink, save } from "../files.js";
 import { moment } from "../times.js";
+import { differing } from "./difference.js";
+import { language } from "../texts.js";
 import { t } from "./texts.js";
 
 const SHOWN = 5; // reviews of one flow, besides those that somebody has to do something with
@@ -21,10 +23,11 @@ export function coverageTold({ share, states, transitions, missing }) {
 
 // `holds()` is false of a flow that is somebody's draft and nothing else yet; `restored(document)` has the draft
 // say what that version says.
-export function publication(name, { page, holds, restored }) {
+export function publication(name, { page, holds, isDrafted = () => false, restored }) {
   const reviews = element("div", { class: "part", "aria-live": "polite" });
   const held = element("div", { class: "part", "aria-live": "polite" });
-  const view = element("div", { class: "publication" }, element("h3", {}, t("review")), element("div", { class: "actions" }, button(t("reload"), () => page.trying(load))), reviews, element("h3", {}, t("published")), held);
+  const drawn = element("p", { hidden: true }, fileLink(`/v1/flow-drafts/${encodeURIComponent(name)}/bpmn?locale=${language()}`, page.trying, t("asBpmn")));
+  const view = element("div", { class: "publication" }, element("h3", {}, t("review")), element("div", { class: "actions" }, button(t("reload"), () => page.trying(load))), reviews, element("h3", {}, t("published")), held, drawn);
   const flow = encodeURIComponent(name);
   const listing = `/v1/flow-reviews?flow=${flow}`;
 
@@ -38,6 +41,7 @@ export function publication(name, { page, holds, restored }) {
     reviews.replaceChildren(...mine.map((one, n) => card(n ? one : first, n === 0)));
     reviews.append(...earlier(left, next));
     held.replaceChildren(...published(standing));
+    drawn.hidden = !holds() && !isDrafted();
   }
 
   // What is left of a page, and the pages behind it.
@@ -57,37 +61,13 @@ export function publication(name, { page, holds, restored }) {
     const said = element("p", {}, element("strong", {}, t(`review_${review.status}`)), ` · ${t("versionBy", review.version, page.nameOf(review.author))} · ${moment(review.submitted_at)}`);
     const why = [review.note && element("q", {}, review.note), review.comment && element("p", {}, `${page.nameOf(review.reviewer)}: `, element("q", {}, review.comment)), review.outdated && element("p", { class: "notice" }, t("reviewOutdated"))];
     const acts = { open: mine ? withdrawing(review) : deciding(review), approved: publishing(review) }[review.status] ?? null;
-    return element("article", { class: "card review" }, said, ...why, first ? differing(review) : unfolding(t("difference"), async () => (await page.trying(async () => differing(await whole(review)))) ?? []), acts);
+    return element("article", { class: "card review" }, said, ...why, first ? difference(review) : unfolding(t("difference"), async () => (await page.trying(async () => difference(await whole(review)))) ?? []), acts);
   }
 
-  // What would be other: in words, as pictures, and as text.
-  function differing({ id, difference, stories: told, coverage }) {
-    const words = difference.words.length ? element("ul", { class: "words-of" }, ...difference.words.map((one) => element("li", {}, one))) : element("p", { class: "hint" }, t("noDifference"));
-    const pictures = [["before", difference.before], ["after", difference.after]].filter(([, svg]) => svg);
-    const figure = ([when, svg]) => element("figure", {}, element("figcaption", {}, t(when)), drawing(svg, t(`picture_${when}`)));
+  // What would be other by it.
+  function difference({ id, difference: found, stories: told, coverage }) {
     const patched = button(t("asPatch"), () => page.trying(() => save(`/v1/flow-reviews/${encodeURIComponent(id)}/patch`)), { class: "link" });
-    return element(
-      "div",
-      { class: "difference" },
-      element("p", {}, storiesTold(told)),
-      coverage && coverageTold(coverage),
-      element("h4", {}, t("difference")),
-      words,
-      pictures.length ? unfolding(t("asPictures"), () => element("div", { class: "sidebyside" }, ...pictures.map(figure))) : null,
-      unfolding(t("asText"), () => diffed(difference.text)),
-      difference.stories_removed.length ? element("p", { class: "notice" }, t("storiesRemoved", difference.stories_removed.join(", "))) : null,
-      difference.stories ? unfolding(t("storiesAsText"), () => diffed(difference.stories)) : null,
-      patched,
-    );
-  }
-
-  const diffed = (text) => element("pre", { class: "diff", tabindex: "0" }, ...text.split("\n").map(diffLine));
-
-  const diffLine = (line) => element("span", { class: { "+": "added", "-": "gone" }[line[0]] ?? null }, `${line}\n`);
-
-  function drawing(svg, description) {
-    const url = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
-    return element("img", { src: url, alt: description, onload: () => URL.revokeObjectURL(url) });
+    return element("div", {}, element("p", {}, storiesTold(told)), coverage && coverageTold(coverage), element("h4", {}, t("difference")), differing(found, patched));
   }
 
   const path = (review, what) => `/v1/flow-reviews/${encodeURIComponent(review.id)}/${what}`;

@@ -122,6 +122,25 @@ async def test_who_publishes_meanwhile_makes_a_draft_outdated(
     assert ok(await anna.get(f"{PATH}/overtime"))["outdated"] is True
 
 
+async def test_before_one_text_is_written_over_another_both_are_shown(anna: AsyncClient) -> None:
+    held = (FLOWS / "leave_request.yaml").read_text()
+    path, mine = f"{PATH}/leave_request/difference", held.replace("P14D", "P9D")
+
+    ours = ok(await anna.post(path, json={"text": mine, "stories": "- a: ["}))
+    assert "-      expire_after: P14D\n+      expire_after: P9D\n" in ours["text"]
+    assert ours["words"]
+    assert ours["before"] != ours["after"]
+    assert ours["stories_removed"]
+
+    assert problem(await anna.post(path, json={"text": mine, "over": "draft"}), 404)
+    ok(await save(anna, "leave_request", mine))
+    same = ok(await anna.post(path, json={"text": mine, "over": "draft"}))
+    assert (same["text"], same["stories"]) == ("", "")
+    broken = ok(await anna.post(path, json={"text": "flow: [", "over": "draft"}))
+    assert (broken["words"], broken["after"]) == ([], None)
+    assert "-flow: leave_request" in broken["text"]
+
+
 async def test_a_draft_that_is_discarded_shows_what_holds_again(anna: AsyncClient) -> None:
     ok(await save(anna, "leave_request", "flow: leave_request\n"))
 

@@ -94,6 +94,7 @@ TABLE = {
     ("get", FLOW_DRAFT): Row("olga"),
     ("delete", FLOW_DRAFT): Row("olga"),
     ("get", f"{FLOW_DRAFT}/bpmn"): Row("olga"),
+    ("post", f"{FLOW_DRAFT}/difference"): Row("olga", {"text": "flow: x", "over": "draft"}),
 }
 NOBODYS = {
     ("get", "/v1/models/{model}"),

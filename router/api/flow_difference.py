@@ -1,0 +1,71 @@
+"""How two texts of a flow differ, for people: in words, as text, and as two pictures."""
+
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from router.api.flow_examination import Surroundings, can_be_drawn
+from router.api.flow_vocabulary import approver_names
+from router.domain.drafts import FlowText
+from router.domain.errors import DefinitionError
+from router.domain.locale import Locale
+from router.drawing import graph_of, svg_of
+from router.drawing.difference import FlowDifference, difference
+from router.drawing.svg import Marks
+from router.flow.definition import FlowDefinition
+from router.flow.loader import Vocabulary, examine_text
+from router.formats.patch import unified
+from router.story.loader import story_names
+
+
+class DifferenceView(BaseModel):
+    """What a text of a flow does otherwise than the one before."""
+
+    words: list[str]
+    """Sentences in the caller's language."""
+    text: str
+    """A unified difference of the two files."""
+    stories: str
+    """The same of the stories, which are approved and published with it; empty: they are alike."""
+    stories_removed: list[str]
+    """The names of stories that it does without."""
+    before: str | None
+    """SVG, with what is gone or another marked; null: nothing held, or it can't be drawn."""
+    after: str | None
+    """SVG, with what is new or another marked."""
+
+
+def difference_of(
+    flow: str, was: FlowText | None, now: FlowText, around: Surroundings, locale: Locale
+) -> DifferenceView:
+    """The difference between two texts; it is work for a core, so call it in a thread.
+
+    Neither has to be sound: of what can't be read as a flow there are no words and no picture.
+    """
+    path, stories = f"flows/{flow}.yaml", f"flows/tests/{flow}.yaml"
+    after = _read(path, now.text, around.known)
+    before = _read(path, was.text, around.known) if was is not None else None
+    names = approver_names(sorted(around.roles or ()))
+    # What was fit once may name what isn't there any more.
+    found = difference(before, after, locale, names) if after is not None else FlowDifference()
+    then, kept = was or FlowText(""), set(story_names(now.stories))
+    return DifferenceView(
+        words=list(found.sentences),
+        text=unified(then.text, now.text, f"a/{path}", f"b/{path}"),
+        stories=unified(then.stories, now.stories, f"a/{stories}", f"b/{stories}"),
+        stories_removed=[each for each in story_names(then.stories) if each not in kept],
+        before=_picture(before, locale, found.marks_before),
+        after=_picture(after, locale, found.marks_after),
+    )
+
+
+def _read(path: str, text: str, known: Vocabulary) -> FlowDefinition | None:
+    try:
+        return examine_text(Path(path), text, known).definition
+    except DefinitionError:
+        return None
+
+
+def _picture(flow: FlowDefinition | None, locale: Locale, marks: Marks) -> str | None:
+    graph = graph_of(flow, locale, plain=True) if flow is not None else None
+    return svg_of(graph, marks=marks) if graph is not None and can_be_drawn(graph) else None
