@@ -15,7 +15,8 @@ locked = $(pip) --require-hashes $(foreach lock,$(1),--requirement locks/$(lock)
 install := $(pip) --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm model drill compose-test wheel sbom lock update chart check ruff types layers shell figures \
+.PHONY: help setup dev test test-slow test-llm model drill compose-test upgrade-test \
+	wheel sbom lock update chart check ruff types layers shell figures \
 	supply bench docs docs-serve reference clean
 
 help: ## this list
@@ -44,6 +45,9 @@ drill: .venv/.everything ## break real servers as a bad day does, and mend them 
 
 compose-test: .venv/.everything ## build the image, and do in a real engine what the docs type with compose: as root, whole minutes
 	@$(bin)/python -m tests.compose $(ARGS)
+
+upgrade-test: .venv/.everything ## bring a house of the tag before to this tree and back, runs under way: whole minutes
+	@$(bin)/python -m tests.upgrades $(ARGS)
 
 check: .venv/.everything ## lint, types, layers, the tree's figures and what it is made of: CI, before the tests
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target ruff types layers shell figures supply

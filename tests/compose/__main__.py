@@ -12,29 +12,15 @@ is stood in for, and told. Minutes.
 import asyncio
 import sys
 import tempfile
-import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.compose.engine import Engine, engine, lacking
 from tests.compose.house import House, Proxy, Traffic
 from tests.drills.desk import Person, until
+from tests.log import Log
 
 PAUSE = 2.0
 """Seconds for which a replacement may refuse: what is asked of it, not how quick it is."""
-
-
-@dataclass
-class Log:
-    """What happened, in words, each with the seconds that it took."""
-
-    since: float = field(default_factory=time.monotonic)
-
-    def says(self, words: str) -> None:
-        """Print it."""
-        now = time.monotonic()
-        print(f"{now - self.since:6.0f} s  {words}", flush=True)
-        self.since = now
 
 
 def proxy(person: Person) -> Proxy:
@@ -51,6 +37,16 @@ async def opened(house: House, log: Log) -> None:
     print(*(line for line in said.splitlines()[-14:]), sep="\n")
     await until("everything is well", house.well)
     log.says(f"{len(await house.containers())} containers are well")
+
+
+async def kept(house: House, log: Log) -> None:
+    """Nothing is replaced where there is no port for another API: the old one stays."""
+    before = await house.containers("api")
+    said = await house.shell("deploy/replace.sh api || echo refused\n")
+    assert "the old containers of api stay" in said, said
+    assert "refused" in said, said
+    assert await house.containers("api") == before
+    log.says("without a port for another, the API isn't replaced, and stays")
 
 
 async def scaled(house: House, log: Log) -> None:
@@ -116,6 +112,7 @@ async def story(house: House, log: Log) -> None:
     await alice.takes_leave(await alice.hands_in(), bob, before)
     log.says("alice asked for leave, bob approved it, and it is booked once")
     before, waits = await frank.balance(), await frank.hands_in()
+    await kept(house, log)
     await scaled(house, log)
     await replaced(house, log, olga)
     await upgraded(house, log, olga)

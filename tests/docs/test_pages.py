@@ -42,7 +42,7 @@ from router.tool.http.openapi import OpenApiReferences, operations_of, taken_by
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.tool import tool
 from router.webhook.webhook_files import load_event_sources, load_webhooks
-from tests.compose.house import TYPED
+from tests.compose.house import TYPED, blocks
 from tests.docs.snippets import COMPOSED, PLAYED, ROOT, Snippet, all_snippets, snippets_of
 from tests.docs.test_tutorials import DESK, lines_of, slips
 from tests.fakes.webhook_consumer import SECRET
@@ -156,6 +156,10 @@ def test_a_snippet_is_what_it_says_or_why_it_is_not_run(snippet: Snippet, tmp_pa
         assert snippet.text.strip()
         if snippet.language not in {"dialogue", "mermaid", "text", ""}:
             CHECKS[snippet.language](snippet, tmp_path)
+
+
+def test_every_block_that_the_compose_test_types_is_on_its_page() -> None:
+    assert sorted(blocks()) == sorted(TYPED)
 
 
 @pytest.mark.parametrize(

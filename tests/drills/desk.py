@@ -334,8 +334,10 @@ class Person:
     async def balance(self) -> float:
         """Days of annual leave that are left."""
         turn = await self.says(BALANCE)
-        (text,) = (reply["text"] for reply in turn["replies"])
-        return float(re.findall(r"^days: ([0-9.]+)$", text, re.MULTILINE)[0])
+        texts = "\n".join(reply["text"] for reply in turn["replies"])
+        found = re.findall(r"^days: ([0-9.]+)$", texts, re.MULTILINE)
+        assert found, turn
+        return float(found[0])
 
     async def run(self, run: str) -> dict[str, Any]:
         return dict(await self.get(f"/flow-runs/{run}"))
