@@ -335,7 +335,7 @@ class Person:
         """Days of annual leave that are left."""
         turn = await self.says(BALANCE)
         texts = "\n".join(reply["text"] for reply in turn["replies"])
-        found = re.findall(r"^days: ([0-9.]+)$", texts, re.MULTILINE)
+        found = re.findall(r"([0-9.]+) of [0-9.]+ days", texts)
         assert found, turn
         return float(found[0])
 
