@@ -15,11 +15,12 @@ locked = $(pip) --require-hashes $(foreach lock,$(1),--requirement locks/$(lock)
 install := $(pip) --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm model drill wheel sbom lock update chart check ruff types layers shell figures \
+.PHONY: help setup dev test test-slow test-llm model drill compose-test upgrade-test \
+	wheel sbom lock update chart check ruff types layers shell figures \
 	supply bench docs docs-serve reference clean
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: .venv/.everything ## make .venv and install everything, tests included
 
@@ -41,6 +42,12 @@ model: .venv/.everything ## explore the protocol, and faults planted in it: a mi
 
 drill: .venv/.everything ## break real servers as a bad day does, and mend them by the book: whole minutes
 	@$(bin)/python -m tests.drills $(ARGS)
+
+compose-test: .venv/.everything ## build the image, and do in a real engine what the docs type with compose: as root, whole minutes
+	@$(bin)/python -m tests.compose $(ARGS)
+
+upgrade-test: .venv/.everything ## bring a house of the tag before to this tree and back, runs under way: whole minutes
+	@$(bin)/python -m tests.upgrades $(ARGS)
 
 check: .venv/.everything ## lint, types, layers, the tree's figures and what it is made of: CI, before the tests
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target ruff types layers shell figures supply

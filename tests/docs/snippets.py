@@ -14,6 +14,8 @@ _FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _REASON = "not run: "
+COMPOSED = "compose: "
+"""What the marker of a block begins with that `python -m tests.compose` types, word for word."""
 PLAYED = "played"
 """The marker of a block that `test_examples` does with a real desk."""
 

@@ -42,7 +42,8 @@ from router.tool.http.openapi import OpenApiReferences, operations_of, taken_by
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.tool import tool
 from router.webhook.webhook_files import load_event_sources, load_webhooks
-from tests.docs.snippets import PLAYED, ROOT, Snippet, all_snippets, snippets_of
+from tests.compose.house import TYPED, blocks
+from tests.docs.snippets import COMPOSED, PLAYED, ROOT, Snippet, all_snippets, snippets_of
 from tests.docs.test_tutorials import DESK, lines_of, slips
 from tests.fakes.webhook_consumer import SECRET
 from tests.unit.cli.conftest import Run, run  # noqa: F401 - a fixture
@@ -149,10 +150,16 @@ SNIPPETS = all_snippets()
 def test_a_snippet_is_what_it_says_or_why_it_is_not_run(snippet: Snippet, tmp_path: Path) -> None:
     if snippet.why_not:
         assert len(snippet.why_not.split()) > 3, f"{snippet}: say why, in words"
+    elif snippet.marker.startswith(COMPOSED):
+        assert snippet.marker.removeprefix(COMPOSED) in TYPED
     elif snippet.marker != PLAYED:
         assert snippet.text.strip()
         if snippet.language not in {"dialogue", "mermaid", "text", ""}:
             CHECKS[snippet.language](snippet, tmp_path)
+
+
+def test_every_block_that_the_compose_test_types_is_on_its_page() -> None:
+    assert sorted(blocks()) == sorted(TYPED)
 
 
 @pytest.mark.parametrize(

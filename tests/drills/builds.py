@@ -1,17 +1,14 @@
 """Builds of the worker: one that runs are pinned to is stopped; the release before is put back."""
 
 import asyncio
-import shutil
-import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from router.store.tables import ROUTER
 from tests.drills.desk import BALANCE, DAYS, Desk, Program, Stopwatch, drill, until
+from tests.upgrades.release import tag, tree
 
-ROOT = Path(__file__).parents[2]
 DEPLOYMENT = ("--deployment-name", "intent-router")
 
 
@@ -59,41 +56,11 @@ async def stopped_build(desk: Desk, watch: Stopwatch) -> None:
     assert await alice.balance() == before - DAYS
 
 
-RELEASE_BEFORE = (
-    "Keep with the tables the lowest revision that can work with them, so that a program goes back"
-)
-"""Its commit is the release before: its newest revision is 0001, and the tree's isn't."""
-
-
-async def git(*words: str) -> str:
-    """What git says of this tree; `AssertionError` where there is no git, or it refuses."""
-    assert shutil.which("git"), "there is no git here, and so no release before: install it"
-    ended = await asyncio.to_thread(
-        subprocess.run, ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 0, f"git {words[0]}: {ended.stderr}"
-    return ended.stdout.strip()
-
-
-@asynccontextmanager
-async def release_before(folder: Path) -> AsyncIterator[Path]:
-    """The tree of the release before, until the block ends."""
-    commit = await git("log", "--format=%H", "--fixed-strings", f"--grep={RELEASE_BEFORE}")
-    assert commit, f"no commit here says {RELEASE_BEFORE!r}: fetch the whole history"
-    tree = folder / "before"
-    await git("worktree", "add", "--detach", str(tree), commit.splitlines()[-1])
-    try:
-        yield tree
-    finally:
-        await git("worktree", "remove", "--force", str(tree))
-
-
 @drill("A release is taken back")
 async def release_taken_back(desk: Desk, watch: Stopwatch) -> None:
     """Its tables are newer than what the release before knows, which starts on them, and works."""
     await desk.temporal_up()
-    async with release_before(desk.folder) as tree:
-        await taken_back(desk, watch, tree)
+    await taken_back(desk, watch, tree(tag(), desk.folder / "before"))
 
 
 @dataclass
@@ -126,23 +93,23 @@ class Rollout:
         await self.desk.ready()
 
 
-async def taken_back(desk: Desk, watch: Stopwatch, tree: Path) -> None:
+async def taken_back(desk: Desk, watch: Stopwatch, before: Path) -> None:
     """A run begun by each ends while the other is there: before, meanwhile, and afterwards."""
-    rollout = Rollout(desk, tree)
+    rollout = Rollout(desk, before)
     old = await rollout.old_worker()
     await rollout.to("1.0")
-    assert await revision(desk) == "0001"
+    assert await revision(desk) <= ROUTER.head
     alice, bob, carol, erin, frank = map(desk.person, ("alice", "bob", "carol", "erin", "frank"))
-    had, before = await alice.balance(), await alice.hands_in()
+    had, earlier = await alice.balance(), await alice.hands_in()
     await desk.worker(ROUTER_WORKER_VERSION="1.1")
     await rollout.to("1.1")
-    assert await revision(desk) > "0001"
+    assert await revision(desk) == ROUTER.head
     await old.stopped(kill=True)
     watch.breaks()
     await rollout.old_worker()
-    told = partial(desk.doctor, "nothing new runs on 1.0", cwd=tree, **rollout.first)
+    told = partial(desk.doctor, "nothing new runs on 1.0", cwd=before, **rollout.first)
     await watch.noticed("doctor of 1.0", told)
-    await alice.takes_leave(before, bob, had)
+    await alice.takes_leave(earlier, bob, had)
     had, meanwhile = await frank.balance(), await frank.hands_in()
     since = watch.mending()
     await rollout.to("1.0")

@@ -343,7 +343,7 @@ class Person:
 
         async def told() -> bool:
             said = [reply["text"] for reply in (await self.says(BALANCE))["replies"]]
-            found[:] = re.findall(r"^days: ([0-9.]+)$", "\n".join(said), re.MULTILINE)
+            found[:] = re.findall(r"([0-9.]+) of [0-9.]+ days", "\n".join(said))
             return bool(found)
 
         await until("the balance is told", told)
