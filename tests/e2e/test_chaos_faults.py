@@ -5,6 +5,7 @@
 
 import asyncio
 import random
+import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -15,7 +16,7 @@ import pytest
 from tests.e2e.chaos.blows import Blow, Presence, drawn, table
 from tests.e2e.chaos.checker import Finding
 from tests.e2e.chaos.faults import FAULTS
-from tests.e2e.chaos.machine import Disk
+from tests.e2e.chaos.machine import Disk, Kept
 from tests.e2e.chaos.storm import Plan, chaos
 from tests.e2e.chaos.wire import Weather, Wire
 from tests.postgres import MISSING, binaries
@@ -125,6 +126,22 @@ def test_a_disk_that_is_full_takes_not_one_byte_more_until_it_is_cleared(tmp_pat
             file.with_name("more").write_bytes(b"2" * 4096)
         disk.clear()
         file.with_name("more").write_bytes(b"2" * 4096)
+
+
+SERVER = "import signal; print('up', flush=True); signal.pause()"
+
+
+async def test_a_process_serves_again_only_once_its_successor_says_so(tmp_path: Path) -> None:
+    kept = Kept("server", [sys.executable, "-c", SERVER], tmp_path / "log", sign="up")
+    kept.start()
+    try:
+        await kept.serves()
+        kept.kill()
+        await kept.serves()
+        assert kept.log.read_text().split() == ["up", "up"]
+        assert (kept.ends_of_its_own, kept.false_starts) == ([], 0)
+    finally:
+        await kept.stop()
 
 
 TARGETS = {"kill": ["api", "worker"], "pause": ["api"], "locked": []}

@@ -114,7 +114,6 @@ class Kept:
 
     async def _keep(self) -> None:
         while True:
-            self._began_at = self.log.stat().st_size
             with self.log.open("ab") as log:
                 self._process = await asyncio.create_subprocess_exec(
                     *self.command,
@@ -136,6 +135,7 @@ class Kept:
                 f"{self.name} ended by itself with {status}, see {self.log}"
             )
         self.false_starts += not expected and not self._has_served()
+        self._began_at = self.log.stat().st_size  # what the next one has said: nothing yet
         self._killed = False
 
     def _has_served(self) -> bool:
@@ -173,14 +173,18 @@ class Disk:
 
     @contextmanager
     def mounted(self) -> Iterator["Disk"]:
-        """It, empty."""
+        """It, empty at first; what is on it in the end stands in the folder afterwards."""
         self.folder.mkdir(parents=True, exist_ok=True)
         size = f"size={DISK_BYTES},mode=755"
         _run("mount", "-t", "tmpfs", "-o", size, "chaos", str(self.folder))
         try:
             yield self
         finally:
-            _run("umount", "--lazy", str(self.folder))  # who holds a file there is told to end
+            kept = self.folder.with_suffix(".kept")
+            _run("cp", "--archive", str(self.folder), str(kept))
+            _run("umount", "--lazy", str(self.folder))
+            self.folder.rmdir()
+            kept.rename(self.folder)
 
     def fill(self) -> None:
         """No byte more can be written than is there, or goes over what is."""

@@ -35,6 +35,9 @@ DISTURBED_EVERY = 8.0
 PLATFORM_PATIENCE = 5.0
 """Seconds for which a platform waits for an answer."""
 
+FEWEST = 4
+"""People who are there when a fault comes, as long as there are any."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -50,6 +53,11 @@ class Plan:
     """How long a pause lasts, and other faults at most."""
     open_at_once: int = 24
     words_at_once: int = 8
+
+    @property
+    def ahead(self) -> float:
+        """How many more may have come than have to be over at the next fault."""
+        return max(FEWEST, 2 * self.conversations / max(self.faults, 1))
 
     @property
     def callers(self) -> int:
@@ -81,7 +89,7 @@ class Crowd:
         room = asyncio.Semaphore(self.plan.open_at_once)
         async with asyncio.TaskGroup() as group:
             for number, someone in enumerate(self._everybody()):
-                while number > due() + self.plan.open_at_once:  # noqa: ASYNC110 - as in `Rage`
+                while number > due() + self.plan.ahead:  # noqa: ASYNC110 - as in `Rage`
                     await asyncio.sleep(0.1)
                 group.create_task(self._through(someone, room))
 
@@ -291,7 +299,9 @@ async def _disturbed(around: Town, draws: random.Random) -> AsyncIterator[None]:
     async def disturb() -> None:
         while True:
             await asyncio.sleep(draws.uniform(0, DISTURBED_EVERY))
-            draws.choice(around.entrances).disturb()
+            one = draws.choice(around.entrances)
+            if not getattr(one.server, "troubles", ()):  # nobody has come by since the last one
+                one.disturb()
 
     disturbing = asyncio.create_task(disturb())
     try:
