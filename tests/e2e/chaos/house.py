@@ -253,10 +253,11 @@ async def _started(built: House, entitled: Sequence[str]) -> None:
         server = built.database.rsplit("/", 1)[0]
         await order(f"{server}/postgres", "CREATE DATABASE chaos")
         await answers(int(built.temporal.split(":")[1]))
-    for one in built.kept:
-        if one.name not in ("database", "temporal"):
-            one.start()
-            await one.serves()
+    ours = [one for one in built.kept if one.name not in ("database", "temporal")]
+    for one in ours:
+        one.start()
+    for one in ours:
+        await one.serves()
     if built.dialect == "postgresql":
         await built.made_current(FIRST_BUILD)
     await ready(built)
