@@ -7,6 +7,7 @@ from functools import partial
 
 import httpx
 
+from tests.clocks import moved
 from tests.drills.desk import BALANCE, PEOPLE, Desk, Person, Stopwatch, drill, until
 
 STRANGER = "alice's manager=bob isn't listed, so they have none"
@@ -81,21 +82,7 @@ async def other_key(desk: Desk, watch: Stopwatch) -> None:
     assert not await desk.doctor(SAID)
 
 
-AHEAD = """
-import datetime, runpy, time
-DAYS = 400
-real, seconds = datetime.datetime, time.time
-class Clock(type):
-    def __instancecheck__(cls, it): return isinstance(it, real)
-    def __subclasscheck__(cls, it): return issubclass(it, real)
-class Ahead(real, metaclass=Clock):
-    @classmethod
-    def now(cls, tz=None): return real.now(tz) + datetime.timedelta(days=DAYS)
-datetime.datetime, time.time = Ahead, lambda: seconds() + DAYS * 86400
-runpy.run_module("router", run_name="__main__", alter_sys=True)
-"""
-"""The program, with all of Python's clocks moved before anything of it is loaded."""
-PROGRAM_AHEAD = (sys.executable, "-c", AHEAD)
+PROGRAM_AHEAD = (sys.executable, *moved(400, "router"))
 OLD = (
     "conversations SET created_at = created_at",
     "event_log SET at = at",

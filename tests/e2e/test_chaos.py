@@ -1,39 +1,20 @@
-"""Everything dies or is cut off while people work: nothing is lost, doubled or left behind.
-
-`bench/chaos.py` is the same with five hundred conversations; its checker is tried here.
-"""
+"""What finds out that something was lost, doubled, done wrong or left behind in a chaos run."""
 
 import json
 import random
-import tempfile
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
+from hashlib import sha256
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.e2e.chaos import checker
 from tests.e2e.chaos.checker import Records, Row
 from tests.e2e.chaos.consumer import of_webhooks
-from tests.e2e.chaos.people import Event, Follower, Said, Witness, Write
-from tests.e2e.chaos.storm import Plan, chaos
+from tests.e2e.chaos.people import PAPERS, Event, Follower, Paper, Said, Witness, Write
 from tests.e2e.storm.requests import Desk, Request
 from tests.e2e.storm.rules import Expected
-from tests.postgres import MISSING, binaries
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("dev")
-async def test_nothing_is_lost_or_doubled_when_each_process_is_killed() -> None:
-    if binaries() is None:
-        pytest.skip(MISSING)
-    with tempfile.TemporaryDirectory() as folder:  # pytest's own is closed to PostgreSQL's user
-        outcome = await chaos(Plan(conversations=20, kills=4), Path(folder))
-    kills = {name for name in outcome.blows if name.startswith("kill")}
-    assert kills == {"kill api", "kill worker", "kill temporal", "kill database"}
-    assert outcome.good, outcome.table()
 
 
 def told(*names: str, approval: str = "a1") -> list[dict[str, Any]]:
@@ -155,6 +136,24 @@ def test_a_write_is_on_record_once_where_it_was_told_as_done() -> None:
     assert kinds(checker.of_writes([done], NOTHING)) == ["lost"]
     assert kinds(checker.of_writes([perhaps], twice)) == ["doubled"]
     assert kinds(checker.of_writes([], once)) == ["wrong"]
+
+
+def test_a_file_that_was_taken_is_there_once_unchanged_and_read() -> None:
+    name = f"{PAPERS}1.xml"
+    paper = Paper("alice", name, b"<EInvoice/>")
+    digest = sha256(paper.content).hexdigest()
+    row = {"id": "f1", "owner": "alice", "name": name, "sha256": digest, "document": {}}
+    others = {**row, "id": "f9", "name": "made by a tool.ics"}
+    assert not [*checker.of_papers({"f1": paper}, replace(NOTHING, files=[row, others]))]
+    found = {
+        "lost": [],
+        "wrong": [{**row, "sha256": "other"}],
+        "orphan": [{**row, "document": None}],
+        "doubled": [row, {**row, "id": "f2"}],
+    }
+    for kind, rows in found.items():
+        records = replace(NOTHING, files=rows)
+        assert kinds(checker.of_papers({"f1": paper}, records)) == [kind]
 
 
 def test_whatever_waits_in_the_end_is_an_orphan() -> None:

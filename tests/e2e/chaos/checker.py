@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import sqlite3
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any, Literal, Protocol
 
@@ -13,7 +16,7 @@ import asyncpg  # type: ignore[import-untyped]
 from temporalio.api.enums.v1 import PendingActivityState
 from temporalio.client import Client
 
-from tests.e2e.chaos.people import Event, Follower, Said, Write
+from tests.e2e.chaos.people import PAPERS, Event, Follower, Paper, Said, Write
 from tests.e2e.storm.rules import ENTITLED, WORDS, Expected
 
 Row = dict[str, Any]
@@ -26,7 +29,10 @@ TABLES = {
     "leave": "SELECT key, person, half_days, status FROM people_leave",
     "claims": "SELECT key, status FROM people_claims",
     "adjustments": "SELECT key, reason FROM people_adjustments",
+    "files": "SELECT id, owner, name, sha256, document FROM files",
 }
+
+JSON = ("data", "history", "document")
 
 
 @dataclass(frozen=True)
@@ -41,10 +47,13 @@ class Records:
     leave: list[Row] = field(default_factory=list)
     claims: list[Row] = field(default_factory=list)
     adjustments: list[Row] = field(default_factory=list)
+    files: list[Row] = field(default_factory=list)
 
     @classmethod
     async def read(cls, address: str) -> "Records":
-        """All of it, at one moment."""
+        """All of it, at one moment; the address is PostgreSQL's URL or `sqlite:` and a path."""
+        if address.startswith("sqlite:"):
+            return cls._of_file(address.removeprefix("sqlite:"))
         connection = await asyncpg.connect(address)
         try:
             await connection.set_type_codec(
@@ -55,6 +64,20 @@ class Records:
         finally:
             await connection.close()
         return cls(**{name: [dict(row) for row in rows] for name, rows in read.items()})
+
+    @classmethod
+    def _of_file(cls, path: str) -> "Records":
+        with closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as connection:
+            connection.row_factory = sqlite3.Row
+            connection.execute("BEGIN")
+            read = {name: connection.execute(query).fetchall() for name, query in TABLES.items()}
+        return cls(**{name: [*map(_decoded, rows)] for name, rows in read.items()})
+
+
+def _decoded(row: sqlite3.Row) -> Row:
+    """SQLite keeps JSON as text."""
+    told = dict(row)
+    return told | {name: json.loads(told[name]) for name in JSON if told.get(name) is not None}
 
 
 def by(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
@@ -260,6 +283,21 @@ def of_writes(writes: Sequence[Write], records: Records) -> Iterator[Finding]:
     known = sum(row["tool"] == ADJUST for row in records.effects)
     if known != sum(there.values()):
         yield Finding("wrong", f"{known} × {ADJUST} in the ledger, {sum(there.values())} made")
+
+
+def of_papers(papers: Mapping[str, Paper], records: Records) -> Iterator[Finding]:
+    """Every file that was taken is there as it was, once, and has been read."""
+    there = {row["id"]: row for row in records.files if row["name"].startswith(PAPERS)}
+    for id_, paper in papers.items():
+        row, about = there.get(id_), f"the file {paper.name} of {paper.user}"
+        if row is None:
+            yield Finding("lost", about)
+        elif (row["owner"], row["sha256"]) != (paper.user, sha256(paper.content).hexdigest()):
+            yield Finding("wrong", f"{about} is another one now")
+        elif row["document"] is None:
+            yield Finding("orphan", f"{about} was never read")
+    for id_ in there.keys() - papers.keys():
+        yield Finding("doubled", f"the file {there[id_]['name']}, whose id nobody was told")
 
 
 def of_rest(records: Records) -> Iterator[Finding]:

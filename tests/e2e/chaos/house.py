@@ -1,313 +1,236 @@
-"""PostgreSQL, Temporal, two APIs, two workers: real processes, and wires to be cut."""
+"""PostgreSQL, Temporal, two APIs, two workers, or `dev` alone: real processes, wires, disks."""
 
 import asyncio
-import os
-import signal
+import sqlite3
 import sys
-from asyncio.subprocess import DEVNULL, Process
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import Literal
 from urllib.parse import urlsplit
 
 import httpx
-import psutil
 
 from tests.e2e.chaos.consumer import entries, variables
 from tests.e2e.chaos.entrances import Town
+from tests.e2e.chaos.machine import Disk, Kept
+from tests.e2e.chaos.wire import Wire
 from tests.e2e.house import free_ports
 from tests.e2e.storm.requests import until
 from tests.e2e.storm.rules import ENTITLED, MANAGERS
 from tests.postgres import binaries, cluster, command, order
 
-ROOT = Path(__file__).parents[3]
-REBORN_AFTER = 0.3
-"""Seconds: a supervisor's pause."""
-
-
-@dataclass
-class Kept:
-    """Runs `command` from when it is started until it is stopped, its words in `log`."""
-
-    name: str
-    command: list[str]
-    log: Path
-    sign: str = ""
-    """What it writes there once it serves; "" for those who are asked by other means."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    user: str | None = None
-    ends_of_its_own: list[str] = field(default_factory=list)
-    """How it ended by itself after it had served: what nothing that happens to others may do."""
-    false_starts: int = 0
-    """How often it ended before it served, as where what it needs isn't there yet."""
-    _process: Process | None = None
-    _keeping: "asyncio.Task[None] | None" = None
-    _killed: bool = False
-    _began_at: int = 0
-
-    def start(self) -> None:
-        """Run it, and again whenever it has ended."""
-        self.log.touch()
-        self._keeping = asyncio.create_task(self._keep(), name=f"keeping {self.name}")
-
-    async def stop(self) -> None:
-        """End it for good."""
-        if self._keeping is not None:
-            self._keeping.cancel()
-            await asyncio.gather(self._keeping, return_exceptions=True)
-        if self._process is not None:
-            self._signal(signal.SIGKILL)
-            await self._process.wait()
-
-    def kill(self) -> None:
-        """`kill -9` of the process and of those it has begun."""
-        self._killed = True
-        self._signal(signal.SIGKILL)
-
-    def freeze(self) -> None:
-        """Have it stand still, its connections open."""
-        self._signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        """Let it go on."""
-        self._signal(signal.SIGCONT)
-
-    async def serves(self) -> None:
-        """Return once the process that there is now says that it serves."""
-
-        async def ask() -> bool | None:
-            return (not self._killed and self._has_served()) or None
-
-        await until(f"{self.name} to serve, see {self.log}", ask)
-
-    async def _keep(self) -> None:
-        while True:
-            self._began_at = self.log.stat().st_size
-            with self.log.open("ab") as log:
-                self._process = await asyncio.create_subprocess_exec(
-                    *self.command,
-                    stdin=DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    env={**os.environ, **self.environment},
-                    cwd="/" if self.user else ROOT,
-                    user=self.user,
-                    start_new_session=True,  # a Ctrl-C is for whoever keeps it
-                )
-            self._note_end(await self._process.wait())
-            await asyncio.sleep(REBORN_AFTER)
-
-    def _note_end(self, status: int) -> None:
-        if not self._killed and self._has_served():
-            self.ends_of_its_own.append(
-                f"{self.name} ended by itself with {status}, see {self.log}"
-            )
-        self.false_starts += not self._killed and not self._has_served()
-        self._killed = False
-
-    def _has_served(self) -> bool:
-        with self.log.open("rb") as log:
-            log.seek(self._began_at)
-            return self.sign.encode() in log.read()
-
-    def _signal(self, number: signal.Signals) -> None:
-        with suppress(psutil.NoSuchProcess, ProcessLookupError):
-            if self._process is not None and self._process.returncode is None:
-                process = psutil.Process(self._process.pid)
-                for one in [process, *process.children(recursive=True)]:
-                    with suppress(psutil.NoSuchProcess):
-                        one.send_signal(number)
-
-
-PIECE = 65_536
-
-
-class Wire:
-    """Carries connections to a port of this machine while it is entered.
-
-    >>> async with Wire(5432) as wire:  # doctest: +SKIP
-    ...     wire.stall()
-    """
-
-    def __init__(self, to: int) -> None:
-        self.to = to
-        self.port = 0
-        self._whole = True
-        self._passing = asyncio.Event()
-        self._passing.set()
-        self._ends: set[asyncio.StreamWriter] = set()
-        self._carrying: set[asyncio.Task[None]] = set()
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        self.cut()
-        for task in self._carrying:
-            task.cancel()
-        await asyncio.gather(*self._carrying, return_exceptions=True)
-
-    def cut(self) -> None:
-        """Reset every connection, and every new one, until it is mended."""
-        self._whole = False
-        for end in self._ends:
-            end.transport.abort()
-
-    def stall(self) -> None:
-        """Let nothing through in either direction, and say so to nobody, until it is mended."""
-        self._passing.clear()
-
-    def mend(self) -> None:
-        """Carry again; what was stalled arrives."""
-        self._whole = True
-        self._passing.set()
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._carrying.add(task)
-        self._ends.add(writer)
-        try:
-            # Either side going away, or we, is how every connection ends.
-            with suppress(OSError, asyncio.CancelledError):
-                await self._carry(reader, writer)
-        finally:
-            self._ends.discard(writer)
-            self._carrying.discard(task)
-            writer.transport.abort()
-
-    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if not self._whole:
-            return
-        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.to)
-        self._ends.add(far_writer)
-        try:
-            ways = [
-                asyncio.ensure_future(self._pass_on(reader, far_writer)),
-                asyncio.ensure_future(self._pass_on(far_reader, writer)),
-            ]
-            try:
-                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for way in ways:
-                    way.cancel()
-                await asyncio.gather(*ways, return_exceptions=True)
-            # What the far side said last still arrives, where the near one is there to take it.
-            with suppress(OSError, TimeoutError):
-                async with asyncio.timeout(1):
-                    writer.close()
-                    await writer.wait_closed()
-        finally:
-            self._ends.discard(far_writer)
-            far_writer.transport.abort()
-
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while some := await reader.read(PIECE):
-            await self._passing.wait()
-            writer.write(some)
-            await writer.drain()
-
-
+Dialect = Literal["postgresql", "sqlite"]
 NEEDED = ("temporal", "worker", "database")
 """Of what the API checks: it does without a model."""
 APIS, WORKERS = 2, 2
 HASTY = "tests.e2e.chaos.hasty_worker"
+TEMPORAL = Path(sys.executable).with_name("temporal")
+DEPLOYMENT = "intent-router"
+FIRST_BUILD = "1.0"
+MOST_CONNECTIONS = 120
+"""That PostgreSQL takes: four processes have twenty each, and a few besides."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class House:
     """What chaos comes over. Everybody but the checker goes by the wires."""
 
     processes: dict[str, list[Kept]]
-    """By what they are: `api`, `worker`, `temporal`, `database`."""
+    """By what they are: `api`, `worker`, `temporal`, `database`; or `dev`, which is all of it."""
     wires: dict[str, list[Wire]]
-    """By where they lead: `api` (one each), `temporal`, `database`, `model`, `consumer`, `platform`
-    (one each, the last to the mail server)."""
+    """By who is at their ends: `client-api`, `api-temporal` and so on, one for each that calls;
+    what isn't ours (`house-model`, `-consumer`, `-platform`) is reached by the same of all. The
+    last of platforms leads to the mail server."""
     database: str
     """Its real address, for the checker."""
     temporal: str
+    disks: dict[str, Disk] = field(default_factory=dict)
+    """By the process whose data is there alone."""
+    build: str = FIRST_BUILD
+    """Of the workers that new work goes to."""
 
     @property
     def urls(self) -> list[str]:
         """The APIs', by their wires."""
-        return [f"http://127.0.0.1:{wire.port}" for wire in self.wires["api"]]
+        return [f"http://127.0.0.1:{wire.port}" for wire in self.wires["client-api"]]
 
     @property
     def kept(self) -> list[Kept]:
+        """Every process."""
         return [one for several in self.processes.values() for one in several]
+
+    @property
+    def dialect(self) -> Dialect:
+        """What its database is."""
+        return "sqlite" if self.database.startswith("sqlite:") else "postgresql"
+
+    @property
+    def file(self) -> Path:
+        """SQLite's."""
+        return Path(self.database.removeprefix("sqlite:"))
+
+    async def temporal_does(self, *words: str) -> str:
+        """What a command of Temporal's own says; `AssertionError` where it is refused."""
+        asked = (*words, "--address", self.temporal)
+        process = await asyncio.create_subprocess_exec(
+            TEMPORAL, *asked, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        )
+        said, refused = await process.communicate()
+        assert process.returncode == 0, refused.decode()
+        return said.decode()
+
+    async def made_current(self, build: str) -> None:
+        """Have new work go to this build, as soon as Temporal knows it."""
+        words = ("worker", "deployment", "set-current-version", "--yes")
+        about = ("--deployment-name", DEPLOYMENT, "--build-id", build)
+
+        async def ask() -> bool | None:
+            try:
+                await self.temporal_does(*words, *about)
+            except AssertionError:
+                return None
+            return True
+
+        await until(f"build {build} to be current", ask)
+        self.build = build
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a house is built, and what is around it."""
+
+    folder: Path
+    model: str
+    """A URL."""
+    consumer: str
+    """A URL."""
+    around: Town
+    database: Dialect = "postgresql"
+
+    def ports(self) -> dict[str, list[int]]:
+        """Where those are that the house calls, and aren't part of it."""
+        urls = {"house-model": self.model, "house-consumer": self.consumer}
+        reached = {name: [urlsplit(url).port or 80] for name, url in urls.items()}
+        return {**reached, "house-platform": self.around.ports}
+
+    def told(self, wires: dict[str, list[Wire]]) -> dict[str, str]:
+        """What all of the house's processes are told of them."""
+        (model,), (consumer,) = wires["house-model"], wires["house-consumer"]
+        self.around.reached_by([wire.port for wire in wires["house-platform"]])
+        url = f"http://127.0.0.1:{consumer.port}/hooks"
+        file, people = self.folder / "webhooks.json", self.folder / "people.yaml"
+        file.write_text(entries(url), encoding="utf-8")
+        people.write_text(self.around.directory(), encoding="utf-8")
+        return {
+            "ROUTER_LLM_BASE_URL": f"http://127.0.0.1:{model.port}/v1",
+            "ROUTER_LLM_API_KEY": "none",
+            "ROUTER_LLM_MODEL": "scripted",
+            "ROUTER_LLM_TURN_SECONDS": "8",
+            "OMP_NUM_THREADS": "1",
+            **variables(url, str(file)),
+            **self.around.variables(people),
+        }
+
+    def kept(self, name: str, sign: str, *words: str, told: dict[str, str]) -> Kept:
+        """One of our own processes; conversations are put away soon."""
+        log = self.folder / f"{name.replace(' ', '')}.log"
+        return Kept(name, [sys.executable, "-m", HASTY, *words], log, sign, told)
 
 
 @asynccontextmanager
-async def house(folder: Path, model: str, consumer: str, around: Town) -> AsyncIterator[House]:
-    """All of it at work, what it keeps and says in `folder`; the next two are URLs of servers."""
-    temporal, database, *apis = free_ports(2 + APIS)
-    leads = {
-        "api": apis,
-        "temporal": [temporal],
-        "database": [database],
-        "model": [urlsplit(model).port or 80],
-        "consumer": [urlsplit(consumer).port or 80],
-        "platform": around.ports,
-    }
+async def house(site: Site) -> AsyncIterator[House]:
+    """All of it at work, what it keeps and says in the site's folder."""
+    site.folder.mkdir(parents=True, exist_ok=True)
+    site.folder.chmod(0o755)  # PostgreSQL's user is another one
     async with AsyncExitStack() as stack:
-        wires = {
-            name: [await stack.enter_async_context(Wire(port)) for port in ports]
-            for name, ports in leads.items()
-        }
-        around.reached_by([wire.port for wire in wires["platform"]])
-        built = House(
-            processes=_processes(folder, wires, around),
-            wires=wires,
-            database=f"postgresql://router@127.0.0.1:{database}/chaos",
-            temporal=f"127.0.0.1:{temporal}",
-        )
+        build = _alone if site.database == "sqlite" else _deployed
+        built = await build(site, stack)
         for one in built.kept:
             stack.push_async_callback(one.stop)
-        await _started(built, [*MANAGERS, *around.people])
+        await _started(built, [*MANAGERS, *site.around.people])
         yield built
 
 
-def _processes(folder: Path, wires: dict[str, list[Wire]], around: Town) -> dict[str, list[Kept]]:
-    (temporal,), (database,), (model,) = wires["temporal"], wires["database"], wires["model"]
-    (consumer,), file = wires["consumer"], folder / "webhooks.json"
-    url = f"http://127.0.0.1:{consumer.port}/hooks"
-    folder.mkdir(parents=True, exist_ok=True)
-    file.write_text(entries(url), encoding="utf-8")
-    people = folder / "people.yaml"
-    people.write_text(around.directory(), encoding="utf-8")
-    told = {
-        "ROUTER_DATA": str(folder / "data"),
-        "ROUTER_DATABASE_URL": f"postgresql+asyncpg://router@127.0.0.1:{database.port}/chaos",
-        "ROUTER_TEMPORAL_ADDRESS": f"127.0.0.1:{temporal.port}",
-        "ROUTER_LLM_BASE_URL": f"http://127.0.0.1:{model.port}/v1",
-        "ROUTER_LLM_API_KEY": "none",
-        "ROUTER_LLM_MODEL": "scripted",
-        "ROUTER_LLM_TURN_SECONDS": "8",
-        "OMP_NUM_THREADS": "1",
-        **variables(url, str(file)),
-        **around.variables(people),
-    }
-    server = [str(Path(sys.executable).with_name("temporal")), "server", "start-dev"]
-    server += ["--headless", "--port", str(temporal.to), "--log-level", "error"]
-    server += ["--db-filename", str(folder / "temporal.db")]
-
-    def ours(name: str, sign: str, *words: str, by: str = "router") -> Kept:
-        log = folder / f"{name.replace(' ', '')}.log"
-        return Kept(name, [sys.executable, "-m", by, *words], log, sign, told)
-
-    apis = enumerate(wires["api"])
+async def _wired(stack: AsyncExitStack, leads: dict[str, list[int]]) -> dict[str, list[Wire]]:
     return {
-        "database": [_postgres(folder, database.to)],
-        "temporal": [Kept("temporal", server, folder / "temporal.log")],
-        "api": [ours(f"api {n}", "the API listens", "serve", "--port", f"{w.to}") for n, w in apis],
-        "worker": [ours(f"worker {n}", "polls", "worker", by=HASTY) for n in range(WORKERS)],
+        name: [await stack.enter_async_context(Wire(port)) for port in ports]
+        for name, ports in leads.items()
     }
+
+
+def _disks(site: Site, stack: AsyncExitStack, *names: str) -> dict[str, Disk]:
+    """One each, where we may have such; else they share the machine's."""
+    for name in names:
+        (site.folder / name).mkdir()
+    if not Disk.can_be():
+        return {}
+    return {name: stack.enter_context(Disk(site.folder / name).mounted()) for name in names}
+
+
+async def _alone(site: Site, stack: AsyncExitStack) -> House:
+    """`dev`, whose parts share a process, or nothing but a loopback of their own."""
+    api, temporal, page = free_ports(3)
+    wires = await _wired(stack, {"client-api": [api], **site.ports()})
+    data = site.folder / "dev"
+    disks = _disks(site, stack, "dev")
+    ports = ("--port", f"{api}", "--temporal-port", f"{temporal}", "--ui-port", f"{page}")
+    words = ("dev", *ports, "--data", str(data))
+    return House(
+        processes={"dev": [site.kept("dev", "\nready", *words, told=site.told(wires))]},
+        wires=wires,
+        database=f"sqlite:{data / 'router.db'}",
+        temporal=f"127.0.0.1:{temporal}",
+        disks=disks,
+    )
+
+
+async def _deployed(site: Site, stack: AsyncExitStack) -> House:
+    temporal, database, *apis = free_ports(2 + APIS)
+    leads = {
+        "client-api": apis,
+        "api-temporal": [temporal] * APIS,
+        "api-database": [database] * APIS,
+        "worker-temporal": [temporal] * WORKERS,
+        "worker-database": [database] * WORKERS,
+    }
+    wires = await _wired(stack, {**leads, **site.ports()})
+    disks = _disks(site, stack, "temporal", "database")
+    told = site.told(wires)
+
+    def ours(kind: str, number: int, sign: str, *words: str, **more: str) -> Kept:
+        to_database, to_temporal = wires[f"{kind}-database"], wires[f"{kind}-temporal"]
+        address = f"router@127.0.0.1:{to_database[number].port}/chaos"
+        own = {
+            "ROUTER_DATA": str(site.folder / "data"),
+            "ROUTER_DATABASE_URL": f"postgresql+asyncpg://{address}",
+            "ROUTER_TEMPORAL_ADDRESS": f"127.0.0.1:{to_temporal[number].port}",
+        }
+        return site.kept(f"{kind} {number}", sign, *words, told={**told, **own, **more})
+
+    def api(number: int) -> Kept:
+        words = ("serve", "--port", f"{apis[number]}")
+        return ours("api", number, "the API listens", *words)
+
+    def worker(number: int) -> Kept:
+        return ours("worker", number, "polls", "worker", ROUTER_WORKER_VERSION=FIRST_BUILD)
+
+    server = [str(TEMPORAL), "server", "start-dev", "--headless", "--port", f"{temporal}"]
+    server += ["--log-level", "error", "--db-filename", str(site.folder / "temporal/temporal.db")]
+    return House(
+        processes={
+            "database": [_postgres(site.folder, database)],
+            "temporal": [Kept("temporal", server, site.folder / "temporal.log")],
+            "api": [*map(api, range(APIS))],
+            "worker": [*map(worker, range(WORKERS))],
+        },
+        wires=wires,
+        database=f"postgresql://router@127.0.0.1:{database}/chaos",
+        temporal=f"127.0.0.1:{temporal}",
+        disks=disks,
+    )
 
 
 def _postgres(folder: Path, port: int) -> Kept:
@@ -315,32 +238,39 @@ def _postgres(folder: Path, port: int) -> Kept:
     found = binaries()
     if found is None:
         raise SystemExit("chaos needs PostgreSQL's server: install Debian's package postgresql")
-    home = folder / "postgres"
-    home.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o755)  # its user is another one
-    user = cluster(found, home)
-    serve = command(found, home, port)
+    user = cluster(found, folder / "database")
+    serve = command(found, folder / "database", port, f"max_connections={MOST_CONNECTIONS}")
     sign = "ready to accept connections"
     return Kept("database", serve, folder / "postgres.log", sign, user=user)
 
 
 async def _started(built: House, entitled: Sequence[str]) -> None:
-    (database,), (temporal,) = built.processes["database"], built.processes["temporal"]
-    database.start()
-    temporal.start()
-    await database.serves()
-    server = built.database.rsplit("/", 1)[0]
-    await order(f"{server}/postgres", "CREATE DATABASE chaos")
-    await answers(int(built.temporal.split(":")[1]))
-    for one in (*built.processes["api"], *built.processes["worker"]):
+    if built.dialect == "postgresql":
+        (database,), (temporal,) = built.processes["database"], built.processes["temporal"]
+        database.start()
+        temporal.start()
+        await database.serves()
+        server = built.database.rsplit("/", 1)[0]
+        await order(f"{server}/postgres", "CREATE DATABASE chaos")
+        await answers(int(built.temporal.split(":")[1]))
+    ours = [one for one in built.kept if one.name not in ("database", "temporal")]
+    for one in ours:
         one.start()
+    for one in ours:
         await one.serves()
+    if built.dialect == "postgresql":
+        await built.made_current(FIRST_BUILD)
     await ready(built)
     years = (datetime.now(UTC).year, datetime.now(UTC).year + 1)
     everybody = ((person, year) for person in entitled for year in years)
     rows = ", ".join(f"('default', '{p}', 'annual', {y}, {ENTITLED * 2})" for p, y in everybody)
     columns = "(tenant, person, leave_type, year, half_days)"
-    await order(built.database, f"INSERT INTO people_entitlements {columns} VALUES {rows}")
+    statement = f"INSERT INTO people_entitlements {columns} VALUES {rows}"
+    if built.dialect == "postgresql":
+        await order(built.database, statement)
+        return
+    with closing(sqlite3.connect(built.file, timeout=30)) as connection, connection:
+        connection.execute(statement)
 
 
 async def answers(port: int) -> None:

@@ -6,12 +6,14 @@ import random
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, Self
 from uuid import uuid4
 
 import httpx
 
+from tests.document_files import EINVOICE, NUMBER
 from tests.e2e.chaos.model import ADJUSTED
 from tests.e2e.storm.requests import Desk, until
 
@@ -42,7 +44,7 @@ class Either(httpx.AsyncBaseTransport):
 
 MESSAGE = re.compile(r"/v1/conversations/([^/?]+)/messages(?:\?.*)?$")
 OPENING = "/v1/conversations"
-COMPLETIONS = "/v1/chat/completions"
+COMPLETIONS, AG_UI = "/v1/chat/completions", "/ag-ui"
 USUAL = {200, 201, 202, 409, 429, 503}
 SENT_AGAIN, FOLLOWED = 0.15, 0.2
 """Shares of what is sent once more although it was answered, and of conversations listened to."""
@@ -66,6 +68,15 @@ class Said:
     def acknowledged(self) -> bool:
         """True where its sender was told that it was taken in."""
         return 200 in self.statuses or 202 in self.statuses
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A file that somebody handed in."""
+
+    user: str
+    name: str
+    content: bytes
 
 
 @dataclass
@@ -123,9 +134,17 @@ class Witness(Desk):
         self.opened: dict[str, str] = {}
         """Whose each conversation is."""
         self.chats: dict[str, str] = {}
-        """The conversation of each chat with a client of OpenAI's."""
+        """The conversation of each chat with a client of OpenAI's, and of each AG-UI thread."""
+        self.papers: dict[str, Paper] = {}
+        """What was handed in, by the ids that were told of it."""
         self.followers: list[Follower] = []
         self._following: list[asyncio.Task[None]] = []
+
+    def by(self, http: httpx.AsyncClient) -> Self:
+        """The same, what it remembers included, by another way."""
+        other = copy(self)
+        other._http = http
+        return other
 
     async def post(
         self, user: str, path: str, body: dict[str, Any] | None = None
@@ -154,18 +173,63 @@ class Witness(Desk):
             answer = await self._answered("POST", user, COMPLETIONS, body, key)
             assert answer.status_code == 200, answer.text
             told.append(str(answer.json()["choices"][0]["message"]["content"]))
-        if chat not in self.chats:
-            listed = (await self.get(user, f"{OPENING}?limit=200"))["items"]
-            title = " ".join(text.split())[:80]
-            (self.chats[chat],) = (one["id"] for one in listed if one["title"] == title)
-            self._opened(user, self.chats[chat])
-        conversation = self.chats[chat]
+        conversation = await self._begun(user, chat, text)
         turn: dict[str, Any] = await self.get(user, f"{OPENING}/{conversation}/messages/{key}")
         self.said[key] = Said(user, conversation, key, [200] * len(told), [turn])
         spoken = [reply["text"] for reply in turn["replies"]]
         if len({*told}) > 1 or not all(words.strip() in told[0] for words in spoken):
             self.strange.append(f"{user} was told {told} of {spoken}: {text} ({key})")
         return turn
+
+    async def run(self, user: str, thread: str, text: str) -> dict[str, Any]:
+        """The turn that a run of AG-UI ends with; the first text of a thread is nobody else's."""
+        key = uuid4().hex
+        said = [{"id": key, "role": "user", "content": text}]
+        body = {"threadId": thread, "runId": key, "messages": said}
+
+        async def ran() -> dict[str, Any] | None:
+            answer = await self._answered("POST", user, AG_UI, body, key)
+            assert answer.status_code == 200, answer.text
+            lines = [line for line in answer.text.splitlines() if line.startswith("data: ")]
+            last = json.loads(lines[-1].removeprefix("data: "))
+            turn: dict[str, Any] | None = last.get("result")
+            return turn if last["type"] == "RUN_FINISHED" else None
+
+        times = 1 + (self._draws.random() < SENT_AGAIN)
+        told = [await until(f"run {key} of {user}'s to end", ran) for _ in range(times)]
+        conversation = await self._begun(user, thread, text)
+        self.said[key] = Said(user, conversation, key, [200] * len(told), told)
+        return told[0]
+
+    async def _begun(self, user: str, chat: str, text: str) -> str:
+        """The conversation that a chat is, found by its first text."""
+        if chat not in self.chats:
+            listed = (await self.get(user, f"{OPENING}?limit=200"))["items"]
+            title = " ".join(text.split())[:80]
+            (self.chats[chat],) = (one["id"] for one in listed if one["title"] == title)
+            self._opened(user, self.chats[chat])
+        return self.chats[chat]
+
+    async def hand_in(self, user: str, name: str, content: bytes) -> str:
+        """The id of a file; handed in by the same key until it is taken, and sometimes after."""
+        headers = {"Authorization": f"Bearer {user}", "Idempotency-Key": uuid4().hex}
+        told = set[str]()
+
+        async def taken() -> bool | None:
+            try:
+                form = {"file": (name, content)}
+                answer = await self._http.post("/v1/files", headers=headers, files=form)
+            except httpx.TransportError:
+                return None
+            if answer.status_code not in USUAL:
+                self._wonder(f"{user} hands in {name}", answer)
+            told.update([answer.json()["id"]] if answer.status_code == 201 else [])
+            return answer.status_code == 201 or None
+
+        for _ in range(1 + (self._draws.random() < SENT_AGAIN)):
+            await until(f"{user}'s {name} to be taken", taken)
+        self.papers |= {id_: Paper(user, name, content) for id_ in told}
+        return min(told)
 
     async def close(self) -> None:
         """Nobody listens any more."""
@@ -213,10 +277,13 @@ WORDS = {
 SURE = {"zh": "年假还剩几天", "en": "how much annual leave do I have"}
 """Words that a pattern takes, so that no model is asked."""
 HR, OTHERS = "dave", ("alice", "bob", "erin", "frank", "gina", "olga")
-CHATS = 0.4
-"""The share of conversations without writes that clients of OpenAI's hold."""
+Face = Literal["rest", "openai", "ag-ui"]
+FACES: dict[Face, float] = {"rest": 0.5, "openai": 0.25, "ag-ui": 0.25}
+"""The shares of conversations without writes, by how they are held."""
 LONGEST = 4
 ADJUST = "adjust_leave_balance"
+PAPERS = "chaos-"
+"""What the names of files begin with that people hand in."""
 ATTEMPTS = 4
 """How often somebody asks for a write until they do without."""
 
@@ -240,8 +307,7 @@ class Visit:
     draws: random.Random
     writes: list[Write] = field(default_factory=list)
     conversation: str = ""
-    chat: str = ""
-    """What a client of OpenAI's calls the conversation; empty where it is held over REST."""
+    face: Face = "rest"
     user: str = field(init=False)
     locale: str = field(init=False)
     _words: int = 0
@@ -249,8 +315,8 @@ class Visit:
     def __post_init__(self) -> None:
         self.user = HR if self.draws.random() < 0.2 else self.draws.choice(OTHERS)
         self.locale = self.draws.choice(("zh", "en"))
-        if self.user != HR and self.draws.random() < CHATS:
-            self.chat = f"chat-{self.number}"
+        if self.user != HR:
+            (self.face,) = self.draws.choices([*FACES], [*FACES.values()])
 
     async def carry_through(self) -> None:
         """All of it, until nothing is asked any more."""
@@ -262,7 +328,7 @@ class Visit:
                 await self._tidy()
 
     async def _open(self) -> None:
-        if self.chat:
+        if self.face != "rest":
             await self._say(self._text("ask"))
             await self._tidy()
             return
@@ -271,10 +337,13 @@ class Visit:
         self.conversation = opened.json()["id"]
 
     async def _wish(self) -> None:
-        kinds = ("ask", "look", "advise", "sure", "both", *(("adjust",) * 4 * (self.user == HR)))
+        kinds = ("ask", "look", "advise", "sure", "both", "paper")
+        kinds += ("adjust",) * 4 * (self.user == HR)
         match self.draws.choice(kinds):
             case "adjust":
                 await self._adjust()
+            case "paper":
+                await self._hand_in()
             case "sure":
                 await self._say(SURE[self.locale])
             case "both":
@@ -296,6 +365,15 @@ class Visit:
                 return
             await self._tidy()
 
+    async def _hand_in(self) -> None:
+        """An invoice, whose reading is looked at, and which goes along with the next words."""
+        text = self._text("ask")
+        content = EINVOICE.replace(NUMBER, f"{self.number:010}{self._words:010}").encode()
+        name = f"{PAPERS}{self.number}-{self._words}.xml"
+        id_ = await self.desk.hand_in(self.user, name, content)
+        await self.desk.get(self.user, f"/v1/files/{id_}/document?wait=5")
+        await self._say(text, id_)
+
     async def _tidy(self) -> None:
 
         async def nothing_open() -> bool | None:
@@ -314,10 +392,12 @@ class Visit:
         self._words += 1
         return f"{WORDS[kind][self.locale]} #{kind}-{self.number}-{self._words}"
 
-    async def _say(self, text: str) -> dict[str, Any]:
-        """By either face: what was said before is known to both."""
-        if self.chat:
-            turn = await self.desk.chat(self.user, self.chat, text)
-            self.conversation = self.desk.chats[self.chat]
-            return turn
-        return await self.desk.say(self.user, self.conversation, {"text": text})
+    async def _say(self, text: str, *files: str) -> dict[str, Any]:
+        """By any face: what was said before is known to all, and files go along by themselves."""
+        if self.face == "rest":
+            body = {"text": text, **({"files": [*files]} if files else {})}
+            return await self.desk.say(self.user, self.conversation, body)
+        says = self.desk.chat if self.face == "openai" else self.desk.run
+        turn = await says(self.user, chat := f"{self.face}-{self.number}", text)
+        self.conversation = self.desk.chats[chat]
+        return turn

@@ -8,12 +8,13 @@ from typing import Any
 from tests.e2e.chaos.checker import Finding, Records, Row
 from tests.e2e.chaos.entrances import Shown, bare
 
-ASIDES = tuple(
+UNRECORDED = (bare("现在没能记录"), bare("It couldn't be recorded right now"))
+"""What is said of a press that comes to nothing, also after its platform was answered."""
+ASIDES = UNRECORDED + tuple(
     bare(text)
     for text in (
         *("这条消息没有处理成功", "This message couldn't be dealt with"),
         *("这条消息没有收下", "This message wasn't taken in"),
-        *("现在没能记录", "It couldn't be recorded right now"),
         *("正在记录", "It is being recorded"),
         *("正在处理", "It is being dealt with"),
         *("已经处理过了", "This was decided already"),

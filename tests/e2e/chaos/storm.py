@@ -1,6 +1,6 @@
 """The whole of it: people come, everything breaks, and in the end the books are read.
 
-outcome = await chaos(Plan(conversations=20, kills=4), folder)
+outcome = await chaos(Plan(conversations=20, faults=4), folder)
 print(outcome.table())
 """
 
@@ -9,100 +9,24 @@ import random
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 import httpx
 
 from tests.e2e.chaos import checker, posts
+from tests.e2e.chaos.blows import Blow, Presence, Rage, drawn, possible, table
 from tests.e2e.chaos.callers import Caller, Street, looked_through
 from tests.e2e.chaos.checker import Finding, Records, of_temporal
 from tests.e2e.chaos.consumer import WaywardConsumer, of_webhooks
 from tests.e2e.chaos.entrances import Town, town
-from tests.e2e.chaos.house import House, answers, house, ready
+from tests.e2e.chaos.house import Dialect, House, Site, house, ready
 from tests.e2e.chaos.model import Wayward
 from tests.e2e.chaos.people import ANY, Either, Follower, Visit, Witness, Write
 from tests.e2e.storm.requests import Request, full_week, until
 from tests.fakes.model_server import ModelServer
-
-Kind = Literal["kill", "freeze", "cut", "stall"]
-PROCESSES = ("api", "worker", "temporal", "database")
-WIRES = ("api", "temporal", "database", "model", "consumer", "platform")
-FIRST, LAST = 0.02, 0.95
-"""The shares of all conversations that are over at the first blow, and at the last."""
-SHORTEST, LONGEST = 0.5, 6.0
-"""Seconds for which somebody stands still, or nobody hears them."""
-
-
-@dataclass(frozen=True)
-class Blow:
-    """One, when so many conversations are over."""
-
-    kind: Kind
-    target: str
-    due: float
-    seconds: float = 0.0
-
-    @property
-    def name(self) -> str:
-        return f"{self.kind} {self.target}"
-
-
-def drawn(kills: int, conversations: int, draws: random.Random) -> list[Blow]:
-    """So many kills, the same of everybody, and half as many cut-offs, at random moments."""
-    kinds: list[tuple[Kind, str]] = [("kill", PROCESSES[n % 4]) for n in range(kills)]
-    cut_offs: list[tuple[Kind, str]] = [("freeze", name) for name in PROCESSES]
-    cut_offs += [("cut", name) for name in WIRES] + [("stall", name) for name in WIRES]
-    draws.shuffle(cut_offs)
-    kinds += [cut_offs[n % len(cut_offs)] for n in range(kills // 2)]
-    draws.shuffle(kinds)
-    moments = sorted(draws.uniform(FIRST, LAST) * conversations for _ in kinds)
-    return [
-        Blow(kind, target, due, draws.uniform(SHORTEST, LONGEST))
-        for (kind, target), due in zip(kinds, moments, strict=True)
-    ]
-
-
-async def rage(
-    house: House,
-    blows: list[Blow],
-    over: Callable[[], int],
-    draws: random.Random,
-    say: Callable[[str], None],
-) -> None:
-    """Strike each blow as soon as it is due, one after another; `over` conversations are."""
-    for number, blow in enumerate(blows, start=1):
-        while over() < blow.due:  # noqa: ASYNC110 - many things make it more
-            await asyncio.sleep(0.1)
-        say(f"{number}/{len(blows)} {blow.name}, {over()} conversations over")
-        await strike(house, blow, draws)
-        await asyncio.sleep(draws.uniform(0, 1))
-
-
-async def strike(house: House, blow: Blow, draws: random.Random) -> None:
-    """Strike, and return when it is mended; what broke of it may take longer."""
-    if blow.kind == "kill":
-        unlucky = draws.choice(house.processes[blow.target])
-        unlucky.kill()
-        await unlucky.serves()
-        if unlucky.name == "temporal":
-            await answers(int(house.temporal.split(":")[1]))
-        return
-    if blow.kind == "freeze":
-        frozen = draws.choice(house.processes[blow.target])
-        begin, end = frozen.freeze, frozen.thaw
-    else:
-        wire = draws.choice(house.wires[blow.target])
-        begin, end = (wire.cut if blow.kind == "cut" else wire.stall), wire.mend
-    begin()
-    try:
-        await asyncio.sleep(blow.seconds)
-    finally:
-        end()
-
 
 CALLERS, REQUESTS = 0.3, 0.4
 """The share of conversations on chat platforms, and of the others those about leave or a claim."""
@@ -111,16 +35,29 @@ DISTURBED_EVERY = 8.0
 PLATFORM_PATIENCE = 5.0
 """Seconds for which a platform waits for an answer."""
 
+FEWEST = 4
+"""People who are there when a fault comes, as long as there are any."""
+
 
 @dataclass(frozen=True)
 class Plan:
     """How much of everything."""
 
     conversations: int = 500
-    kills: int = 50
+    faults: int = 50
     seed: int = 20261122
+    only: tuple[str, ...] = ()
+    """Names of faults; none are all that can happen."""
+    database: Dialect = "postgresql"
+    seconds: float = 60.0
+    """How long a pause lasts, and other faults at most."""
     open_at_once: int = 24
     words_at_once: int = 8
+
+    @property
+    def ahead(self) -> float:
+        """How many more may have come than have to be over at the next fault."""
+        return max(FEWEST, 2 * self.conversations / max(self.faults, 1))
 
     @property
     def callers(self) -> int:
@@ -142,12 +79,18 @@ class Crowd:
     writes: list[Write] = field(default_factory=list)
     broken: list[Finding] = field(default_factory=list)
     """Those that came to something that people can't make sense of."""
+    presences: list[Presence] = field(default_factory=list)
 
-    async def come(self) -> None:
-        """Everybody, until the last has gone."""
+    async def come(self, due: Callable[[], float]) -> None:
+        """Everybody, until the last has gone; none so early that nobody is there at the next blow.
+
+        That is due when so many of their conversations are over.
+        """
         room = asyncio.Semaphore(self.plan.open_at_once)
         async with asyncio.TaskGroup() as group:
-            for someone in self._everybody():
+            for number, someone in enumerate(self._everybody()):
+                while number > due() + self.plan.ahead:  # noqa: ASYNC110 - as in `Rage`
+                    await asyncio.sleep(0.1)
                 group.create_task(self._through(someone, room))
 
     def _everybody(self) -> list[Request | Visit | Caller]:
@@ -171,6 +114,7 @@ class Crowd:
 
     async def _through(self, someone: Request | Visit | Caller, room: asyncio.Semaphore) -> None:
         async with room:
+            began = time.monotonic()
             try:
                 await someone.carry_through()
             except Exception as error:  # noqa: BLE001 - whatever it was, the others go on
@@ -179,7 +123,16 @@ class Crowd:
             else:
                 if not isinstance(someone, Visit):
                     self.requests.append(someone)
+            self.presences.append(Presence(_names(someone), began, time.monotonic()))
             self.over += 1
+
+
+def _names(someone: Request | Visit | Caller) -> tuple[str, ...]:
+    """By which findings name them."""
+    if isinstance(someone, Visit):
+        return (someone.conversation, f"-{someone.number}-")
+    own = someone.me if isinstance(someone, Caller) else someone.withdrawal
+    return someone.conversation, someone.run, own
 
 
 SHOWN = 700
@@ -190,8 +143,11 @@ SHOWN = 700
 class Outcome:
     """How often what happened, and what should never have."""
 
-    blows: Counter[str]
+    blows: list[Blow]
     storm_seconds: float
+    impossible: list[str]
+    """Faults that can't happen to this house."""
+    presences: list[Presence]
     seconds: float = 0.0
     findings: list[Finding] = field(default_factory=list)
     records: Records | None = None
@@ -216,7 +172,9 @@ class Outcome:
         turns = {(r["conversation"], r["message_id"]) for r in records.log if r["kind"] == "turn"}
         self.rows = {
             "conversations": len(desk.opened),
-            "  with OpenAI's clients": len(desk.chats),
+            "  with OpenAI's clients": sum(chat.startswith("openai") for chat in desk.chats),
+            "  over AG-UI": sum(chat.startswith("ag-ui") for chat in desk.chats),
+            "files handed in": len(desk.papers),
             "messages sent": len(said),
             "  sent again": sum(len(one.statuses) > 1 for one in said),
             "  acknowledged": len(acknowledged),
@@ -236,12 +194,11 @@ class Outcome:
         }
 
     def table(self) -> str:
-        """Two columns, then what was found, one a line."""
+        """Two columns, then the faults, then what was found, one a line."""
         kinds = Counter(finding.kind for finding in self.findings)
-        kills = Counter({k: n for k, n in self.blows.items() if k.startswith("kill")})
         rows: dict[str, object] = {
-            "kills": kills,
-            "cut-offs": self.blows - kills,
+            "faults": len(self.blows),
+            "  that can't happen here": ", ".join(self.impossible) or "none",
             **self.rows,
             "lost": kinds["lost"],
             "doubled": kinds["doubled"],
@@ -255,7 +212,9 @@ class Outcome:
                 listed = ", ".join(f"{kind} {count}" for kind, count in sorted(value.items()))
                 value = f"{value.total()}: {listed}" if value else "0"  # noqa: PLW2901
             lines.append(f"{name:30}{value}")
-        return "\n".join(lines + [f"{finding}"[:SHOWN] for finding in self.findings])
+        by_fault = table(self.blows, self.findings, self.presences)
+        found = [f"{finding}"[:SHOWN] for finding in self.findings]
+        return "\n".join([*lines, "", *by_fault, *found])
 
 
 HEARD_WITHIN = 30.0
@@ -273,7 +232,7 @@ async def chaos(
         ModelServer(model) as server,
         WaywardConsumer(random.Random(f"{plan.seed}/consumer")) as consumer,
         town(plan.callers) as around,
-        house(folder, server.url, consumer.url, around) as at,
+        house(Site(folder, server.url, consumer.url, around, plan.database)) as at,
         # Whoever was answered by one API may be by the other the next time.
         httpx.AsyncClient(
             base_url=ANY, timeout=20, transport=Either(at.urls, random.Random(f"{plan.seed}/api"))
@@ -286,12 +245,20 @@ async def chaos(
         _witness(plan, http) as desk,
         _disturbed(around, random.Random(f"{plan.seed}/busy")),
     ):
-        crowd, stormed = Crowd(plan, desk, Street(around, way)), time.monotonic()
-        blows = drawn(plan.kills, plan.conversations, random.Random(plan.seed))
-        async with asyncio.TaskGroup() as group:
-            group.create_task(crowd.come())
-            group.create_task(rage(at, blows, lambda: crowd.over, random.Random(plan.seed), say))
-        outcome = Outcome(Counter(blow.name for blow in blows), time.monotonic() - stormed)
+        crowd, stormed, targets = (
+            Crowd(plan, desk, Street(around, way)),
+            time.monotonic(),
+            possible(at, plan.only),
+        )
+        draws = random.Random(plan.seed)
+        blows = drawn(targets, plan.faults, plan.conversations, plan.seconds, draws)
+        async with _probes(at, desk) as probes, asyncio.TaskGroup() as group:
+            rage = Rage(at, blows, probes, say)
+            group.create_task(crowd.come(lambda: rage.due))
+            group.create_task(rage.run(lambda: crowd.over, draws))
+        impossible = [name for name, each in targets.items() if not each]
+        took = time.monotonic() - stormed
+        outcome = Outcome(blows, took, impossible, crowd.presences, findings=[*rage.findings])
         await ready(at)
         unheard = len(await desk.give_up_unheard())
         await _check(outcome, at, crowd, http)
@@ -307,6 +274,24 @@ async def chaos(
     return outcome
 
 
+PROBED_WITHIN = 5.0
+"""Seconds until somebody who only looks whether all is well asks again."""
+
+
+@asynccontextmanager
+async def _probes(at: House, desk: Witness) -> AsyncIterator[list[Witness]]:
+    """Somebody at each API, who remembers what `desk` does."""
+    async with AsyncExitStack() as stack:
+        yield [
+            desk.by(
+                await stack.enter_async_context(
+                    httpx.AsyncClient(base_url=url, timeout=PROBED_WITHIN, trust_env=False)
+                )
+            )
+            for url in at.urls
+        ]
+
+
 @asynccontextmanager
 async def _disturbed(around: Town, draws: random.Random) -> AsyncIterator[None]:
     """Every now and then one platform is busy, for one call."""
@@ -314,7 +299,9 @@ async def _disturbed(around: Town, draws: random.Random) -> AsyncIterator[None]:
     async def disturb() -> None:
         while True:
             await asyncio.sleep(draws.uniform(0, DISTURBED_EVERY))
-            draws.choice(around.entrances).disturb()
+            one = draws.choice(around.entrances)
+            if not getattr(one.server, "troubles", ()):  # nobody has come by since the last one
+                one.disturb()
 
     disturbing = asyncio.create_task(disturb())
     try:
@@ -350,6 +337,7 @@ async def _check(outcome: Outcome, at: House, crowd: Crowd, http: httpx.AsyncCli
         *checker.of_events(desk.followers, [one.heard for one in anew], records),
         *checker.of_requests(crowd.requests, records),
         *checker.of_writes(crowd.writes, records),
+        *checker.of_papers(desk.papers, records),
         *checker.of_rest(records),
         *(checker.Finding("wrong", what) for what in desk.strange),
         *(checker.Finding("wrong", end) for one in at.kept for end in one.ends_of_its_own),

@@ -175,7 +175,7 @@ SIZES: dict[Flow, tuple[int, ...]] = {
     "leave_request": (1, 2, 3, 4, 5),
     "reimbursement": (58, 1200, 12000),
 }
-DETOURS = {"return": 10, "delegate": 10, "add": 10}
+DETOURS = {"return": 10, "delegate": 10, "add": 10, "amend": 10}
 DECISIVE = {"approve": 52, "reject": 8, "withdraw": 5, "give_up": 5, "clash": 6, "race": 6}
 """Words by their methods, and how likely each is."""
 GIVEN_UP_UNSENT, TAKEN_BACK_LATER = 0.04, 0.2
@@ -318,6 +318,15 @@ class Request:
         await until(f"{self.me} to have changed {self.run}", tell)
         await self.stands("confirming")
         await self._send()
+
+    async def _amend(self) -> None:
+        await self._awaited(self.expected.asked[0])  # the change closes it
+        self._words += 1
+        slots = {"reason": f"另改过 {self._words} 次"}
+        path = f"/v1/flow-runs/{self.run}/amendments"
+        answer = await self.desk.post(self.me, path, {"slots": slots})
+        assert answer.status_code == 200, answer.text
+        self.expected.amended()
 
     async def _asked_what_to_change(self) -> None:
         async def ask() -> bool | None:

@@ -20,7 +20,7 @@ ENTITLED = 5000
 """Days of leave a year: nobody runs out of them in a storm."""
 WORDS = {
     *("approve", "reject", "return", "delegate", "add before", "add after", "withdrawn"),
-    *("agreement carried over", "withdrawal asked", "withdrawal rejected"),
+    *("agreement carried over", "withdrawal asked", "withdrawal rejected", "changed"),
 }
 """The lines of a history that come of what people said."""
 SUBMIT, TAKE_BACK = "submit_claim", "withdraw_claim"
@@ -109,6 +109,12 @@ class Expected:
     def delegated(self, by: str, to: str) -> None:
         self.words.append(("delegate", by))
         self.asked[0] = to
+
+    def amended(self) -> None:
+        """The requester has changed it: all that happened since it was sent happens once more."""
+        self.words.append(("changed", self.requester))
+        self._take_claim_back()
+        self.sent()
 
     def added(self, by: str, to: str, position: str) -> None:
         """One more is asked: before the one who adds them, or after, who agrees by that."""
