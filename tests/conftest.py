@@ -1,5 +1,10 @@
-import gc
 import os
+
+# Read as numpy is imported. The threads of several processes wait for each other's by spinning,
+# and fitting a few dozen vectors then takes ten times the processor: commands do the same.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import gc
 import ssl
 from collections.abc import Generator, Iterator
 from functools import cache
