@@ -160,7 +160,11 @@ async def test_what_does_not_fit_any_more_leaves_everything_as_it_was_and_is_cou
 
     assert await until(unfit)
     assert await _there(house, 1)
-    assert CONFIGURATION_UNFIT._value.get() == 1
+
+    async def counted() -> bool:
+        return bool(CONFIGURATION_UNFIT._value.get() == 1)
+
+    assert await until(counted)
     async with at_work(house.settings) as fresh:
         assert "overtime" not in fresh.offered.of("acme").catalog.flows
         assert "leave_request" in fresh.offered.of("acme").catalog.flows
