@@ -1,6 +1,12 @@
-import gc
 import os
+
+# Read as numpy is imported. The threads of several processes wait for each other's by spinning,
+# and fitting a few dozen vectors then takes ten times the processor: commands do the same.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import gc
 import ssl
+import sys
 from collections.abc import Generator, Iterator
 from functools import cache
 
@@ -11,8 +17,10 @@ from hypothesis import HealthCheck, settings
 from router.flow.language.functions import Lookup, declare
 
 # Programs that tests start keep their bytecode, as they do for everybody else: some four hundred
-# modules compiled anew would be half of a start.
+# modules compiled anew would be half of a start. So does each process of the suite: eight hundred
+# modules of tests compiled anew, with their assertions told apart, are half of collecting.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Two busy cores, and tables of Unicode that a fresh clone builds at its first draw: how long a
 # draw takes says nothing here. Whoever promises a time measures it in a test of its own.

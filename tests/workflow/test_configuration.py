@@ -156,11 +156,15 @@ async def test_what_does_not_fit_any_more_leaves_everything_as_it_was_and_is_cou
     await kept.write(written(2, overtime(2).replace("next: agree", "next: nowhere")), 1)
 
     async def unfit() -> bool:
-        complained = "nowhere" in house.configuration.unfit.get("acme", "")
-        return complained and CONFIGURATION_UNFIT._value.get() == 1
+        return "nowhere" in house.configuration.unfit.get("acme", "")
 
     assert await until(unfit)
     assert await _there(house, 1)
+
+    async def counted() -> bool:
+        return bool(CONFIGURATION_UNFIT._value.get() == 1)
+
+    assert await until(counted)
     async with at_work(house.settings) as fresh:
         assert "overtime" not in fresh.offered.of("acme").catalog.flows
         assert "leave_request" in fresh.offered.of("acme").catalog.flows
