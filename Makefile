@@ -6,6 +6,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c '$(supported)' >/dev/null 2>&1 && echo $$p && break; done)
 ARGS ?=
 PACKAGES ?=
+MINUTES ?= 60
 
 bin := .venv/bin
 supported := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
@@ -15,7 +16,7 @@ locked = $(pip) --require-hashes $(foreach lock,$(1),--requirement locks/$(lock)
 install := $(pip) --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm model drill compose-test upgrade-test \
+.PHONY: help setup dev test test-slow test-llm model drill fuzz compose-test upgrade-test \
 	wheel sbom lock update chart check ruff types layers shell figures \
 	supply bench docs docs-serve reference clean
 
@@ -48,6 +49,9 @@ compose-test: .venv/.everything ## build the image, and do in a real engine what
 
 upgrade-test: .venv/.everything ## bring a house of the tag before to this tree and back, runs under way: whole minutes
 	@$(bin)/python -m tests.upgrades $(ARGS)
+
+fuzz: .venv/.fuzz ## send what nobody would to every entrance, MINUTES=60 in all; a finding is a file, and the status
+	@$(bin)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
 
 check: .venv/.everything ## lint, types, layers, the tree's figures and what it is made of: CI, before the tests
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target ruff types layers shell figures supply
@@ -110,7 +114,7 @@ reference: .venv/.everything ## make docs/reference anew from the code
 	@$(bin)/python -m docs.generate
 
 clean: ## remove .venv, caches and build output; data in .data stays
-	rm -rf .venv build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.made:
@@ -139,6 +143,11 @@ clean: ## remove .venv, caches and build output; data in .data stays
 .venv/.chart: .venv/.everything locks/chart.txt
 	@echo "installing what renders the Helm chart"
 	@$(call locked,chart)
+	@touch $@
+
+.venv/.fuzz: .venv/.everything locks/fuzz.txt
+	@echo "installing what fuzzes"
+	@$(call locked,fuzz)
 	@touch $@
 
 .venv/.uv: .venv/.everything locks/uv.txt

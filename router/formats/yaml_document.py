@@ -234,9 +234,15 @@ class _Reading:
             return written
 
     def _whole(self, node: Node) -> str:
-        """What is written there, without halves of characters, which nothing could be said in."""
+        """What is written there, without halves of characters, which nothing could be said in.
+
+        Two halves that are escaped one after the other are one character, as JSON has it.
+        """
         written = str(node.value)
         if written.isascii() or not _HALF.search(written):
+            return written
+        written = _PAIR.sub(_joined, written)
+        if not _HALF.search(written):
             return written
         what = f"there is half of a character, \\u{ord(_HALF.findall(written)[0]):04x}"
         self._fault(node, what, "write the character itself")
@@ -247,6 +253,13 @@ class _Reading:
 
 
 _HALF = re.compile("[\ud800-\udfff]")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+def _joined(pair: re.Match[str]) -> str:
+    return pair[0].encode("utf-16", "surrogatepass").decode("utf-16")
+
+
 
 _SCALARS: dict[str, Callable[[str], Any]] = {
     "null": lambda _: None,

@@ -278,7 +278,7 @@ class TestSecrets:
         assert made["jwt_secret"] == "s" * 32 + "\n"
 
 
-LEFT_OUT = {"chart", "docs", "test", "sentence-transformers"}
+LEFT_OUT = {"chart", "docs", "fuzz", "test", "sentence-transformers"}
 """Extras that the image is without: what nobody runs there, and gigabytes."""
 INSTALLS = re.compile(r"\bpip (?:--python \S+ )?install [^&\n]+")
 

@@ -63,3 +63,11 @@ def test_what_is_no_document_is_refused_with_the_line(text: str, line: int, what
         read_yaml(text)
     assert what in caught.value.fault.what
     assert caught.value.line >= line
+
+
+def test_two_halves_of_a_character_escaped_one_after_the_other_are_it() -> None:
+    found = read_yaml('{"\\ud83d\\ude00": "a\\ud83d\\ude00\\ude00"}')
+    assert found.data == {"😀": "a😀\ufffd"}
+    assert [str(fault) for _, fault in found.faults] == [
+        "there is half of a character, \\ude00; write the character itself"
+    ]
