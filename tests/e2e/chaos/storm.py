@@ -293,7 +293,7 @@ async def chaos(
             group.create_task(rage(at, blows, lambda: crowd.over, random.Random(plan.seed), say))
         outcome = Outcome(Counter(blow.name for blow in blows), time.monotonic() - stormed)
         await ready(at)
-        unheard = len(await desk.give_up_unheard())
+        unheard = len(await desk.give_up_unheard(*around.people))
         await _check(outcome, at, crowd, http)
         outcome.findings += await _told(consumer, outcome.records or Records())
         posted = await _posted(outcome, crowd)
