@@ -13,7 +13,7 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from router.domain.hand_offs import HandOffRecord
-from router.domain.records import LogEntry
+from router.domain.records import LogEntry, RecordedTurn
 from router.runtime.composition import assembled
 from router.runtime.worker import build_worker
 from router.settings import Settings
@@ -58,6 +58,12 @@ class MortalLog(EventLog):
         await super().append(tenant, entries)
         if spoken:
             self._fate.at("said")
+
+    async def append_turn(self, tenant: str, entries: Sequence[LogEntry]) -> list[RecordedTurn]:
+        self._fate.at("unsaid")
+        unknown = await super().append_turn(tenant, entries)
+        self._fate.at("said")
+        return unknown
 
 
 class MortalHandOffs(HandOffStore):

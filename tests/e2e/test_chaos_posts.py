@@ -48,6 +48,11 @@ def test_what_is_posted_as_it_was_said_is_fine_also_in_several_posts() -> None:
     assert [whole.again, whole.findings, apart.again, apart.findings] == [0, [], 0, []]
 
 
+def test_what_says_nothing_is_not_waited_for() -> None:
+    log = [*LOG, user("m3", "?"), answer("m3", "…")]
+    assert of_posts("alice", lines_of(log, "c1"), shown(*SAID, "…")).findings == []
+
+
 POSTED = {
     "one is missing": ([SAID[0], SAID[2]], ["wrong", "lost"]),
     "the last is missing": (SAID[:2], ["lost"]),

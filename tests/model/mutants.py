@@ -3,7 +3,7 @@
 A mutant replaces functions of the product's own by name, for as long as it is looked at.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -151,6 +151,13 @@ def _forgets_answers(real: Any) -> Any:
     return heard
 
 
+def _agrees(enough: Callable[[Iterable[bool]], bool]) -> Callable[..., Any]:
+    def agreed(self: Approval) -> bool:
+        return enough(one.verdict == "approve" for one in self.assignees)
+
+    return lambda _real: property(agreed)
+
+
 TWO_CRASHES = "two crashes"
 NO_KEYS = "two crashes, tools that honour no keys"
 WITHDRAWAL = "a withdrawal meets a call"
@@ -159,6 +166,7 @@ DECISIONS = "three decisions at once, twice and late"
 CHANGE = "a change meets a decision"
 
 NEWS = "news meet answers"
+ALL, ANY = "two have to agree", "either may agree"
 
 MUTANTS = (
     Mutant("no ledger", tool_caller, "once", _sent_again, promises.ONCE, NO_KEYS),
@@ -234,6 +242,8 @@ MUTANTS = (
         promises.NAMED,
         TWO_CRASHES,
     ),
+    Mutant("one yes is enough for two", Approval, "agreed", _agrees(any), promises.AGREED, ALL),
+    Mutant("any one yes isn't enough", Approval, "agreed", _agrees(all), promises.NAMED, ANY),
     Mutant(
         "an approval is never closed",
         Run,

@@ -51,8 +51,9 @@ def _agreed_to(world: RunWorld) -> str | None:
         if tool != LASTING:
             continue
         wanted = json.loads(arguments)
-        known = [json.loads(slots) for slots in world.agreed]
-        if not any(wanted.items() <= slots.items() for slots in known):
+        known = [(by, json.loads(slots)) for by, slots in world.agreed]
+        people = {by for by, slots in known if wanted.items() <= slots.items()}
+        if len(people) < world.setting.consents:
             return f"{tool}({arguments}), but agreed was to {known}"
     return None
 

@@ -92,6 +92,8 @@ class Setting:
     attempts: int = 2
     does: tuple[str, ...] = ()
     """The tools whose effect stands once where a run is completed."""
+    consents: int = 1
+    """How many have to agree before what lasts is done."""
 
     def limits(self, task: Task) -> CallLimits:
         """How often a call may be made, and whether it writes."""
@@ -126,8 +128,8 @@ class RunWorld:
     # What the promises are about; nobody decides anything by it.
     answers: tuple[tuple[str, str], ...] = ()
     """What each request was answered, in words, once it was."""
-    agreed: tuple[str, ...] = ()
-    """What an approver agreed to, as they were shown it."""
+    agreed: tuple[tuple[str, str], ...] = ()
+    """Each approver who agreed to something, with that as they were shown it."""
     verdicts: tuple[tuple[str, str], ...] = ()
     """The verdict that an approver was told is taken, by approval."""
     amended: tuple[tuple[str, Any], ...] = ()
@@ -254,7 +256,7 @@ class RunWorld:
         if isinstance(event, events.Decided) and event.verdict == "approve":
             shown = self.run.approval.summary.items() if self.run.approval else ()
             seen = canonical({name: text.en for name, text in shown})
-            after = replace(after, agreed=(*self.agreed, seen))
+            after = replace(after, agreed=(*self.agreed, (event.by or "", seen)))
         return after
 
     def _is_unsure(self, event: AnyEvent) -> bool:

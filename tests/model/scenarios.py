@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
@@ -116,21 +116,21 @@ def amends(what: str) -> Intent:
     return Intent(f"alice changes it to {what}", "amend", event)
 
 
-def decides(verdict: Verdict) -> Intent:
-    """The approver decides on what the database shows them, however old that is."""
+def decides(verdict: Verdict, by: str = "bob") -> Intent:
+    """An approver decides on what the database shows them, however old that is."""
 
     def event(world: RunWorld) -> AnyEvent | None:
-        row = next((row for row in world.published.approvals if _waits(row)), None)
+        row = next((row for row in world.published.approvals if _waits(row, by)), None)
         if row is None:
             return None
         about = {"approval": row.id, "digest": row.digest, "verdict": verdict}
-        return events.Decided.model_validate({"by": "bob", **about})
+        return events.Decided.model_validate({"by": by, **about})
 
-    return Intent(f"bob: {verdict}", "decide", event)
+    return Intent(f"{by}: {verdict}", "decide", event)
 
 
-def _waits(row: Row) -> bool:
-    return row.active and row.person == "bob"
+def _waits(row: Row, person: str = "bob") -> bool:
+    return row.active and row.person == person
 
 
 @dataclass(frozen=True)
@@ -143,24 +143,34 @@ class Scenario:
     check: Callable[[Any], None] = promises.check
 
 
+def _asking_two(mode: Literal["all", "any"]) -> Setting:
+    """The flow where two are asked, of whom all have to agree, or any may."""
+    states = PURCHASE["states"]
+    asks = states["boss"]["approve"] | {"by": ["manager(requester)", "'carol'"], "mode": mode}
+    changed = {**states, "boss": {**states["boss"], "approve": asks}}
+    setting = _setting(honours_keys=True, states=changed)
+    return replace(setting, consents=2 if mode == "all" else 1)
+
+
 def _world(
     *intents: Intent,
+    setting: Setting | None = None,
     faults: int = 0,
     again: int = 0,
     anew: int = 0,
     honours_keys: bool = True,
     attempts: int = 2,
 ) -> RunWorld:
-    setting = replace(_setting(honours_keys=honours_keys), attempts=attempts)
+    setting = replace(setting or _setting(honours_keys=honours_keys), attempts=attempts)
     run = Run(id="r1", requester=ALICE, locale="en")
     budget: dict[str, Any] = {"faults": faults, "again": again, "anew": anew}
     world = RunWorld(setting, NOW, run, intents, **budget)
     return world.take(events.Began(by="alice", slots={"what": "chair"}))
 
 
-def _with_boss(*intents: Intent, **budget: Any) -> RunWorld:
+def _with_boss(*intents: Intent, setting: Setting | None = None, **budget: Any) -> RunWorld:
     """The world in which the approver has just been asked, which nothing has gone wrong in."""
-    world = _world(confirms())
+    world = _world(confirms(), setting=setting)
     while not any(map(_waits, world.published.approvals)):
         _, make = next(world.moves())
         world = make()
@@ -204,6 +214,27 @@ SCENARIOS = (
         "a change meets a decision",
         lambda: _with_boss(amends("table"), decides("approve"), decides("reject"), again=1, anew=1),
         8,
+    ),
+    Scenario(
+        "two have to agree",
+        lambda: _with_boss(
+            *(decides("approve"), decides("approve", "carol"), decides("reject", "carol")),
+            amends("table"),
+            setting=_asking_two("all"),
+            again=1,
+        ),
+        7,
+    ),
+    Scenario(
+        "either may agree",
+        lambda: _with_boss(
+            *(decides("approve"), decides("return"), decides("approve", "carol")),
+            decides("reject", "carol"),
+            setting=_asking_two("any"),
+            again=1,
+            anew=1,
+        ),
+        7,
     ),
     Scenario(
         "news meet answers",

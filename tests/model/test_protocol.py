@@ -38,10 +38,10 @@ def test_a_planted_fault_breaks_its_promise(
     assert seen.found.promise == mutant.breaks, str(seen.found)
 
 
-def test_there_are_twenty_planted_faults_and_one_for_every_promise() -> None:
+def test_every_promise_has_a_planted_fault() -> None:
     broken = {mutant.breaks for mutant in MUTANTS}
 
-    assert len(MUTANTS) == 20
+    assert len(MUTANTS) == 22
     assert broken == {*promises.PROMISES, run.SAME, run.TOLD, conversation.ONE_TRUTH}
 
 

@@ -34,6 +34,8 @@ WISH = {
     "zh": "我要请年假，{start} 到 {end}，家里有事",
     "en": "I want annual leave {start} to {end}, family",
 }
+FAILED = tuple(map(bare, ("这一步没能完成", "That couldn't be done just now")))
+"""What a turn says that failed."""
 LATER_MANAGERS = {**MANAGERS, "dave": "carol"}
 
 
@@ -191,15 +193,20 @@ class Caller:
     async def _ask(self) -> None:
         end = self.monday + timedelta(days=self.expected.size - 1)
         days = {"start": self.monday.isoformat(), "end": end.isoformat()}
-        await self._say(lambda: WISH[self.locale].format(**days))
-        label = YES[self.locale]
+        wish, label, heard = WISH[self.locale].format(**days), YES[self.locale], -1
 
         async def asked() -> Shown | None:
-            return next((one for one in self.mine() if label in one.buttons), None)
+            nonlocal heard
+            mine = self.mine()
+            failed = sum(any(word in one.words for word in FAILED) for one in mine)
+            if failed > heard:  # they are told to try again
+                heard = failed
+                await self._say(lambda: wish)
+            return next((one for one in mine if label in one.buttons), None)
 
         card = await until(f"{self.me} to be asked for a yes", asked, PATIENCE)
-        (run,) = (await self.desk.get(self.me, "/v1/flow-runs?limit=10"))["items"]
-        self.run = run["id"]
+        shown = await self.desk.get(self.me, f"/v1/conversations/{await self._where()}")
+        self.run = shown["active_flow"]["id"]
         told = self._unrecorded
         await self._press(card, label)
 

@@ -49,12 +49,12 @@ class Line:
 
 
 def lines_of(log: Sequence[Row], conversation: str) -> list[Line]:
-    """What is to be posted of a conversation, in its order."""
+    """What is to be posted of a conversation, in its order; of "…" nothing would be recognised."""
     said = []
     for row in log:
-        if row["conversation"] == conversation and (texts := [*_told(row)]):
-            parts = tuple(filter(None, map(_beginning, texts)))
-            said.append(Line(parts, "".join(map(bare, texts))))
+        texts = [*_told(row)] if row["conversation"] == conversation else []
+        if whole := "".join(map(bare, texts)):
+            said.append(Line(tuple(filter(None, map(_beginning, texts))), whole))
     return said
 
 

@@ -260,7 +260,7 @@ async def chaos(
         took = time.monotonic() - stormed
         outcome = Outcome(blows, took, impossible, crowd.presences, findings=[*rage.findings])
         await ready(at)
-        unheard = len(await desk.give_up_unheard())
+        unheard = len(await desk.give_up_unheard(*around.people))
         await _check(outcome, at, crowd, http)
         outcome.findings += await _told(consumer, outcome.records or Records())
         posted = await _posted(outcome, crowd)
