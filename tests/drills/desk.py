@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from uuid import uuid4
 
 import asyncpg  # type: ignore[import-untyped]
 import httpx
@@ -316,13 +317,16 @@ class Person:
         if conversation is None:
             made = await self.http.post("/conversations", json={})
             conversation = made.raise_for_status().json()["id"]
-        answer = (await self.sends(conversation, text)).raise_for_status()
-        while answer.status_code == httpx.codes.ACCEPTED:  # a machine that has much to do
-            message = answer.json()["message_id"]
-            path = f"/conversations/{conversation}/messages/{message}"
-            answer = (await self.http.get(path)).raise_for_status()
-            await asyncio.sleep(LOOKED_EVERY)
-        return {**answer.json(), "conversation": conversation}
+        turn, message_id = dict[str, Any](), uuid4().hex
+
+        async def answered() -> bool:
+            # On a machine that has much to do it is sent again, as a 503 says and a 202 allows.
+            answer = await self.sends(conversation, text, message_id=message_id)
+            turn.update(answer.raise_for_status().json())
+            return answer.status_code == httpx.codes.OK
+
+        await until(f"{text!r} is answered", answered)
+        return {**turn, "conversation": conversation}
 
     async def sends(self, conversation: str, text: str, **more: str) -> httpx.Response:
         """What is answered to this, whatever it is."""
@@ -342,7 +346,8 @@ class Person:
         found = list[str]()
 
         async def told() -> bool:
-            said = [reply["text"] for reply in (await self.says(BALANCE))["replies"]]
+            turn = await self.says(BALANCE)
+            said = [reply["text"] for reply in turn["replies"]]
             found[:] = re.findall(r"^days: ([0-9.]+)$", "\n".join(said), re.MULTILINE)
             return bool(found)
 

@@ -165,6 +165,14 @@ async def test_doctor_names_the_lost_run_and_what_to_do(talk: Talk) -> None:
     assert "intent-router reconcile" in str(raised.value)
 
 
+async def test_doctor_says_what_goes_on_that_a_key_of_before_encrypted(talk: Talk) -> None:
+    await talk.waiting_leave()
+    await services.payload_keys(settings_of(talk))
+    await talk.parts.store.key_seals.keep("k0", b"a seal")
+    with pytest.raises(MisconfiguredError, match=r"\d+ workflows go on and may need the keys k0"):
+        await services.payload_keys(settings_of(talk))
+
+
 async def test_nothing_is_lost_while_temporal_is_away(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
