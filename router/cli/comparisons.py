@@ -94,7 +94,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class House:
+class ComparedStores:
     """What is compared: both stores. `asking`: a worker is there that says where a run stands."""
 
     client: Client
@@ -104,18 +104,18 @@ class House:
     asking: bool = True
 
 
-Find = Callable[[House], AsyncIterator[list[Case]]]
+Find = Callable[[ComparedStores], AsyncIterator[list[Case]]]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class StoreComparison:
     """One look at everything; `asks` is true of what takes a worker to find, or to mend."""
 
     find: Find
     asks: bool
 
 
-COMPARISONS: list[Comparison] = []
+COMPARISONS: list[StoreComparison] = []
 """In their order: a workflow that shouldn't go on does nothing more while the others are mended."""
 
 
@@ -123,14 +123,14 @@ def comparison(*, asks: bool) -> Callable[[Find], Find]:
     """Have the function be one of those that `reconcile` makes."""
 
     def taken(find: Find) -> Find:
-        COMPARISONS.append(Comparison(find, asks))
+        COMPARISONS.append(StoreComparison(find, asks))
         return find
 
     return taken
 
 
 @comparison(asks=False)
-async def ended_or_lost(house: House) -> AsyncIterator[list[Case]]:
+async def ended_or_lost(house: ComparedStores) -> AsyncIterator[list[Case]]:
     """Runs that have ended and go on in Temporal, and such as have no workflow any more."""
     with own_errors():
         async for page in every_misfit(house.client, house.store.runs, house.queue):
@@ -142,7 +142,7 @@ async def ended_or_lost(house: House) -> AsyncIterator[list[Case]]:
 
 
 @comparison(asks=False)
-async def stray_approvals(house: House) -> AsyncIterator[list[Case]]:
+async def stray_approvals(house: ComparedStores) -> AsyncIterator[list[Case]]:
     """What people are asked for in runs that have ended, or that aren't there."""
 
     def case(stray: StrayApproval) -> Case:
@@ -156,7 +156,7 @@ async def stray_approvals(house: House) -> AsyncIterator[list[Case]]:
 
 
 @comparison(asks=False)
-async def stopped_mailboxes(house: House) -> AsyncIterator[list[Case]]:
+async def stopped_mailboxes(house: ComparedStores) -> AsyncIterator[list[Case]]:
     """Mailboxes of chat platforms in which news would never be posted."""
 
     def case(box: StoppedMailbox) -> Case:
@@ -171,7 +171,7 @@ async def stopped_mailboxes(house: House) -> AsyncIterator[list[Case]]:
 
 
 @comparison(asks=True)
-async def behind(house: House) -> AsyncIterator[list[Case]]:
+async def behind(house: ComparedStores) -> AsyncIterator[list[Case]]:
     """Runs whose workflow is further than their row, or that have none."""
     with own_errors():
         async for page in every_misfit(house.client, house.store.runs, house.queue):
@@ -187,7 +187,7 @@ async def behind(house: House) -> AsyncIterator[list[Case]]:
 
 
 @comparison(asks=True)
-async def asked_one_by_one(house: House) -> AsyncIterator[list[Case]]:
+async def asked_one_by_one(house: ComparedStores) -> AsyncIterator[list[Case]]:
     """Runs that go on in both, each asked where it stands, and which writes it made."""
     if not house.asking:
         return
@@ -197,7 +197,7 @@ async def asked_one_by_one(house: House) -> AsyncIterator[list[Case]]:
 
 
 @comparison(asks=True)
-async def cut_off_conversations(house: House) -> AsyncIterator[list[Case]]:
+async def cut_off_conversations(house: ComparedStores) -> AsyncIterator[list[Case]]:
     """Conversations in which something was said that nobody knows any more."""
 
     def case(lost: LostConversation) -> Case:
@@ -213,7 +213,7 @@ async def cut_off_conversations(house: House) -> AsyncIterator[list[Case]]:
 
 
 @comparison(asks=True)
-async def unowned_effects(house: House) -> AsyncIterator[list[Case]]:
+async def unowned_effects(house: ComparedStores) -> AsyncIterator[list[Case]]:
     """Writes that were sent out for runs that neither half knows: what they did, stays.
 
     After everything else, by which runs come back that Temporal alone knew.
@@ -232,7 +232,7 @@ async def unowned_effects(house: House) -> AsyncIterator[list[Case]]:
 
 
 @comparison(asks=False)
-async def not_told(house: House) -> AsyncIterator[list[Case]]:
+async def not_told(house: ComparedStores) -> AsyncIterator[list[Case]]:
     """What chat platforms and other systems haven't taken: that is mended where they are."""
     now = datetime.now(UTC)
     for platform, since in (await house.store.mailboxes.oldest()).items():
@@ -245,13 +245,13 @@ async def not_told(house: House) -> AsyncIterator[list[Case]]:
             yield [Case("undelivered", house.tenant or "", backlog.url, why)]
 
 
-def _of_run(house: House, misfit: Misfit, told: Projection | None = None) -> Case:
+def _of_run(house: ComparedStores, misfit: Misfit, told: Projection | None = None) -> Case:
     case = Case(misfit.kind, misfit.tenant, misfit.run, misfit.why, misfit.workflow_id, told)
     case.mend = partial(_mended, house, case, misfit)
     return case
 
 
-async def _mended(house: House, case: Case, misfit: Misfit) -> None:
+async def _mended(house: ComparedStores, case: Case, misfit: Misfit) -> None:
     if misfit.kind == "lost":
         await close(house.store, misfit, shell_account())
     elif misfit.kind == "ended":
@@ -266,7 +266,7 @@ async def _mended(house: House, case: Case, misfit: Misfit) -> None:
             await _noted_as_done(house, told.run, done)
 
 
-async def _completed(house: House, cases: Sequence[Case]) -> list[Case]:
+async def _completed(house: ComparedStores, cases: Sequence[Case]) -> list[Case]:
     """The cases with what each run says of itself, and with what somebody has to look at."""
 
     async def complete(case: Case) -> Case:
@@ -283,7 +283,7 @@ async def _completed(house: House, cases: Sequence[Case]) -> list[Case]:
     return await at_once(cases, complete)
 
 
-async def _compared(house: House, head: RunHead) -> Case | None:
+async def _compared(house: ComparedStores, head: RunHead) -> Case | None:
     try:
         told = await projection_of(house.client, head.workflow_id)
     except WorkflowOver:
@@ -304,7 +304,9 @@ async def _compared(house: House, head: RunHead) -> Case | None:
     return case
 
 
-async def _difference(house: House, head: RunHead, told: Projection) -> tuple[Kind | None, str]:
+async def _difference(
+    house: ComparedStores, head: RunHead, told: Projection
+) -> tuple[Kind | None, str]:
     """How the row stands to what its workflow told, and in which words."""
     there = told.published.run
     kind, asked = await _standing(house, head, told)
@@ -317,7 +319,9 @@ async def _difference(house: House, head: RunHead, told: Projection) -> tuple[Ki
     return kind, f"is {head.status} in {head.state}, in Temporal {there.status} in {there.state}"
 
 
-async def _standing(house: House, head: RunHead, told: Projection) -> tuple[Kind | None, bool]:
+async def _standing(
+    house: ComparedStores, head: RunHead, told: Projection
+) -> tuple[Kind | None, bool]:
     """The kind of the difference, and whether approvals alone are other ones."""
     runs = house.store.runs
     row = await runs.find(head.tenant, head.id)
@@ -331,7 +335,7 @@ async def _standing(house: House, head: RunHead, told: Projection) -> tuple[Kind
     return ("behind", True) if awaited != there else (None, False)
 
 
-async def _unledgered(house: House, run: RunRecord, told: Projection) -> Case | None:
+async def _unledgered(house: ComparedStores, run: RunRecord, told: Projection) -> Case | None:
     """The run's writes that the ledger has no line of; None where it has all."""
     ledger = house.store.ledger
     lost = [done for done in told.done if await ledger.find(done.key) is None]
@@ -347,12 +351,12 @@ async def _unledgered(house: House, run: RunRecord, told: Projection) -> Case | 
     return Case(*("unledgered", run.tenant, run.id, why, run.workflow_id), look_at=named, mend=mend)
 
 
-async def _noted_as_done(house: House, run: RunRecord, done: Done) -> None:
+async def _noted_as_done(house: ComparedStores, run: RunRecord, done: Done) -> None:
     what = digest_of([done.tool, done.arguments, run.tenant, run.requester, None])
     await house.store.ledger.note_done(done.key, done.tool, what)
 
 
-async def _unowned(house: House, line: EffectLine) -> Case | None:
+async def _unowned(house: ComparedStores, line: EffectLine) -> Case | None:
     workflow_id = line.key.partition(":")[0]
     tenant, _ = place_of(workflow_id)
     about = AuditFilter(act="run.reconcile", subject=line.key)

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from temporalio.client import Client
 
-from router.cli.comparisons import COMPARISONS, Case, Comparison, House
+from router.cli.comparisons import COMPARISONS, Case, ComparedStores, StoreComparison
 from router.cli.options import DataFolder, echo_aligned, noted, settings_in, with_store
 from router.domain.errors import Forbidden, RouterError, Unavailable
 from router.gateway.builds import is_polled
@@ -33,7 +33,7 @@ Tell = Callable[[Sequence[Case]], None]
 
 
 @dataclass
-class Tally:
+class CaseCounts:
     """How much was found, of that mended, not to be mended right now, and for a person alone."""
 
     found: int = 0
@@ -48,21 +48,21 @@ class Tally:
 
 
 async def examined(
-    house: House, comparisons: Sequence[Comparison], tell: Tell, *, confirmed: bool
-) -> Tally:
+    house: ComparedStores, comparisons: Sequence[StoreComparison], tell: Tell, *, confirmed: bool
+) -> CaseCounts:
     """Everything compared, page by page; where it is confirmed, mended before it is told.
 
     Raises `Unavailable` where Temporal doesn't answer: nothing is guessed.
     """
-    tally = Tally()
+    counts = CaseCounts()
     for each in comparisons:
         async for page in each.find(house):
             cases = [case for case in page if house.tenant in {None, case.tenant}]
             if confirmed:
                 await put_right(house.store, cases)
-            tally.count(cases)
+            counts.count(cases)
             tell(cases)
-    return tally
+    return counts
 
 
 async def put_right(store: Store, cases: Sequence[Case]) -> None:
@@ -89,10 +89,10 @@ async def _worker(client: Client, settings: Settings) -> AsyncIterator[None]:
 
 async def reconciled(
     settings: Settings, tenant: str | None, tell: Tell, *, confirmed: bool
-) -> Tally:
+) -> CaseCounts:
     """How much differs, and where it is confirmed, what came of putting it right."""
 
-    async def work(store: Store) -> Tally:
+    async def work(store: Store) -> CaseCounts:
         client = await connect(settings)
         await check_namespace(client)
         queue = settings.task_queue
@@ -101,28 +101,30 @@ async def reconciled(
             apart = (await halves(client, store.houses, queue)).trouble
         if apart:
             typer.echo(apart, err=True)
-        house = House(client, store, queue, tenant, asking=answered)
+        house = ComparedStores(client, store, queue, tenant, asking=answered)
         if answered or not confirmed:
-            tally = await examined(house, COMPARISONS, tell, confirmed=confirmed)
+            counts = await examined(house, COMPARISONS, tell, confirmed=confirmed)
         else:
-            tally = await _without_worker(house, settings, tell)
+            counts = await _without_worker(house, settings, tell)
         if not answered and not confirmed:
             typer.echo(f"{_NO_WORKER.format(queue)}; --yes starts one for that", err=True)
-        if confirmed and tenant is None and not tally.failed:
+        if confirmed and tenant is None and not counts.failed:
             await agree(client, store.houses, queue)
-        return tally
+        return counts
 
     return await with_store(settings, work)
 
 
-async def _without_worker(house: House, settings: Settings, tell: Tell) -> Tally:
+async def _without_worker(house: ComparedStores, settings: Settings, tell: Tell) -> CaseCounts:
     """A worker starts once what mustn't go on has been ended."""
     first = [each for each in COMPARISONS if not each.asks]
-    tally = await examined(house, first, tell, confirmed=True)
+    counts = await examined(house, first, tell, confirmed=True)
     async with _worker(house.client, settings):
         others = [each for each in COMPARISONS if each.asks]
         more = await examined(replace(house, asking=True), others, tell, confirmed=True)
-    return Tally(*(getattr(tally, n) + getattr(more, n) for n in ("found", "failed", "to_decide")))
+    return CaseCounts(
+        *(getattr(counts, n) + getattr(more, n) for n in ("found", "failed", "to_decide"))
+    )
 
 
 def reconcile(
@@ -136,17 +138,17 @@ def reconcile(
     After a restore, or where `doctor` names lost runs. Where no worker is there it is one itself.
     """
     array = JsonArray() if as_json else None
-    tally = asyncio.run(reconciled(settings_in(data), tenant, array or _print, confirmed=yes))
+    counts = asyncio.run(reconciled(settings_in(data), tenant, array or _print, confirmed=yes))
     if array is not None:
         array.close()
-    elif not tally.found:
+    elif not counts.found:
         typer.echo("the database and Temporal agree on everything")
-    if tally.failed:
-        raise Unavailable(f"{tally.failed} of {tally.found} are as they were; try again")
-    if tally.found and not yes:
-        raise Forbidden(f"{tally.found} don't fit, and nothing was done about it: add --yes")
-    if tally.to_decide:
-        raise Forbidden(f"{tally.to_decide} of {tally.found} are for a person to mend")
+    if counts.failed:
+        raise Unavailable(f"{counts.failed} of {counts.found} are as they were; try again")
+    if counts.found and not yes:
+        raise Forbidden(f"{counts.found} don't fit, and nothing was done about it: add --yes")
+    if counts.to_decide:
+        raise Forbidden(f"{counts.to_decide} of {counts.found} are for a person to mend")
 
 
 class JsonArray:

@@ -47,6 +47,8 @@ users:
 KEYS = f"k1:{base64.b64encode(b'k' * 32).decode()}"
 REQUEST = "I want to take annual leave from next Monday to Tuesday, family visit"
 BALANCE = "how many days of annual leave do I have left"
+LEFT = re.compile(r"You have ([0-9.]+) of [0-9.]+ days of annual leave left")
+"""What is answered to that."""
 DAYS = 2
 PATIENCE = 600.0
 """Seconds after which a drill has failed: nobody said anything, or nothing helped."""
@@ -348,7 +350,7 @@ class Person:
         async def told() -> bool:
             turn = await self.says(BALANCE)
             said = [reply["text"] for reply in turn["replies"]]
-            found[:] = re.findall(r"^days: ([0-9.]+)$", "\n".join(said), re.MULTILINE)
+            found[:] = LEFT.findall("\n".join(said))
             return bool(found)
 
         await until("the balance is told", told)
