@@ -19,9 +19,8 @@ from activities.people.people import human_resources
 from activities.people.records import Owner
 from router.cli import processes
 from router.cli.checks import services
-from router.cli.comparisons import Case
+from router.cli.reconcile import Case, reconciled
 from router.cli.reconcile import reconcile as command
-from router.cli.reconcile import reconciled
 from router.domain.errors import Forbidden, MisconfiguredError
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import ApprovalRecord, AuditFilter, RunRecord
