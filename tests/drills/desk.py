@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from uuid import uuid4
 
 import asyncpg  # type: ignore[import-untyped]
 import httpx
@@ -46,6 +47,8 @@ users:
 KEYS = f"k1:{base64.b64encode(b'k' * 32).decode()}"
 REQUEST = "I want to take annual leave from next Monday to Tuesday, family visit"
 BALANCE = "how many days of annual leave do I have left"
+LEFT = re.compile(r"You have ([0-9.]+) of [0-9.]+ days of annual leave left")
+"""What is answered to that."""
 DAYS = 2
 PATIENCE = 600.0
 """Seconds after which a drill has failed: nobody said anything, or nothing helped."""
@@ -316,13 +319,16 @@ class Person:
         if conversation is None:
             made = await self.http.post("/conversations", json={})
             conversation = made.raise_for_status().json()["id"]
-        answer = (await self.sends(conversation, text)).raise_for_status()
-        while answer.status_code == httpx.codes.ACCEPTED:  # a machine that has much to do
-            message = answer.json()["message_id"]
-            path = f"/conversations/{conversation}/messages/{message}"
-            answer = (await self.http.get(path)).raise_for_status()
-            await asyncio.sleep(LOOKED_EVERY)
-        return {**answer.json(), "conversation": conversation}
+        turn, message_id = dict[str, Any](), uuid4().hex
+
+        async def answered() -> bool:
+            # On a machine that has much to do it is sent again, as a 503 says and a 202 allows.
+            answer = await self.sends(conversation, text, message_id=message_id)
+            turn.update(answer.raise_for_status().json())
+            return answer.status_code == httpx.codes.OK
+
+        await until(f"{text!r} is answered", answered)
+        return {**turn, "conversation": conversation}
 
     async def sends(self, conversation: str, text: str, **more: str) -> httpx.Response:
         """What is answered to this, whatever it is."""
@@ -342,8 +348,9 @@ class Person:
         found = list[str]()
 
         async def told() -> bool:
-            said = [reply["text"] for reply in (await self.says(BALANCE))["replies"]]
-            found[:] = re.findall(r"([0-9.]+) of [0-9.]+ days", "\n".join(said))
+            turn = await self.says(BALANCE)
+            said = [reply["text"] for reply in turn["replies"]]
+            found[:] = LEFT.findall("\n".join(said))
             return bool(found)
 
         await until("the balance is told", told)

@@ -19,9 +19,8 @@ from activities.people.people import human_resources
 from activities.people.records import Owner
 from router.cli import processes
 from router.cli.checks import services
-from router.cli.comparisons import Case
+from router.cli.reconcile import Case, reconciled
 from router.cli.reconcile import reconcile as command
-from router.cli.reconcile import reconciled
 from router.domain.errors import Forbidden, MisconfiguredError
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import ApprovalRecord, AuditFilter, RunRecord
@@ -163,6 +162,14 @@ async def test_doctor_names_the_lost_run_and_what_to_do(talk: Talk) -> None:
     with pytest.raises(MisconfiguredError, match=named) as raised:
         await services.runs(settings_of(talk))
     assert "intent-router reconcile" in str(raised.value)
+
+
+async def test_doctor_says_what_goes_on_that_a_key_of_before_encrypted(talk: Talk) -> None:
+    await talk.waiting_leave()
+    await services.payload_keys(settings_of(talk))
+    await talk.parts.store.key_seals.keep("k0", b"a seal")
+    with pytest.raises(MisconfiguredError, match=r"\d+ workflows go on and may need the keys k0"):
+        await services.payload_keys(settings_of(talk))
 
 
 async def test_nothing_is_lost_while_temporal_is_away(

@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from activities.people.records import Balance
+from activities.tools.summaries import balance
 from router.flow.language.functions import FUNCTIONS, LOOKUPS
+from tests.drills.desk import LEFT
 from tests.figures import Figure, Named, count, cycle, functions, longest, undescribed
 
 ROOT = Path(__file__).parents[3]
@@ -47,6 +50,11 @@ def test_every_drill_has_its_section_and_every_section_its_drill() -> None:
     assert {each.partition("\n")[0] for each in sections} == drills
     parts = ("**You see**", "**Why**", "**Type**")
     assert [each for each in sections if any(part not in each for part in parts)] == []
+
+
+def test_drills_read_the_balance_as_the_desk_says_it() -> None:
+    has = {"leave_type": "annual", "year": 2026, "entitled": 15, "used": 3, "days": 12}
+    assert LEFT.findall(balance(Balance.model_validate(has), "en")) == ["12"]
 
 
 RISKS = [*(f"LLM{n:02}" for n in range(1, 11)), *(f"ASI{n:02}" for n in range(1, 11))]

@@ -128,6 +128,8 @@ CASES = [
     Case("RouterBacklog", 5, {BACKLOG: "6x10"}, {BACKLOG: "4x10"}, value="6"),
     Case("RouterBuildStranded", 10, {PINNED: "2x20"}, {PINNED: "0x20"}, {"build": "1.0"}),
     Case("RouterRunsLost", 10, {LOST: "2x20"}, {LOST: "0x20"}, {"kind": "lost"}, value="2"),
+    Case("RouterConversationsCutOff", 30, {CUT_OFF: "0x20 1x20"}, {CUT_OFF: "1x40"}),
+    Case("RouterPayloadsUnreadable", 15, {SEALED: "0+6x20"}, {SEALED: "3x20"}),
     Case("RouterDirectoryOld", 90, {AGE: "0+60x100"}, {AGE: "60x100"}, value="5400"),
     Case("RouterDirectoryFaulty", 10, {FAULTS: "2x20"}, {FAULTS: "0x20"}, value="2"),
     Case("RouterHalvesApart", 10, {APART: "1x20"}, {APART: "0x20"}),
@@ -167,8 +169,6 @@ CASES = [
     Case("RouterApprovalsExpire", 30, {EXPIRING: "2x40"}, {EXPIRING: "0x40"}, value="2"),
     Case("RouterApprovalsOrphaned", 60, {ORPHANED: "3x80"}, {ORPHANED: "0x80"}, value="3"),
     Case("RouterRequestsOrphaned", 60, {LEFT: "2x80"}, {LEFT: "0x80"}, value="2"),
-    Case("RouterConversationsCutOff", 30, {CUT_OFF: "0x20 1x20"}, {CUT_OFF: "1x40"}),
-    Case("RouterPayloadsUnreadable", 15, {SEALED: "0+6x20"}, {SEALED: "3x20"}),
     Case(
         "RouterHandOffWaits",
         10,

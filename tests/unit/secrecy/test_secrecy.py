@@ -22,6 +22,7 @@ from router.domain.errors import RouterError, UnreadablePayload
 from router.secrecy.codec import EncryptingCodec, data_converter
 from router.secrecy.redaction import Redacting, redact
 from router.settings.values import PayloadKeys
+from router.telemetry.metrics import UNREADABLE
 
 OLD = f"old:{base64.b64encode(b'o' * 32).decode()}"
 NEW = f"new:{base64.b64encode(b'n' * 32).decode()}"
@@ -112,8 +113,10 @@ async def test_the_first_key_writes_and_all_of_them_read() -> None:
     [(keys(NEW), "doesn't have (it has new)"), (PayloadKeys(), "doesn't have (it isn't set)")],
 )
 async def test_an_unknown_key_is_named_with_what_to_do(there: PayloadKeys, said: str) -> None:
+    counted = UNREADABLE._value.get()
     with pytest.raises(UnreadablePayload) as refused:
         await data_converter(there).decode([await sealed()])
+    assert UNREADABLE._value.get() == counted + 1
     for words in ("the key 'old'", said, "add that key behind the others"):
         assert words in str(refused.value)
     assert isinstance(refused.value, RouterError)
