@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Annotated, Self
 
 from fastapi import APIRouter, Depends, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from router.api.dependencies import Audited, Author, Given, Paged, PageParams, Services
 from router.api.errors import problems
-from router.api.flow_examination import FlowName, can_be_drawn
+from router.api.flow_examination import FlowName
 from router.api.flow_vocabulary import approver_names
 from router.api.idempotency import IdempotencyKey, claim, claim_of, claimed
-from router.api.params import Comment, StrictRoute, derived_id, fresh_id
+from router.api.params import Comment, Note, StrictRoute, derived_id, fresh_id
 from router.api.routes.configuration import MOST_PROBLEMS, examined_document
 from router.api.routes.flow_drafts import held_flow
-from router.domain.configuration_documents import LONGEST_NOTE, behaviours, digest_of
+from router.domain.configuration_documents import behaviours, digest_of
 from router.domain.drafts import FlowText
 from router.domain.errors import (
     Conflict,
@@ -44,7 +44,7 @@ from router.domain.flow_reviews import (
 )
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
-from router.drawing import graph_of, svg_of
+from router.drawing import can_be_drawn, graph_of, svg_of
 from router.drawing.difference import FlowDifference, Names, difference
 from router.drawing.svg import Marks
 from router.flow.catalog import behaviour
@@ -133,7 +133,7 @@ class SubmissionBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     flow: FlowName
-    note: Annotated[Comment, Field(max_length=LONGEST_NOTE)] = ""
+    note: Note = ""
 
 
 class VerdictBody(BaseModel):
