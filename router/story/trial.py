@@ -240,19 +240,21 @@ def _fits(text: str, schema: Mapping[str, Any]) -> bool:
 
 
 _READ = re.compile(r"\bresults\.([\w.]+)")
-_PATH = r"\bresults\.{}(?![\w.(\[])"
+_PATH = r"\bresults\.{}"
+_END = r"(?:[^\w.(\[]|$)"
 _SIGN = r" *(?:[-+*/%]|[<>]=?|[=!]=) *"
-_LATER = (BEGINS + timedelta(days=7)).isoformat()
 _GOES_ON = r" *(?:&&|\|\||\?)"
+_LATER = (BEGINS + timedelta(days=7)).isoformat()
 _USES: tuple[tuple[str, JsonValue], ...] = (
     (r"\bamount\({}\)", dict(_MONEY)),
     (r"\b(?:double|int)\({}\)", str(_NUMBER)),
-    (rf"{{}}{_SIGN}-?\d|\d{_SIGN}{{}}", _NUMBER),
-    (rf"{{}}{_SIGN}(?:day\(|plus_days\()|plus_days\({{}}", BEGINS.date().isoformat()),
-    (r"\bday\({}", _LATER),
+    (rf"{{}}{_SIGN}-?\d|\d{_SIGN}{{}}{_END}", _NUMBER),
+    (rf"{{}}{_SIGN}(?:plus_)?days?\(|plus_days\({{}}{_END}", BEGINS.date().isoformat()),
+    (rf"\bday\({{}}{_END}", _LATER),
     (rf'(?:!|&&|\|\|) *{{}}(?:{_GOES_ON}|["\')])|"{{}}{_GOES_ON}', True),
     (r"{} *[=!]= *(?:true|false)", True),
-    (rf'"until":"{{}}"|\bnow{_SIGN}{{}}|{{}}{_SIGN}now\b|\bworking_time\([^()]*{{}}', _LATER),
+    (rf'"until":"{{}}"|\bnow{_SIGN}{{}}{_END}|{{}}{_SIGN}now\b', _LATER),
+    (rf"\bworking_time\([^()]*{{}}{_END}", _LATER),
 )
 """How a flow reads what nobody has described, as patterns with `{}` for it, and what may stand
 there: the first that fits."""
@@ -285,9 +287,9 @@ def _likely(flow: FlowDefinition, whole: str, read: str) -> JsonValue:
         return flag
     path = _PATH.format(re.escape(read))
     for use, value in _USES:
-        if re.search(use.replace("{}", path), whole):
+        if compiled(use.replace("{}", path)).search(whole):
             return value
-    beside = re.search(rf"\bslots\.(\w+){_SIGN}{path}|{path}{_SIGN}slots\.(\w+)", whole)
+    beside = compiled(rf"\bslots\.(\w+){_SIGN}{path}{_END}|{path}{_SIGN}slots\.(\w+)").search(whole)
     slot = flow.slots.get(beside[1] or beside[2]) if beside else None
     return _OF_SLOTS.get(slot.type, _TEXT) if slot else _TEXT
 
