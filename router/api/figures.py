@@ -1,5 +1,6 @@
 """Figures of some days, as they are asked for: which days, tables for spreadsheets, pictures."""
 
+import asyncio
 import csv
 import io
 from collections.abc import Iterable, Sequence
@@ -12,8 +13,11 @@ from router.api.audit import in_words
 from router.api.dependencies import OPERATOR, Author, Caller
 from router.api.files import disposition
 from router.api.params import Day
-from router.domain.errors import Forbidden
+from router.domain.errors import Forbidden, InvalidInput
+from router.domain.locale import Localised
 from router.domain.traffic import MOST_DAYS, Period
+from router.drawing import Graph, Journey, can_be_drawn, svg_of
+from router.drawing.svg import MOST_STATES, MOST_WAYS
 
 Row = dict[str, Any]
 
@@ -78,6 +82,24 @@ SVG = "image/svg+xml"
 def picture_response(drawn: str, media_type: str = SVG) -> Response:
     """A picture to be looked at."""
     return Response(drawn, media_type=media_type, headers={"Content-Security-Policy": INERT})
+
+
+async def svg_response(graph: Graph, over: Journey | None = None) -> Response:
+    """A flow to be looked at, with what goes over it; raises `InvalidInput` for too large a one.
+
+    It takes a core up to a second, so it is done in a thread.
+    """
+    if not can_be_drawn(graph):
+        states, ways = len(graph.nodes), len(graph.edges)
+        most = f"{MOST_STATES}/{MOST_WAYS}"
+        raise InvalidInput(
+            Localised(
+                zh=f"这个流程有 {states} 个状态、{ways} 条路，画不成图（最多 {most}）。",
+                en=f"This flow can't be drawn: it has {states} states and {ways} ways between "
+                f"them; {most} are the most.",
+            )
+        )
+    return picture_response(await asyncio.to_thread(svg_of, graph, over))
 
 
 def _harmless(cell: Any) -> Any:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from router.api.flow_examination import Surroundings, can_be_drawn
+from router.api.flow_examination import Surroundings
 from router.api.flow_vocabulary import approver_names
 from router.domain.drafts import FlowText
 from router.domain.errors import DefinitionError
 from router.domain.locale import Locale
-from router.drawing import graph_of, svg_of
+from router.drawing import can_be_drawn, graph_of, svg_of
 from router.drawing.difference import FlowDifference, difference
 from router.drawing.svg import Marks
 from router.flow.definition import FlowDefinition

@@ -13,20 +13,15 @@ from router.domain.drafts import LARGEST_STORIES, LARGEST_TEXT
 from router.domain.errors import Problem
 from router.domain.locale import Locale
 from router.drawing.flowchart import EXITS, Graph, graph_of, named
-from router.drawing.svg import svg_of
+from router.drawing.svg import can_be_drawn, svg_of
 from router.flow.catalog import behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, UnmadeFlow, Vocabulary, looked_at, sub_flow_faults
 from router.flow.slot_types.slot import Slot, label_of
-from router.flow.slot_types.worded_checks import worded
+from router.flow.slot_types.worded_checks import currency_in, worded
 from router.flow.validation.phrases import said_in
 from router.formats.yaml_document import Place, YamlDocument
 from router.understanding.triggers.patterns import rivalries
-
-MOST_DRAWN = 150
-"""States of a flow whose picture is drawn as one types: more can't be looked at, nor drawn soon."""
-MOST_WAYS = 300
-"""Ways between them: each is led past the states that it skips, which takes seconds with more."""
 
 MOST_TOLD = 200
 """Problems, and remarks, of one examination: nobody mends more at a sitting."""
@@ -245,6 +240,7 @@ def _checks(flow: FlowDefinition, locale: Locale) -> Iterator[CheckInWords]:
 def _checks_of(
     place: Place, slot: Slot, value: str, locale: Locale, labels: Mapping[str, str]
 ) -> Iterator[CheckInWords]:
+    currency = currency_in((each.that for each in slot.check), value)
     for key, checks in (("check", slot.check), ("warn", slot.warn)):
         for number, check in enumerate(checks):
             for known, given in islice(worded(check.that, value, slot.type), 1):
@@ -257,7 +253,7 @@ def _checks_of(
                     place=[*place, key, number, "that"],
                     check=known.name,
                     values=given,
-                    words=known.words(shown).within(locale),
+                    words=known.words(shown, currency).within(locale),
                 )
     inner = slot.of if slot.of is not None else slot
     within = (*place, "of", "fields") if slot.of is not None else (*place, "fields")
@@ -267,13 +263,6 @@ def _checks_of(
 
 def _needs_a_version(flow: FlowDefinition, before: FlowDefinition) -> bool:
     return flow.version <= before.version and behaviour(flow) != behaviour(before)
-
-
-def can_be_drawn(graph: Graph) -> bool:
-    """Whether a picture of it is drawn while somebody waits: it begins, and has an end."""
-    names = {node.name for node in graph.nodes}
-    is_small = 0 < len(names) <= MOST_DRAWN and len(graph.edges) <= MOST_WAYS
-    return is_small and graph.start in names
 
 
 def _graph(file: FlowFile, drawn: Graph, locale: Locale) -> FlowGraph:

@@ -52,7 +52,8 @@ class NamedCheck(BaseModel):
     """The types of slots that it may be asked of."""
     parameters: dict[str, ParameterKind]
     """What stands as `{name}` in the texts and the expression, and how: a `count` as `30`, a
-    `decimal` as `5.0`, `hundredths` as an amount times 100, a `slot` by name, a `currency`."""
+    `decimal` as `5.0`, `minor_units` as an amount times 100 (in a currency without cents times 1),
+    a `slot` by name, a `currency`."""
 
 
 class NamedTool(BaseModel):

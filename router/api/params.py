@@ -8,7 +8,7 @@ import re
 import secrets
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from datetime import date
 from email.message import Message as MailHeaders
 from typing import Annotated, Any, TypeVar
@@ -27,6 +27,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
+from router.domain.configuration_documents import LONGEST_NOTE
 from router.domain.errors import InvalidInput
 from router.domain.visible_text import legible, visible
 from router.formats.strict_json import strict_json
@@ -162,13 +163,17 @@ PlainText = Annotated[
 ]
 """Text without control characters, such as the name of a field."""
 
-Comment = Annotated[
-    str,
-    Field(max_length=MAX_COMMENT),
-    AfterValidator(_plain),
-    AfterValidator(visible),
-    WithJsonSchema({"type": "string", "maxLength": MAX_COMMENT, "pattern": PLAIN}),
-]
+
+def _remark(most: int) -> Iterable[object]:
+    """What holds for a remark of at most so many characters, also in the document."""
+    schema = WithJsonSchema({"type": "string", "maxLength": most, "pattern": PLAIN})
+    return (Field(max_length=most), AfterValidator(_plain), AfterValidator(visible), schema)
+
+
+Comment = Annotated[str, *_remark(MAX_COMMENT)]
+
+Note = Annotated[str, *_remark(LONGEST_NOTE)]
+"""Why a version was written."""
 """A remark that may be empty, as far as it can be seen."""
 
 PlainJson = Annotated[

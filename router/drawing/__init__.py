@@ -10,13 +10,14 @@ from router.drawing.flowchart import (
     load_of,
     mermaid_of,
 )
-from router.drawing.svg import svg_of
+from router.drawing.svg import can_be_drawn, svg_of
 
 __all__ = [
     "FlowLoad",
     "Graph",
     "Journey",
     "bpmn_of",
+    "can_be_drawn",
     "graph_of",
     "journey_of",
     "load_of",

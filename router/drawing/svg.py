@@ -285,6 +285,19 @@ LEGEND = 44.0
 """Pixels below the picture that the marks are explained in."""
 
 
+MOST_STATES = 150
+"""Of a flow that is drawn while somebody waits: more can't be looked at, nor drawn soon."""
+MOST_WAYS = 300
+"""Ways between them: each is led past the states that it skips, which takes seconds with more."""
+
+
+def can_be_drawn(graph: Graph) -> bool:
+    """Whether a picture of it is drawn while somebody waits: it begins, and isn't too large."""
+    names = {node.name for node in graph.nodes}
+    is_small = 0 < len(names) <= MOST_STATES and len(graph.edges) <= MOST_WAYS
+    return is_small and graph.start in names
+
+
 def svg_of(graph: Graph, journey: Journey | None = None, marks: Marks = NO_MARKS) -> str:
     """The picture, the same bytes for the same flow, path and marks."""
     went = journey or Journey()

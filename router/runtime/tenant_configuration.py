@@ -3,14 +3,14 @@
 Each process looks for what was activated every few seconds, and for what begins by itself. Where a
 tenant's documents don't fit together, those that don't are left as they were last, and where that
 doesn't fit either all of them are; a process that begins with such, or whose house has changed,
-takes those of them that fit. Which don't is said. People of a share have an edition besides: their
-tenant's with those flows in it.
+takes those of them that fit, and of a version that began by itself what held before it. Which don't
+is said. People of a share have an edition besides: their tenant's with those flows in it.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -20,10 +20,13 @@ from activities.capabilities import Capabilities
 from router.directory.tenants import LiveTenants, Tenants
 from router.domain.circuit import Clock
 from router.domain.configuration_documents import (
+    WHOLE,
     ConfigurationDocument,
     DocumentKind,
+    DocumentVersion,
     Examined,
     path_of,
+    standing,
 )
 from router.domain.errors import DefinitionError, Problem, RouterError
 from router.domain.principals import Principal
@@ -288,10 +291,7 @@ class Configuration:
             whole = fitting
             draft = await self._drafted(tenant, whole, listed)
         while draft.problems and whole:
-            files = {problem.file for problem in draft.problems}
-            fitting = tuple(each for each in whole if each.path not in files)
-            # What breaks only files stands in some document: without all of them nothing is broken.
-            whole = fitting if len(fitting) < len(whole) else ()
+            whole = await self._without(whole, {problem.file for problem in draft.problems})
             draft = await self._drafted(tenant, whole, listed)
         if not whole and not shared:
             return None
@@ -300,6 +300,29 @@ class Configuration:
         _log.info("%s has %d documents of its own", tenant, len(whole))
         made = _Made(edition, index, house_changes, draft.servers, whole)
         return replace(made, shared=await self._shared(tenant, made, shared, listed))
+
+    async def _without(self, whole: Documents, files: Container[str]) -> Documents:
+        """The documents without those in these files, which don't fit; what held before instead."""
+        there = [await self._before(each) if each.path in files else each for each in whole]
+        fitting = tuple(each for each in there if each is not None)
+        # What breaks only files stands in some document: without all of them nothing is broken.
+        return fitting if fitting != whole else ()
+
+    async def _before(self, document: DocumentVersion) -> DocumentVersion | None:
+        """What held before a version that began by itself; None of any other version.
+
+        Others were held to the house before they held, and have no claim to what was before them.
+        """
+        named = (document.tenant, document.kind, document.name)
+        at = standing(await self._kept.activations(*named), self._now())
+        begun = (each for each in (at.whole, *at.before) if each is not None)
+        whole = [each for each in begun if each.share == WHOLE]
+        its = next((n for n, each in enumerate(whole) if each.version == document.version), None)
+        if its is None or whole[its].holds_from is None:
+            return None
+        earlier = (each.version for each in whole[its:] if each.version != document.version)
+        version = next(earlier, None)
+        return None if version is None else await self._kept.find(*named, version)
 
     async def _drafted(
         self, tenant: str, documents: Iterable[ConfigurationDocument], listed: ServerTools

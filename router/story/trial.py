@@ -5,12 +5,15 @@ it is JSON. Tools are no more than what is said of them: what they answer is giv
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from router.domain.flow_reviews import StoryCoverage
 from router.domain.locale import Locale, Localised
@@ -53,8 +56,10 @@ class TrialTool(TrialRecord):
     roles: frozenset[str] = frozenset()
     confirm: bool = False
     parameters: dict[str, JsonValue]
-    result: dict[str, JsonValue] | None = None
-    """The schema of what it answers; None where nobody has said."""
+    described: bool = False
+    """Whether anybody has said what it answers."""
+    answer: JsonValue = None
+    """What it may answer then."""
     listed: bool = True
     request: bool = True
     undoes: str = ""
@@ -64,16 +69,24 @@ class TrialTool(TrialRecord):
         """What is known of this one."""
         own, options = cls.model_fields, vars(tool) | vars(tool.options)
         said = {name: options[name] for name in own if name in options}
-        return cls(**said, parameters=tool.parameters, result=result_schema(tool))
+        made = tool.implementation
+        if isinstance(made, FunctionImplementation):
+            said |= {"described": True, "answer": likely_answer(made.signature.result)}
+        return cls(**said, parameters=tool.parameters)
 
 
-def result_schema(tool: Tool) -> dict[str, JsonValue] | None:
-    """What a tool's results look like, as JSON Schema; None where nobody has said."""
-    made = tool.implementation
-    if not isinstance(made, FunctionImplementation):
-        return None
-    schema: dict[str, JsonValue] = made.signature.result.json_schema(mode="serialization")
-    return schema
+def likely_answer(result: TypeAdapter[Any]) -> JsonValue:
+    """What a tool of such results may answer, as those are written.
+
+    A schema of what is written can say less than is so: a decimal is a text there.
+    """
+    schemas = [result.json_schema(mode=mode) for mode in ("serialization", "validation")]
+    for schema in schemas:
+        with suppress(ValidationError):
+            fitting = result.validate_python(made_up(schema))
+            answer: JsonValue = result.dump_python(fitting, mode="json")
+            return answer
+    return made_up(schemas[0])
 
 
 @dataclass(frozen=True)
@@ -108,20 +121,26 @@ _OF_TOOLS = frozenset(Tool.__dataclass_fields__)
 _NOWHERE = SourceLine("trial", 1)
 
 
-def made_up(schema: Mapping[str, Any] | None, read: Iterable[str] = ()) -> JsonValue:
+NOTHING_READ: Mapping[str, JsonValue] = MappingProxyType({})
+
+
+def made_up(
+    schema: Mapping[str, Any] | None, read: Mapping[str, JsonValue] = NOTHING_READ
+) -> JsonValue:
     """A value such as a tool may answer; the same for the same schema.
 
-    Where nobody has said what the tool answers it has what flows `read` of it, as dotted paths.
+    Where nobody has said what the tool answers it has what flows `read` of it, by dotted paths.
 
     >>> made_up({"type": "object", "properties": {"room": {"type": "string"}}})
     {'room': 'example'}
-    >>> made_up(None, ["total.amount", "id"])
-    {'total': {'amount': 'example'}, 'id': 'example'}
+    >>> made_up(None, {"total.amount": "10", "id": "example"})
+    {'total': {'amount': '10'}, 'id': 'example'}
     """
     if schema is not None:
         return _value(schema, schema, 0)
     whole: dict[str, Any] = {}
-    for path in read:
+    # The whole before its parts: of money that is read whole the amount is that of the whole.
+    for path, value in sorted(read.items(), key=lambda each: each[0].count(".")):
         *above, last = path.split(".")
         within = whole
         for name in above:
@@ -129,7 +148,7 @@ def made_up(schema: Mapping[str, Any] | None, read: Iterable[str] = ()) -> JsonV
             if not isinstance(inner, dict):
                 inner = within[name] = {}
             within = inner
-        within.setdefault(last, _TEXT)
+        within.setdefault(last, deepcopy(value))
     return whole
 
 
@@ -221,18 +240,68 @@ def _fits(text: str, schema: Mapping[str, Any]) -> bool:
 
 
 _READ = re.compile(r"\bresults\.([\w.]+)")
+_PATH = r"\bresults\.{}"
+_END = r"(?:[^\w.(\[]|$)"
+_SIGN = r" *(?:[-+*/%]|[<>]=?|[=!]=) *"
+_GOES_ON = r" *(?:&&|\|\||\?)"
+_LATER = (BEGINS + timedelta(days=7)).isoformat()
+_USES: tuple[tuple[str, JsonValue], ...] = (
+    (r"\bamount\({}\)", dict(_MONEY)),
+    (r"\b(?:double|int)\({}\)", str(_NUMBER)),
+    (rf"{{}}{_SIGN}-?\d|\d{_SIGN}{{}}{_END}", _NUMBER),
+    (rf"{{}}{_SIGN}(?:plus_)?days?\(|plus_days\({{}}{_END}", BEGINS.date().isoformat()),
+    (rf"\bday\({{}}{_END}", _LATER),
+    (rf'(?:!|&&|\|\|) *{{}}(?:{_GOES_ON}|["\')])|"{{}}{_GOES_ON}', True),
+    (r"{} *[=!]= *(?:true|false)", True),
+    (rf'"until":"{{}}"|\bnow{_SIGN}{{}}{_END}|{{}}{_SIGN}now\b', _LATER),
+    (rf"\bworking_time\([^()]*{{}}{_END}", _LATER),
+)
+"""How a flow reads what nobody has described, as patterns with `{}` for it, and what may stand
+there: the first that fits."""
+_OF_SLOTS: Mapping[str, JsonValue] = {
+    "number": _NUMBER,
+    "integer": _NUMBER,
+    "date": BEGINS.date().isoformat(),
+    "datetime": _LATER,
+}
+"""By the type of a slot, what may be compared with it."""
 
 
-def answers_read(flow: FlowDefinition) -> dict[str, list[str]]:
-    """By tool, what the flow reads of its answers, as dotted paths."""
-    read = [each.rstrip(".").partition(".") for each in _READ.findall(flow.model_dump_json())]
-    found: dict[str, list[str]] = {}
+def answers_read(flow: FlowDefinition) -> dict[str, dict[str, JsonValue]]:
+    """By tool, what the flow reads of its answers as dotted paths, with what may stand there."""
+    whole = flow.model_dump_json()
+    read = dict.fromkeys(each.rstrip(".") for each in _READ.findall(whole))
+    found: dict[str, dict[str, JsonValue]] = {}
     for state in flow.states.values():
         saved = getattr(state, "save", None)
         for tool in state.tools.values() if saved else ():
-            paths = dict.fromkeys(path for name, _, path in read if name == saved and path)
-            found.setdefault(tool, []).extend(paths)
+            for name, _, path in (each.partition(".") for each in read):
+                if name == saved and path:
+                    found.setdefault(tool, {})[path] = _likely(flow, whole, f"{name}.{path}")
     return found
+
+
+def _likely(flow: FlowDefinition, whole: str, read: str) -> JsonValue:
+    flag = _flag(flow, f"results.{read}")
+    if flag is not None:
+        return flag
+    path = _PATH.format(re.escape(read))
+    for use, value in _USES:
+        if compiled(use.replace("{}", path)).search(whole):
+            return value
+    beside = compiled(rf"\bslots\.(\w+){_SIGN}{path}{_END}|{path}{_SIGN}slots\.(\w+)").search(whole)
+    slot = flow.slots.get(beside[1] or beside[2]) if beside else None
+    return _OF_SLOTS.get(slot.type, _TEXT) if slot else _TEXT
+
+
+def _flag(flow: FlowDefinition, read: str) -> bool | None:
+    """What it is as a condition by itself: whatever doesn't end the flow there; None where none."""
+    for state in flow.states.values():
+        for branch in (each for branches in state.exits().values() for each in branches):
+            if branch.condition in {read, f"!{read}"} and branch.to in flow.states:
+                goes_on = flow.states[branch.to].ends is None
+                return goes_on == (branch.condition == read)
+    return None
 
 
 class TrialStage(TrialRecord):
@@ -244,11 +313,14 @@ class TrialStage(TrialRecord):
 
     def answers(self) -> dict[str, JsonValue]:
         """What each tool answers where nobody says."""
-        read: dict[str, list[str]] = {}
+        read: dict[str, dict[str, JsonValue]] = {}
         for flow in self.flows:
             for tool, paths in answers_read(flow).items():
-                read.setdefault(tool, []).extend(paths)
-        return {each.name: made_up(each.result, read.get(each.name, ())) for each in self.tools}
+                read[tool] = paths | read.get(tool, {})
+        return {
+            each.name: each.answer if each.described else made_up(None, read.get(each.name, {}))
+            for each in self.tools
+        }
 
 
 class TrialPlay(TrialRecord):

@@ -28,6 +28,17 @@ async ([expression, slots]) => {
   return [parts, parts && expressed(parts, slots[parts.slot])];
 }
 """
+CHECKED = """
+async ([expression, slots]) => {
+  const { understood, stated } = await import('/web/author/slot_form.js');
+  const say = { zh: '{most}', en: '{most}' };
+  const parameters = { most: 'minor_units' };
+  const check = { expression: 'amount({value}) <= {most}', parameters, say };
+  const about = { offered: [check], data: { slots }, at: ['slots', 'cost'], read: 'slots.cost' };
+  const found = understood(expression, about);
+  return [found.values.most, stated(check, about, found.values).that];
+}
+"""
 LIST_EDITS = """
 async ([before, after]) => {
   const { listEdits } = await import('/web/author/controls.js');
@@ -557,6 +568,8 @@ async def test_a_limit_counts_the_units_of_its_currency_as_amounts_do(reader: An
         expression = f"amount(slots.cost) > {amount({'amount': '5000', 'currency': currency})}"
         found, written = await reader.evaluate(CONDITIONS, [expression, slots])
         assert (found["value"], written) == ("5000", expression), currency
+        limit = expression.replace(" > ", " <= ")
+        assert await reader.evaluate(CHECKED, [limit, slots]) == ["5000", limit], currency
 
 
 @pytest.mark.parametrize(

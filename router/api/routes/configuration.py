@@ -14,10 +14,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Operator, Services
 from router.api.errors import problems
-from router.api.params import Comment, StrictRoute
+from router.api.params import Note, StrictRoute
 from router.domain.configuration_documents import (
     LARGEST,
-    LONGEST_NOTE,
     Activation,
     DocumentHead,
     DocumentKind,
@@ -131,7 +130,7 @@ class DocumentBody(BaseModel):
 
     text: DocumentText
     """Exactly what would stand in the file."""
-    note: Annotated[Comment, Field(max_length=LONGEST_NOTE)] = ""
+    note: Note = ""
     activate: Annotated[bool, Field(strict=True)] = True
     """Whether it holds at once; an author alone writes false."""
 

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Annotated, Self
 
 from fastapi import APIRouter, Depends, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from router.api.dependencies import Audited, Author, Given, Paged, PageParams, Services
 from router.api.errors import problems
 from router.api.flow_difference import DifferenceView, difference_of
 from router.api.flow_examination import FlowName
 from router.api.idempotency import IdempotencyKey, claim, claim_of, claimed
-from router.api.params import Comment, StrictRoute, derived_id, fresh_id
+from router.api.params import Comment, Note, StrictRoute, derived_id, fresh_id
 from router.api.routes.configuration import MOST_PROBLEMS, examined_document
 from router.api.routes.flow_drafts import held_flow, surroundings_of
-from router.domain.configuration_documents import LONGEST_NOTE, behaviours, digest_of
+from router.domain.configuration_documents import behaviours, digest_of
 from router.domain.drafts import FlowText
 from router.domain.errors import (
     Conflict,
@@ -112,7 +112,7 @@ class SubmissionBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     flow: FlowName
-    note: Annotated[Comment, Field(max_length=LONGEST_NOTE)] = ""
+    note: Note = ""
 
 
 class VerdictBody(BaseModel):

@@ -1,6 +1,6 @@
 """Flow runs: what was asked for and how it stands; what requesters and operators do to them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
@@ -13,7 +13,7 @@ from router.api.audit import in_words
 from router.api.dependencies import OPERATOR, Audited, Caller, Given, Paged, Services, known
 from router.api.errors import problems
 from router.api.event_sources import Teller
-from router.api.figures import picture_response
+from router.api.figures import SVG, picture_response, svg_response
 from router.api.idempotency import IdempotencyKey, claim, claimed
 from router.api.params import Comment, Name, PersonId, PlainObject, Since, StrictRoute
 from router.api.runs import FlowRun, OwnRun, ReadRun, VisibleRun, todays_definition, word_of
@@ -21,7 +21,7 @@ from router.domain.errors import Conflict, Forbidden, NotFound
 from router.domain.messages import ENDED, FlowStatus
 from router.domain.principals import Principal
 from router.domain.records import RunFilter, RunRecord
-from router.drawing import Graph, Journey, graph_of, journey_of, mermaid_of, svg_of
+from router.drawing import graph_of, journey_of, mermaid_of
 from router.flow.engine.events import Arrived, Cancelled, Nudged, Reassigned, Retried
 from router.flow.engine.waiting import unfit
 from router.flow.slot_types.slot import form_values
@@ -116,12 +116,8 @@ async def show(services: Given, caller: Caller, record: ReadRun) -> FlowRun:
 
 
 PictureFormat = Literal["svg", "mermaid"]
-PICTURES: dict[PictureFormat, tuple[str, Callable[[Graph, Journey], str]]] = {
-    "svg": ("image/svg+xml", svg_of),
-    "mermaid": ("text/vnd.mermaid", mermaid_of),
-}
-"""By format: its media type, and what draws it."""
-_KINDS = {media_type: {"schema": {"type": "string"}} for media_type, _ in PICTURES.values()}
+MERMAID = "text/vnd.mermaid"
+_KINDS = {media_type: {"schema": {"type": "string"}} for media_type in (SVG, MERMAID)}
 _DRAWN: dict[int | str, Any] = {200: {"description": "The picture.", "content": _KINDS}}
 
 
@@ -133,7 +129,10 @@ async def graph(
     format_: Annotated[PictureFormat, Query(alias="format")] = "svg",
     details: Annotated[bool, Query(description="With the file's names and expressions.")] = False,
 ) -> Response:
-    """Draw the run's flow, as it was when the run began, with the way that the run took."""
+    """Draw the run's flow, as it was when the run began, with the way that the run took.
+
+    A flow of more states or ways than can be looked at is drawn as `mermaid` alone.
+    """
     own = await run_updates.definition_of(services.temporal, record)
     definition = own or todays_definition(record, services.offered.of(record.tenant))
     if definition is None:
@@ -142,9 +141,10 @@ async def graph(
             "forgotten the run, and the file has moved on."
         )
     journey = journey_of(definition, record.history, ZoneInfo(caller.timezone))
-    media_type, drawn = PICTURES[format_]
     graph_ = graph_of(definition, caller.locale, plain=not details)
-    return picture_response(drawn(graph_, journey), media_type)
+    if format_ == "mermaid":
+        return picture_response(mermaid_of(graph_, journey), MERMAID)
+    return await svg_response(graph_, journey)
 
 
 class Remark(BaseModel):

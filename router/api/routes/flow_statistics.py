@@ -19,7 +19,7 @@ from router.api.figures import (
     Row,
     csv_response,
     days_of,
-    picture_response,
+    svg_response,
     written_csv,
 )
 from router.api.params import StrictRoute
@@ -43,7 +43,7 @@ from router.domain.flow_statistics import (
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.domain.traffic import Period
-from router.drawing import graph_of, load_of, svg_of
+from router.drawing import graph_of, load_of
 from router.flow.definition import FlowDefinition
 
 router = APIRouter(prefix="/v1/flow-statistics", tags=["operators"], route_class=StrictRoute)
@@ -121,7 +121,7 @@ async def picture(
         raise NotFound(_NONE)
     found = await _noted(services, author, audit, period, flow, version)
     graph = graph_of(definition, author.locale, plain=True)
-    return picture_response(svg_of(graph, load_of(found, author.locale)))
+    return await svg_response(graph, load_of(found, author.locale))
 
 
 async def _defined(services: Services, author: Principal, flow: str) -> FlowDefinition | None:

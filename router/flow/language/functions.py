@@ -26,26 +26,29 @@ MOST_DIGITS = 14
 MOST_COMPARED = 2_000
 
 
+def units_of(currency: JsonValue) -> int:
+    """How many minor units one of a currency has, for flows: 100 also where there are more."""
+    return 1 if currency in WITHOUT_CENTS else 100
+
+
 def amount(value: JsonValue) -> int:
     """The integer minor units of a money value: 5800 of ¥58.00."""
     if not isinstance(value, dict) or "amount" not in value:
         raise TypeError(f"amount() takes money such as {{amount, currency}}, not {value!r}")
-    units = Decimal(1) if value.get("currency") in WITHOUT_CENTS else Decimal(100)
     try:
         written = Decimal(str(value["amount"]))
     except InvalidOperation:
         raise ValueError(f"{value['amount']!r} isn't an amount of money") from None
     if not written.is_finite() or written.adjusted() > MOST_DIGITS:
         raise ValueError(f"{value['amount']!r} is no amount that anybody pays")
-    return int((written * units).to_integral_value())
+    return int((written * units_of(value.get("currency"))).to_integral_value())
 
 
 def money(minor: JsonValue, currency: JsonValue) -> dict[str, JsonValue]:
     """The money value of integer minor units."""
     if isinstance(minor, bool) or not isinstance(minor, int) or not isinstance(currency, str):
         raise TypeError(f"money() takes minor units and a currency, not {minor!r}, {currency!r}")
-    units = 1 if currency in WITHOUT_CENTS else 100
-    return {"amount": f"{Decimal(minor) / units:.2f}", "currency": currency}
+    return {"amount": f"{Decimal(minor) / units_of(currency):.2f}", "currency": currency}
 
 
 def total(items: JsonValue) -> int:

@@ -4,16 +4,17 @@ A registry: whoever adds an entry to `CHECKS` gives authors one sentence more to
 expressions that are already in files are read back as it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from router.domain.locale import Localised
 from router.flow.language.expressions import Token, tokens_of
+from router.flow.language.functions import units_of
 
-ParameterKind = Literal["count", "decimal", "hundredths", "slot", "currency"]
-"""How a parameter stands in the expression: `30`, `5.0`; an amount of money times a hundred, `5000`
-for 50 yuan; the name of another slot of the type; a code such as `CNY`."""
+ParameterKind = Literal["count", "decimal", "minor_units", "slot", "currency"]
+"""How a parameter stands in the expression: `30`, `5.0`; an amount of money in minor units, `5000`
+for 50 yuan and for 5000 yen; the name of another slot of the type; a code such as `CNY`."""
 ParameterValue = int | float | str
 
 VALUE = "value"
@@ -43,13 +44,14 @@ class WordedCheck:
         written = {name: _written(kind, given[name]) for name, kind in self.parameters.items()}
         return self.expression.format(value=value, **written)
 
-    def words(self, given: Mapping[str, ParameterValue]) -> Localised:
-        """The check in words, with these parameters.
+    def words(self, given: Mapping[str, ParameterValue], currency: str = "") -> Localised:
+        """The check in words, with these parameters; `currency` is what amounts are in, if known.
 
         >>> CHECKS["at_most"].words({"most": 5.0}).en
         'at most 5'
         """
-        shown = {name: _shown(kind, given[name]) for name, kind in self.parameters.items()}
+        units = units_of(currency)
+        shown = {name: _shown(kind, given[name], units) for name, kind in self.parameters.items()}
         return Localised(zh=self.label.zh.format(**shown), en=self.label.en.format(**shown))
 
     def parameters_in(self, expression: str, value: str) -> dict[str, ParameterValue] | None:
@@ -81,10 +83,10 @@ def _written(kind: ParameterKind, given: ParameterValue) -> str:
     return f"{float(given)}" if kind == "decimal" else f"{given}"
 
 
-def _shown(kind: ParameterKind, given: ParameterValue) -> str:
+def _shown(kind: ParameterKind, given: ParameterValue, units: int) -> str:
     if isinstance(given, str):
         return given
-    return f"{given / 100 if kind == 'hundredths' else given:,.12g}"
+    return f"{given / units if kind == 'minor_units' else given:,.12g}"
 
 
 def _plain(token: Token) -> Token:
@@ -247,7 +249,7 @@ _ALL = (
         ("最多 {most}", "at most {most}"),
         ("金额最多 {most}。", "The amount may be {most} at most."),
         "amount({value}) <= {most}",
-        most="hundredths",
+        most="minor_units",
     ),
     _check(
         "amount_at_least",
@@ -255,7 +257,7 @@ _ALL = (
         ("最少 {least}", "at least {least}"),
         ("金额最少 {least}。", "The amount has to be {least} at least."),
         "amount({value}) >= {least}",
-        least="hundredths",
+        least="minor_units",
     ),
     _check(
         "amount_more_than",
@@ -263,7 +265,7 @@ _ALL = (
         ("大于 {bound}", "more than {bound}"),
         ("金额要大于 {bound}。", "The amount has to be more than {bound}."),
         "amount({value}) > {bound}",
-        bound="hundredths",
+        bound="minor_units",
     ),
     _check(
         "in_currency",
@@ -319,3 +321,9 @@ def worded(
             given = check.parameters_in(expression, value)
             if given is not None:
                 yield check, given
+
+
+def currency_in(expressions: Iterable[str], value: str) -> str:
+    """What amounts of the value are in by its checks; empty where they may be in any."""
+    found = (CHECKS["in_currency"].parameters_in(each, value) for each in expressions)
+    return next((str(each["currency"]) for each in found if each is not None), "")

@@ -7,13 +7,13 @@ const TRUTH = /^(!?)([\w.]+)$/;
 const BY_AMOUNT = /^amount\(([\w.]+)\) > (\d+) \? (.+) : (.+)$/;
 const GUARD = /^has\(([\w.]+)\) && (.+)$/;
 
-const CURRENCY = /^slots\.\w+\.currency\s*==\s*['"]([A-Z]{3})['"]$/;
+const CURRENCY = /^(?:slots|item)\.\w+\.currency\s*==\s*['"]([A-Z]{3})['"]$/;
 const WITHOUT_CENTS = ["JPY", "KRW", "VND"]; // as `amount()` counts them
 
 // What the amounts of a slot are in, by its own check; undefined where they may be in any.
 export const currencyOf = (slot) => (slot?.check ?? []).map(({ that }) => CURRENCY.exec(that)?.[1]).find(Boolean);
 
-const minor = (slot) => (WITHOUT_CENTS.includes(currencyOf(slot)) ? 1 : 100); // of a unit of money
+export const minor = (slot) => (WITHOUT_CENTS.includes(currencyOf(slot)) ? 1 : 100); // of a unit of money
 export const FIRST_CURRENCY = "CNY";
 const COMPARED = { more: ">", most: "<=", least: ">=", less: "<", is: "==", isnt: "!=" };
 const CALLED = Object.fromEntries(Object.entries(COMPARED).map(([name, sign]) => [sign, name]));

@@ -2,7 +2,7 @@
 
 import { button, element, twice } from "../dom.js";
 import { language } from "../texts.js";
-import { FIRST_CURRENCY } from "./conditions.js";
+import { FIRST_CURRENCY, minor } from "./conditions.js";
 import { condition } from "./ways.js";
 import { valueAt } from "./draft.js";
 import { either, t } from "./texts.js";
@@ -111,7 +111,7 @@ function checks(form, place, data, { vocabulary, commit, item = false }) {
   const readable = !item || slot.type === "object";
   if (!readable && !stands.length) return null;
   const offered = readable ? vocabulary.checks.filter(({ types }) => types.includes(slot.type)) : [];
-  const about = { offered, data, commit, slot: slot.type, read: place.length === 2 ? `slots.${place[1]}` : `item.${place.at(-1)}` };
+  const about = { offered, data, commit, slot: slot.type, at: place, read: place.length === 2 ? `slots.${place[1]}` : `item.${place.at(-1)}` };
   const row = (_, n) => check(form, [...at, n], about);
   const put = (one) => commit([stands.length ? { op: "insert", place: at, at: stands.length, value: one } : { op: "set", place: at, value: [one] }]);
   const more = element("select", { "aria-label": t("addCheck"), "data-key": `${JSON.stringify(at)}.add` }, element("option", { value: "" }, t("addCheck")), ...offered.map((one) => element("option", { value: one.name }, filledIn(either(one.label), {}))), element("option", { value: "=" }, t("asExpression")));
@@ -121,7 +121,7 @@ function checks(form, place, data, { vocabulary, commit, item = false }) {
 
 function check(form, place, about) {
   const at = [...place, "that"];
-  const known = (now) => understood(about.offered, String(valueAt(now, at) ?? ""), about.read);
+  const known = (now) => understood(String(valueAt(now, at) ?? ""), about, now);
   const found = known(about.data);
   const parts = found ? Object.entries(found.check.parameters).map(([name, kind]) => parameter(form, at, name, kind, { ...about, known })) : [];
   return element(
@@ -154,35 +154,39 @@ const HOLE = /\{(\w+)\}/g;
 // With what isn't given left out: `at most …`
 const filledIn = (template, values) => template.replace(HOLE, (_, name) => values[name] ?? "…");
 
-const WRITTEN = { decimal: (value) => (Number.isInteger(Number(value)) ? `${Number(value)}.0` : String(Number(value))), hundredths: (value) => String(Math.round(Number(value) * 100)) };
-const READ = { count: Number, decimal: Number, hundredths: (text) => Number(text) / 100 };
+const WRITTEN = { decimal: (value) => (Number.isInteger(Number(value)) ? `${Number(value)}.0` : String(Number(value))), minor_units: (value, units) => String(Math.round(Number(value) * units)) };
+const READ = { count: Number, decimal: Number, minor_units: (text, units) => Number(text) / units };
 const begins = (kind, about) => ({ slot: () => others(about.data, about)[0] ?? "", currency: () => FIRST_CURRENCY })[kind]?.() ?? "1";
 
 const named = (check, of) => Object.fromEntries(Object.entries(check.parameters).map(([name, kind]) => [name, of(name, kind)]));
 
+// Of one of the money that the slot at hand is in.
+const unitsOf = ({ at }, data) => minor(valueAt(data, at));
+
 // A check of the vocabulary as a file has it.
-export function stated(check, about, values = named(check, (_, kind) => begins(kind, about))) {
-  const written = named(check, (name, kind) => WRITTEN[kind]?.(values[name]) ?? String(values[name]));
+export function stated(check, about, values = named(check, (_, kind) => begins(kind, about)), now = about.data) {
+  const written = named(check, (name, kind) => WRITTEN[kind]?.(values[name], unitsOf(about, now)) ?? String(values[name]));
   return { that: filledIn(check.expression, { ...written, value: about.read }), say: { zh: filledIn(check.say.zh, values), en: filledIn(check.say.en, values) } };
 }
 
 // Another value of a parameter. What is said follows, unless somebody has put it in words of their own.
 function restated(place, { check, values }, change, about, now) {
-  const next = stated(check, about, { ...values, ...change });
-  const says = JSON.stringify(valueAt(now, [...place, "say"])) === JSON.stringify(stated(check, about, values).say);
+  const next = stated(check, about, { ...values, ...change }, now);
+  const says = JSON.stringify(valueAt(now, [...place, "say"])) === JSON.stringify(stated(check, about, values, now).say);
   return [{ op: "set", place: [...place, "that"], value: next.that }, ...(says ? [{ op: "set", place: [...place, "say"], value: next.say }] : [])];
 }
 
 const plain = (expression) => expression.replace(/\s+/g, "").replaceAll('"', "'");
 
 // Which check of the vocabulary an expression is, and with what; null where it is none of them.
-export function understood(offered, expression, read) {
+export function understood(expression, about, now = about.data) {
+  const { offered, read } = about;
   for (const check of offered) {
     const names = [];
     const pieces = plain(check.expression).split(HOLE);
     const pattern = pieces.map((piece, n) => (n % 2 === 0 ? quoted(piece) : piece === "value" ? quoted(read) : (names.push(piece), PARAMETERS[check.parameters[piece]] ?? "([\\d.]+)")));
     const found = new RegExp(`^${pattern.join("")}$`).exec(plain(expression));
-    if (found) return { check, values: Object.fromEntries(names.map((name, n) => [name, String(READ[check.parameters[name]]?.(found[n + 1]) ?? found[n + 1])])) };
+    if (found) return { check, values: Object.fromEntries(names.map((name, n) => [name, String(READ[check.parameters[name]]?.(found[n + 1], unitsOf(about, now)) ?? found[n + 1])])) };
   }
   return null;
 }

@@ -12,7 +12,7 @@ export function submission(draft, { page, submitted }) {
   const tested = element("div", { "aria-live": "polite" });
   const run = button(t("runStories"), () => page.trying(test));
   const stories = element("textarea", { class: "code", rows: "8", spellcheck: "false" });
-  const note = element("textarea", { rows: "2", maxlength: "2000" });
+  const note = element("textarea", { rows: "2", maxlength: "300" });
   const submit = button(t("submitReview"), null, { type: "submit", class: "primary" });
   const refused = element("ul", { class: "problems", role: "alert" });
   const form = element("form", { class: "part", onsubmit: (event) => (event.preventDefault(), page.trying(send)) }, labelled(t("reviewNote"), note), submit, refused);

@@ -14,11 +14,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from httpx import AsyncClient
 
-from router.api import flow_examination
 from router.api.dependencies import Services
 from router.api.flow_examination import examination_of
 from router.api.routes import flow_drafts
 from router.domain.records import AuditFilter, LogEntry
+from router.drawing import svg
 from router.store.store import Store
 from tests.integration.api.conftest import problem
 from tests.integration.api.test_configuration import Company, ok, put
@@ -212,7 +212,7 @@ def _of_ways(states: int, ways: int) -> str:
 async def test_of_more_ways_than_can_be_drawn_soon_there_is_no_picture(
     anna: AsyncClient, monkeypatch: pytest.MonkeyPatch, more: int, is_drawn: bool
 ) -> None:
-    monkeypatch.setattr(flow_examination, "MOST_WAYS", 40)
+    monkeypatch.setattr(svg, "MOST_WAYS", 40)
 
     found = await examined(anna, _of_ways(8, 40 + more))
 

@@ -9,9 +9,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from router.api import flow_examination
 from router.api.dependencies import Services
+from router.domain.configuration_documents import LONGEST_NOTE
 from router.domain.records import AuditFilter
+from router.drawing import svg
 from router.store.store import Store
 from tests.integration.api.conftest import problem
 from tests.integration.api.reviewed import COVERAGE, STORIES, Room, room
@@ -52,7 +53,7 @@ async def test_of_more_ways_than_can_be_drawn_soon_there_are_words_and_no_pictur
 ) -> None:
     await people.published(overtime())
     review = await people.anna.submitted(overtime(2, hours=3))
-    monkeypatch.setattr(flow_examination, "MOST_WAYS", 1)
+    monkeypatch.setattr(svg, "MOST_WAYS", 1)
 
     told = (await people.ann.review(review))["difference"]
 
@@ -285,12 +286,18 @@ async def test_a_decision_that_somebody_else_was_quicker_than_leaves_its_key_fre
 HOSTILE: list[Any] = [
     {},
     [],
-    {"flow": "overtime", "note": "x" * 301},
+    {"flow": "overtime", "note": "x" * (LONGEST_NOTE + 1)},
     {"flow": "../etc/passwd"},
     {"flow": "overtime", "note": "a\u0000b"},
     {"flow": "overtime", "version": 9},
     {"flow": 1},
 ]
+
+
+def test_the_document_says_how_long_a_note_may_be(people: Room) -> None:
+    schemas = people.company.app.openapi()["components"]["schemas"]
+    for body in ("SubmissionBody", "DocumentBody"):
+        assert schemas[body]["properties"]["note"]["maxLength"] == LONGEST_NOTE
 
 
 @pytest.mark.parametrize("body", HOSTILE)

@@ -12,6 +12,7 @@ from httpx import AsyncClient
 
 from router.api.dependencies import Services
 from router.domain.records import HistoryLine
+from router.drawing import svg
 from router.store.store import Store
 from tests.integration.api.conftest import problem
 from tests.integration.api.test_configuration import Company
@@ -218,3 +219,12 @@ async def test_figures_are_drawn_on_the_flow_in_the_reader_s_language(
     words = " ".join(drawn.itertext())
     assert said in words
     assert answer.text.count("edge taken broad") >= 1
+
+
+async def test_figures_are_not_drawn_on_more_ways_than_can_be_drawn_soon(
+    company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(svg, "MOST_WAYS", 1)
+    path = "/v1/flow-statistics/leave_request/picture"
+    refused = problem(await company("olga").get(path, params=THAT_DAY), 422)
+    assert "can't be drawn" in refused["detail"]

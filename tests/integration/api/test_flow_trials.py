@@ -5,8 +5,8 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from router.domain.principals import Principal
 from router.runtime.server import create_app
 from router.runtime.trials import COMMAND, DraftTrials
 from router.settings.trials import TrialSettings
-from router.story.trial import TrialPlay
+from router.story.trial import StoriesReport, TrialPlay
 from tests.integration.api.conftest import As, client_of, problem
 from tests.trials import APPROVED, ASKED, DRAFT, STORIES, offering
 
@@ -336,51 +336,64 @@ async def test_authors_of_one_tenant_leave_a_place_to_another_that_waits(
     assert sorted(started()) == [*["alice"] * 4, "frank"]
 
 
+@dataclass
+class Lined:
+    """Trials of which one has the only place, and the rest wait; a file lets each go."""
+
+    trials: DraftTrials
+    folder: Path
+
+    def started(self) -> list[str]:
+        log = self.folder / "started"
+        return log.read_text().split() if log.exists() else []
+
+    async def begun(self, *names: str) -> None:
+        while self.started() != [*names]:  # noqa: ASYNC110 - another program's doing
+            await asyncio.sleep(0.05)
+
+    def run(self, author: Principal, name: str) -> Coroutine[Any, Any, StoriesReport]:
+        return self.trials.run(author, "parking_permit", DRAFT, name, is_submitted=True)
+
+    async def submit(self, author: Principal, name: str) -> "asyncio.Task[StoriesReport]":
+        before = self._waiting
+        task = asyncio.create_task(self.run(author, name))
+        while self._waiting == before:  # noqa: ASYNC110 - once it waits
+            await asyncio.sleep(0.05)
+        return task
+
+    @property
+    def _waiting(self) -> int:
+        return sum(map(len, self.trials._line._waiting.values()))
+
+
 async def test_submissions_wait_for_each_other_alone_and_tenants_take_turns(
     trials: DraftTrials, trace: Path, tmp_path: Path
 ) -> None:
-    def started() -> list[str]:
-        log = tmp_path / "started"
-        return log.read_text().split() if log.exists() else []
-
-    async def once(reached: Callable[[], bool]) -> None:
-        while not reached():  # noqa: ASYNC110 - another program's doing, in part
-            await asyncio.sleep(0.05)
-
-    async def submit(author: Principal, name: str) -> asyncio.Task[Any]:
-        running = one.run(author, "parking_permit", DRAFT, name, is_submitted=True)
-        waiting = one._line._waiting
-        before = sum(map(len, waiting.values()))
-        task = asyncio.create_task(running)
-        await once(lambda: task.done() or sum(map(len, waiting.values())) > before)
-        return task
-
     script = tmp_path / "in_turn.py"
     script.write_text(IN_TURN)
     command = (sys.executable, str(script), str(tmp_path))
     one = DraftTrials(offering(trace), trials._directory, TrialSettings(processes=1), command)
-    away = OLGA.model_copy(update={"tenant": "algae"})
+    lined, away = Lined(one, tmp_path), OLGA.model_copy(update={"tenant": "algae"})
     async with asyncio.timeout(120):
         asked = TrialPlay(user="alice", steps=())
         playing = asyncio.create_task(one.play(OLGA, "parking_permit", DRAFT, asked))
-        await once(lambda: started() == ["played"])
-        first = asyncio.create_task(one.run(OLGA, "parking_permit", DRAFT, "o1", is_submitted=True))
-        await once(lambda: started() == ["played", "o1"])
-        lined = [await submit(OLGA, f"o{number}") for number in (2, 3, 4)]
+        await lined.begun("played")
+        first = asyncio.create_task(lined.run(OLGA, "o1"))
+        await lined.begun("played", "o1")
+        waiting = [await lined.submit(OLGA, name) for name in ("o2", "o3", "o4")]
         with pytest.raises(TooManyRequests, match="submit again"):
-            await one.run(OLGA, "parking_permit", DRAFT, "o5", is_submitted=True)
-        lined.append(await submit(away, "a1"))
-        lined.pop(1).cancel()
+            await lined.run(OLGA, "o5")
+        waiting.append(await lined.submit(away, "a1"))
+        waiting.pop(1).cancel()
         for name in ("o1", "o2", "a1", "o4"):
             (tmp_path / name).touch()
-        found = await asyncio.gather(first, *lined)
+        found = await asyncio.gather(first, *waiting)
         assert not playing.done()
         await one.close()
         with pytest.raises(Unavailable):
             await playing
-    assert started() == ["played", "o1", "o2", "a1", "o4"]
-    assert [each.passed for each in found] == [1] * 4
-    assert one.pids == []
+    assert lined.started() == ["played", "o1", "o2", "a1", "o4"]
+    assert ([each.passed for each in found], one.pids) == ([1] * 4, [])
 
 
 async def test_two_at_once_see_nothing_of_each_other(caller: As) -> None:

@@ -8,6 +8,7 @@ from temporalio.client import Client
 from router.contracts import flow
 from router.domain.locale import Locale, Localised
 from router.domain.records import ApprovalRecord, HistoryLine, RunRecord
+from router.drawing import svg
 from router.store.store import Store
 from tests.integration.api.conftest import QUEUE, As, problem
 from tests.unit.understanding.flows import LEAVE as LEAVE_FLOW
@@ -117,6 +118,17 @@ class TestFlowRuns:
                 assert "mermaid" not in query or "class s0 been" in answer.text
         assert (await caller("gina").get(f"{RUNS}/{run.id}/graph{query}")).status_code == 404
         assert (await caller("alice").get(f"{RUNS}/none/graph{query}")).status_code == 404
+
+    async def test_more_ways_than_can_be_drawn_soon_are_drawn_as_mermaid_alone(
+        self, alice: AsyncClient, run: RunRecord, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(svg, "MOST_WAYS", 1)
+        path = f"{RUNS}/{run.id}/graph"
+        answer = await alice.get(path, headers={"X-Locale": "en"})
+        assert "ways between them" in problem(answer, 422)["detail"]
+        answer = await alice.get(path, headers={"X-Locale": "zh"})
+        assert "画不成图" in problem(answer, 422)["detail"]
+        assert (await alice.get(f"{path}?format=mermaid")).status_code == 200
 
     async def test_the_document_names_both_formats(self, alice: AsyncClient) -> None:
         described = (await alice.get("/openapi.json")).json()

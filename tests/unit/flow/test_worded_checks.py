@@ -6,12 +6,12 @@ import pytest
 
 from router.flow.language.expressions import evaluate, problems_of
 from router.flow.slot_types.slot import SLOT_TYPES
-from router.flow.slot_types.worded_checks import CHECKS, WordedCheck, worded
+from router.flow.slot_types.worded_checks import CHECKS, WordedCheck, currency_in, worded
 
 SAMPLES: dict[str, Any] = {
     "count": 30,
     "decimal": 5.0,
-    "hundredths": 5_000,
+    "minor_units": 5_000,
     "slot": "other",
     "currency": "CNY",
 }
@@ -43,6 +43,16 @@ def test_a_check_leaves_no_parameter_unsaid(check: WordedCheck) -> None:
     for text in (words.zh, words.en):
         assert text
         assert "{" not in text
+
+
+@pytest.mark.parametrize(
+    ("currency", "said"), [("CNY", "at most 50"), ("JPY", "at most 5,000"), ("", "at most 50")]
+)
+def test_a_limit_is_said_in_the_units_of_its_currency(currency: str, said: str) -> None:
+    checks = [f"item.cost.currency == '{currency}'", "amount(item.cost) <= 5000"]
+    found = currency_in(checks if currency else checks[1:], "item.cost")
+    ((check, given_),) = worded(checks[1], "item.cost", "money")
+    assert (found, check.words(given_, found).en) == (currency, said)
 
 
 @pytest.mark.parametrize(

@@ -272,29 +272,32 @@ class Kept:
 
     def __init__(self) -> None:
         self.documents: dict[tuple[str, str], DocumentVersion] = {}
-        self.activations = 0
+        self.written = 0
 
     def hold(self, tenant: str, text: str, name: str = "overtime") -> None:
-        self.activations += 1
+        self.written += 1
         self.documents[tenant, name] = DocumentVersion(
             tenant=tenant,
             kind="flows",
             name=name,
             text=text,
-            version=self.activations,
+            version=self.written,
             digest=digest_of(text),
             author="olga",
             written_at=datetime.now(UTC),
         )
 
     async def mark(self, *, at: datetime) -> int:
-        return self.activations
+        return self.written
 
     async def holding(self, *, at: datetime) -> list[HeldVersion]:
         return [
             HeldVersion(activation=_at_once(each), document=each)
             for each in self.documents.values()
         ]
+
+    async def activations(self, tenant: str, kind: str, name: str) -> list[Activation]:
+        return [_at_once(self.documents[tenant, name])]
 
 
 def _at_once(version: DocumentVersion) -> Activation:

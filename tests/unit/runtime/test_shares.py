@@ -206,11 +206,32 @@ async def test_what_does_not_fit_when_its_moment_comes_is_left_out_and_others_ar
     assert process.version_of() == 1
     assert "extra" in process.configuration.unfit["acme"]
 
+    restarted = processes[1]
+    await restarted.after(6)
+    assert restarted.version_of() == 1
+    assert "extra" in restarted.configuration.unfit["acme"]
+
     await write(store, 1, other_flow("aside"), "aside")
     await process.after(6)
     assert process.offered.of("acme").catalog.get("aside") is not None
     assert process.version_of() == 1
     assert "extra" in process.configuration.unfit["acme"]
+
+    await write(store, 1, other_flow("extra"), "extra")
+    for each in processes:
+        await each.after(7)
+        assert each.version_of() == 2
+        assert each.configuration.unfit == {}
+
+
+async def test_a_process_that_begins_goes_back_over_all_that_never_fitted(
+    store: Store, processes: list[Process]
+) -> None:
+    await write(store, 1, overtime())
+    await write(store, 2, starting("extra"), after=5)
+    await write(store, 3, starting("more"), after=6)
+    await processes[0].after(7)
+    assert processes[0].version_of() == 1
 
 
 def other_flow(name: str = "extra", said: str = "Noted") -> str:

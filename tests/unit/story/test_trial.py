@@ -1,12 +1,20 @@
 """What tools answer in a trial, and a story that is written down from one."""
 
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue, PlainSerializer, TypeAdapter
 
+import flows
 from router.domain.errors import ArgumentsToolError, InvalidInput
+from router.flow.definition import FlowDefinition
+from router.flow.gallery import Gallery
+from router.flow.language.expressions import evaluate, members_read, slots_read
+from router.flow.loader import load_flow
 from router.formats.yaml_document import read_yaml
 from router.story.loader import read_stories
 from router.story.manuscript import PlayedStory, appended, piece
@@ -24,6 +32,8 @@ from router.story.trial import (
 )
 from router.tool.tool import Tool, tool
 from tests.unit.story.test_story import BADGE, KNOWN
+
+Written = Annotated[Decimal, PlainSerializer(str, return_type=str)]
 
 
 class Badge(BaseModel):
@@ -86,9 +96,66 @@ def test_of_a_tool_that_says_nothing_of_its_results_flows_are_asked() -> None:
     states["make"] |= {"save": "made"}
     states["tell_yes"]["say"] = {"zh": "{{ results.made.badge.number }}", "en": "Done"}
     flow = BADGE.model_validate(BADGE.model_dump(mode="json", by_alias=True) | {"states": states})
-    said = TrialTool.of(badge_tool()).model_copy(update={"result": None})
+    said = TrialTool.of(badge_tool()).model_copy(update={"described": False})
     stage = TrialStage(flows=(flow,), people=(), tools=(said,))
     assert stage.answers() == {"make_badge": {"badge": {"number": "example"}}}
+
+
+def test_what_a_tool_says_of_its_results_is_fitted_though_its_schema_says_less() -> None:
+    class Priced(BaseModel):
+        price: Written
+        of: date
+
+    async def price_badge() -> Priced:
+        """Price a badge."""
+        raise ArgumentsToolError("it is really priced")
+
+    said = TrialTool.of(tool(permission="read")(price_badge))
+    assert TypeAdapter(Priced).json_schema(mode="serialization")["properties"]["price"] == {
+        "title": "Price",
+        "type": "string",
+    }
+    assert said.answer == {"price": "10", "of": "2026-11-18"}
+
+
+GALLERY = Gallery()
+HOUSE = Path(flows.__file__).parent
+
+
+@pytest.mark.parametrize(
+    "flow", [one.definition for one in GALLERY] + [load_flow(path) for path in HOUSE.glob("*.yaml")]
+)
+def test_no_condition_breaks_over_what_is_made_up(flow: FlowDefinition) -> None:
+    names = {name for state in flow.states.values() for name in state.tools.values()}
+    said = TrialTool.of(badge_tool()).model_copy(update={"described": False})
+    tools = tuple(said.model_copy(update={"name": name}) for name in names)
+    answers = TrialStage(flows=(flow,), people=(), tools=tools).answers()
+    results = {}
+    for state in flow.states.values():
+        for name in state.tools.values() if getattr(state, "save", None) else ():
+            results.setdefault(state.save, answers[name])
+    slots = {name: SLOTS.get(slot.type) for name, slot in flow.slots.items()}
+    for source in conditions(flow):
+        read = members_read(source, "results")
+        if read and read <= results.keys() and all(slots[n] for n in slots_read(source)):
+            scope = {"results": results, "slots": slots, "now": "2026-11-18T10:00:00+08:00"}
+            assert isinstance(evaluate(source, scope, {}), bool), source
+
+
+SLOTS = {
+    "money": {"amount": "900.00", "currency": "CNY"},
+    "number": 3.0,
+    "integer": 3,
+    "date": "2026-11-30",
+    "text": "x",
+    "choice": "x",
+}
+
+
+def conditions(flow: FlowDefinition) -> Iterator[str]:
+    for state in flow.states.values():
+        for branches in state.exits().values():
+            yield from (branch.condition for branch in branches if branch.condition)
 
 
 async def test_a_stand_in_is_what_is_said_of_the_tool_and_never_the_tool() -> None:
