@@ -53,7 +53,7 @@ async def test_a_process_of_the_gallery_becomes_a_draft_with_its_stories(
 async def bring_file(author: Author) -> None:
     """A process that somebody has drawn elsewhere."""
     brought = FilePayload(name="process.bpmn", mimeType="application/xml", buffer=PAPER)
-    await author.page.get_by_label(await author.t("beginFile")).set_input_files(brought)
+    await author.page.get_by_label(await author.t("beginFile"), exact=True).set_input_files(brought)
 
 
 async def bring_paragraph(author: Author) -> None:
