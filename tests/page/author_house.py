@@ -47,9 +47,9 @@ def with_authors(folder: Path, directory: Path = SAMPLE) -> Path:
 
 
 @asynccontextmanager
-async def authors_house(folder: Path, temporal: Client) -> AsyncIterator[Served]:
-    """The house as it ships, with its authors."""
-    settings = Settings.load(data=folder, directory=with_authors(folder))
+async def authors_house(folder: Path, temporal: Client, **more: str) -> AsyncIterator[Served]:
+    """The house as it ships, with its authors; with `more` of its settings."""
+    settings = Settings.load(data=folder, directory=with_authors(folder), **more)
     async with (
         at_work(settings) as parts,
         build_worker(temporal, parts, QUEUE),

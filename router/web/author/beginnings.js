@@ -5,7 +5,7 @@ import { get, post, put, upload } from "../api.js";
 import { button, element, freshId, labelled, unfolding } from "../dom.js";
 import { language } from "../texts.js";
 import { fresh as freshKey } from "../wire.js";
-import { either, t } from "./texts.js";
+import { t } from "./texts.js";
 
 const NAME = "[a-z][a-z0-9_]{0,63}";
 const FILES = ".bpmn,.xml,.xlsx,.docx";
@@ -88,9 +88,9 @@ function asking(page, made, field, ask) {
       await keep(name.input.value, found.text.replace(/^flow: .*$/m, () => `flow: ${name.input.value}`));
       made(name.input.value);
     });
-    const lost = found.unmapped.map(({ what, where }) => [either(what), where].filter(Boolean).join(" — "));
+    const lost = found.unmapped.map(({ what, where }) => [what, where].filter(Boolean).join(" — "));
     const begun = element("form", { class: "begin-flow", onsubmit: take }, name.field, begins());
-    answer.replaceChildren(...list(t("openQuestions"), found.questions.map(either)), ...list(t("hasNoPlace"), lost), begun);
+    answer.replaceChildren(...list(t("openQuestions"), found.questions.map(({ what }) => what)), ...list(t("hasNoPlace"), lost), begun);
   });
   return [element("form", { class: "begin-flow", onsubmit }, field, button(t("readIt"), null, { type: "submit" })), answer];
 }
