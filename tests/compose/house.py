@@ -13,6 +13,9 @@ from typing import Any
 
 import httpx
 
+from router.api.auth import mint
+from router.domain.principals import DEFAULT_TENANT
+from router.settings import Settings
 from tests.compose.engine import ROOT, Engine
 from tests.docs.snippets import COMPOSED, snippets_of
 from tests.drills.desk import PEOPLE, Person, until
@@ -99,10 +102,10 @@ class House:
         assert not ill, f"not well: {ill}"
         return True
 
-    async def person(self, user: str) -> Person:
-        """Somebody with a token that the house gave out, who asks whichever API takes it."""
-        words = ("token", "--user", user)
-        token = (await self.compose("run", "--rm", "--no-deps", "-T", "api", *words)).split()[-1]
+    def person(self, user: str) -> Person:
+        """Somebody with a token by the house's own secret, who asks whichever API takes it."""
+        secret = (self.folder / "deploy" / "secrets" / "jwt_secret").read_text("utf-8").strip()
+        token = mint(Settings.load(auth="jwt", jwt_secret=secret), user, 86_400, DEFAULT_TENANT)
         return Person(
             httpx.AsyncClient(
                 base_url="http://api/v1",

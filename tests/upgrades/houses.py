@@ -144,7 +144,8 @@ class Deployed:
         connection = await asyncpg.connect(copy["ROUTER_DATABASE_URL"])
         try:
             listed = await connection.fetch(
-                "SELECT table_name, string_agg(column_name, ',' ORDER BY column_name) AS columns"
+                "SELECT table_name,"
+                " string_agg(quote_ident(column_name), ',' ORDER BY column_name) AS columns"
                 " FROM information_schema.columns WHERE table_schema = 'public' GROUP BY 1"
             )
             columns = {each["table_name"]: each["columns"] for each in listed}
