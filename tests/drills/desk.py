@@ -327,9 +327,14 @@ class Person:
     async def hands_in(self) -> str:
         """A leave request that waits for its approver; the run."""
         turn = await self.says(REQUEST)
-        turn = await self.says("yes", turn["conversation"])
-        assert turn["flow"]["status"] == "waiting_approval", turn
-        return str(turn["flow"]["id"])
+        return await self.confirms(turn["conversation"], str(turn["flow"]["id"]))
+
+    async def confirms(self, conversation: str, run: str) -> str:
+        """Say yes once it is asked, however slow the machine is; the run, which waits then."""
+        await until("it is asked whether that is right", partial(self.sees, run, "confirming"))
+        await self.says("yes", conversation)
+        await until("it waits for its approver", partial(self.sees, run, "waiting_approval"))
+        return run
 
     async def balance(self) -> float:
         """Days of annual leave that are left."""
