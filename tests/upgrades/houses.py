@@ -50,6 +50,8 @@ class Upgraded(Protocol):
     """A house that runs one release or the other."""
 
     name: str
+    may_refuse: bool
+    """True where a process gives up on a database that another has held for ten seconds."""
 
     async def start(self, release: Release) -> None:
         """Everything of it is up, and lets people in."""
@@ -107,6 +109,7 @@ class Deployed:
 
     desk: Desk
     name: str = "PostgreSQL, serve and worker"
+    may_refuse: bool = False
     up: list[Program] = field(default_factory=list)
     copies: int = 0
 
@@ -200,6 +203,7 @@ class Single:
 
     folder: Path
     name: str = "SQLite, dev"
+    may_refuse: bool = True
     house: House = field(init=False)
     copies: int = 0
 
