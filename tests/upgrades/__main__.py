@@ -53,9 +53,10 @@ async def migrations(house: Upgraded, newer: Release, log: Log) -> None:
         assert f"is at revision {ROUTER.head}" in said
     for copy in (broken, several):
         assert await house.rows(copy, before) == before, "rows of the release are others afterwards"
+    kept = sum(map(len, before.values()))
     log.says(
         f"{house.name}: migrated to {ROUTER.head} by {writes} statements, killed at {places}, "
-        f"{AT_ONCE} at once, of which {len(refused)} gave up waiting; {sum(map(len, before.values()))} rows as they were"
+        f"{AT_ONCE} at once, of which {len(refused)} gave up waiting; {kept} rows as they were"
     )
 
 
