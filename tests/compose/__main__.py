@@ -105,9 +105,7 @@ async def restored(house: House, log: Log) -> None:
 async def story(house: House, log: Log) -> None:
     """One house from its first start to its restore, and what waited over all of it."""
     await opened(house, log)
-    alice, bob, erin, frank, olga = [
-        await house.person(user) for user in ("alice", "bob", "erin", "frank", "olga")
-    ]
+    alice, bob, erin, frank, olga = map(house.person, ("alice", "bob", "erin", "frank", "olga"))
     before = await alice.balance()
     await alice.takes_leave(await alice.hands_in(), bob, before)
     log.says("alice asked for leave, bob approved it, and it is booked once")

@@ -338,8 +338,12 @@ class Person:
     async def hands_in(self, asks: str = REQUEST) -> str:
         """A leave request that waits for its approver; the run."""
         turn = await self.says(asks)
-        turn = await self.says("yes", turn["conversation"])
-        run = str(turn["flow"]["id"])
+        return await self.confirms(turn["conversation"], str(turn["flow"]["id"]))
+
+    async def confirms(self, conversation: str, run: str) -> str:
+        """Say yes once it is asked, however slow the machine is; the run, which waits then."""
+        await until("it is asked whether that is right", partial(self.sees, run, "confirming"))
+        await self.says("yes", conversation)
         await until("it waits for its approver", partial(self.sees, run, "waiting_approval"))
         return run
 

@@ -50,6 +50,8 @@ class Upgraded(Protocol):
     """A house that runs one release or the other."""
 
     name: str
+    may_refuse: bool
+    """True where a process gives up on a database that another has held for ten seconds."""
 
     async def start(self, release: Release) -> None:
         """Everything of it is up, and lets people in."""
@@ -80,12 +82,17 @@ async def migrated(
     release: Release, given: Mapping[str, str], killed_at: int | None
 ) -> tuple[int, str]:
     """The status of `migrate`, and what it said; killed at that statement, none is 0."""
-    program = ["-m", "router", "migrate"]
-    if killed_at is not None:
-        program = ["-m", "tests.upgrades.killed", str(killed_at)]
+    if killed_at is None:
+        return await command(release, given, "router", "migrate")
+    return await command(release, given, "tests.upgrades.killed", str(killed_at))
+
+
+async def command(release: Release, given: Mapping[str, str], *words: str) -> tuple[int, str]:
+    """The status of a module of this release, and what it said, however long that takes."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *program,
+        "-m",
+        *words,
         env={**os.environ, **release.variables, **given},
         cwd=release.tree,
         stdout=subprocess.PIPE,
@@ -102,6 +109,7 @@ class Deployed:
 
     desk: Desk
     name: str = "PostgreSQL, serve and worker"
+    may_refuse: bool = False
     up: list[Program] = field(default_factory=list)
     copies: int = 0
 
@@ -144,7 +152,8 @@ class Deployed:
         connection = await asyncpg.connect(copy["ROUTER_DATABASE_URL"])
         try:
             listed = await connection.fetch(
-                "SELECT table_name, string_agg(column_name, ',' ORDER BY column_name) AS columns"
+                "SELECT table_name,"
+                " string_agg(quote_ident(column_name), ',' ORDER BY column_name) AS columns"
                 " FROM information_schema.columns WHERE table_schema = 'public' GROUP BY 1"
             )
             columns = {each["table_name"]: each["columns"] for each in listed}
@@ -160,8 +169,7 @@ class Deployed:
             await connection.close()
 
     async def rolled(self, newer: Release) -> AsyncIterator[str]:
-        environment = {**self.desk.environment}
-        status, said = await migrated(newer, environment, None)
+        status, said = await migrated(newer, self.desk.environment, None)
         assert status == 0, said
         yield "the old serve and worker over the new tables"
         serve, worker = self.up
@@ -178,8 +186,7 @@ class Deployed:
         return People(*map(self.desk.person, People.__annotations__))
 
     async def doctor(self, release: Release) -> None:
-        told = {**release.variables}
-        status, said = await self.desk.command("doctor", cwd=release.tree, **told)
+        status, said = await command(release, self.desk.environment, "router", "doctor")
         assert status == 0, said
 
 
@@ -196,6 +203,7 @@ class Single:
 
     folder: Path
     name: str = "SQLite, dev"
+    may_refuse: bool = True
     house: House = field(init=False)
     copies: int = 0
 
@@ -210,7 +218,10 @@ class Single:
         await asyncio.to_thread(self.house.start)
 
     async def stop(self) -> None:
-        await asyncio.to_thread(self.house.stop)
+        process = self.house.process
+        assert process is not None
+        process.terminate()
+        assert await asyncio.to_thread(process.wait) == 0, self.house.log()[-2000:]
 
     async def back_up(self) -> None:
         shutil.copytree(self.folder / "own", self.folder / "kept")
@@ -249,8 +260,9 @@ class Single:
         )
 
     async def doctor(self, release: Release) -> None:
-        ended = await asyncio.to_thread(self.house.command, "doctor")
-        assert ended.returncode == 0, ended.stdout + ended.stderr
+        given = {**self.house.variables, "ROUTER_DATA": str(self.house.data)}
+        status, said = await command(release, given, "router", "doctor")
+        assert status == 0, said
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> str:

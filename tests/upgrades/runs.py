@@ -30,9 +30,8 @@ states:
 """,
 }
 """Beside the flows that ship: a timer that goes off after the house was stopped, and an event."""
-WISH = "I want to take annual leave"
-REST = "from next Monday to Tuesday"
-WHY = "family visit"
+WISH = "I want to take leave from next Monday to Tuesday, family visit"
+REST = "annual leave"
 
 
 @dataclass
@@ -64,7 +63,8 @@ class Open:
         balances = {name: await getattr(people, name).balance() for name in ("alice", "frank")}
         approval = await people.alice.hands_in()
         gathering = await people.frank.says(WISH)
-        assert gathering["flow"]["status"] == "collecting", gathering
+        run = str(gathering["flow"]["id"])
+        await until("it is asked which leave", partial(people.frank.sees, run, "collecting"))
         return cls(
             people,
             balances,
@@ -77,8 +77,9 @@ class Open:
     @staticmethod
     async def _started(person: Person, flow: str) -> str:
         turn = await person.says(flow)
-        assert turn["flow"]["status"] == "waiting", turn
-        return str(turn["flow"]["id"])
+        run = str(turn["flow"]["id"])
+        await until(f"{flow} waits", partial(person.sees, run, "waiting"))
+        return run
 
     async def all_wait(self) -> None:
         """Nothing of it is lost: whoever asks is told what waits."""
@@ -90,11 +91,8 @@ class Open:
 
     async def words_go_on(self) -> str:
         """What was being gathered is, in the same conversation; the run waits for its approver."""
-        frank = self.people.frank
-        for text in (REST, WHY, "yes"):
-            turn = await frank.says(text, self.gathering)
-        assert turn["flow"]["status"] == "waiting_approval", turn
-        return str(turn["flow"]["id"])
+        turn = await self.people.frank.says(REST, self.gathering)
+        return await self.people.frank.confirms(self.gathering, str(turn["flow"]["id"]))
 
     async def end(self, gathered: str) -> None:
         """Each is approved, reported or due, ends, and has done what it does once."""
