@@ -25,7 +25,7 @@ from tests.e2e.chaos.entrances import Town, town
 from tests.e2e.chaos.house import Dialect, House, Site, house, ready
 from tests.e2e.chaos.model import Wayward
 from tests.e2e.chaos.people import ANY, Either, Follower, Visit, Witness, Write
-from tests.e2e.storm.requests import Request, full_week, until
+from tests.e2e.storm.requests import EVERYBODY, Request, full_week, until
 from tests.fakes.model_server import ModelServer
 
 CALLERS, REQUESTS = 0.3, 0.4
@@ -239,7 +239,7 @@ async def chaos(
     ):
         outcome = await _stormed(crowd, at, say)
         await ready(at)
-        unheard = len(await crowd.desk.give_up_unheard())
+        unheard = len(await crowd.desk.give_up_unheard([*EVERYBODY, *around.people]))
         await _check(outcome, at, crowd)
         outcome.findings += await _told(consumer, outcome.records or Records())
         posted = await _posted(outcome, crowd)
