@@ -254,7 +254,9 @@ class Outbox:
         claimed = await boxes.claim([platform], now, now + LEASE, AT_ONCE)
         ends = await asyncio.gather(*map(self._delivered, claimed), return_exceptions=True)
         for mailbox, end in zip(claimed, ends, strict=True):
-            if isinstance(end, Exception):  # one that can't be read mustn't keep others waiting
+            if isinstance(end, RouterError):  # as where the database is away: its lease ends
+                log.warning("%s %s isn't posted yet: %s", mailbox.platform, mailbox.subject, end)
+            elif isinstance(end, Exception):  # one that can't be read mustn't keep others waiting
                 log.error("%s %s isn't posted", mailbox.platform, mailbox.subject, exc_info=end)
 
     async def _count(self, platform: str, now: datetime) -> None:

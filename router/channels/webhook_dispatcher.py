@@ -103,7 +103,10 @@ class ConsumerLine:
         due = await self.deliveries.claim(self._id, now, now + LEASE, AT_ONCE)
         ends = await asyncio.gather(*map(self._deliver, due), return_exceptions=True)
         for delivery, end in zip(due, ends, strict=True):
-            if isinstance(end, Exception):  # its lease ends, and it is tried again
+            # Its lease ends either way, and it is tried again.
+            if isinstance(end, RouterError):
+                log.warning("%s isn't delivered to %s yet: %s", delivery.id, self._url, end)
+            elif isinstance(end, Exception):
                 log.error("%s isn't delivered to %s", delivery.id, self._url, exc_info=end)
         return len(due)
 

@@ -6,6 +6,7 @@ buffers for as long as it cares to.
 """
 
 import asyncio
+import errno
 import itertools
 import logging
 import socket
@@ -14,7 +15,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
-from math import ceil
+from math import ceil, inf
 from typing import Any, get_args
 
 import uvicorn
@@ -379,6 +380,36 @@ def _stopped(timer: asyncio.TimerHandle | None) -> asyncio.TimerHandle | None:
     return None
 
 
+OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE}
+SAID_EVERY = 10.0
+"""Seconds."""
+
+
+class AcceptFailures:
+    """An event loop's exception handler that says now and then that nobody can be let in.
+
+    asyncio says so for each place in the backlog, hundreds of times a second and with a traceback;
+    everything else is said as ever.
+    """
+
+    def __init__(self) -> None:
+        self._next = -inf
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Say it, as asyncio has its handlers do."""
+        error = context.get("exception")
+        accepts = isinstance(error, OSError) and error.errno in OUT_OF_DESCRIPTORS
+        if not (accepts and "socket" in context):
+            loop.default_exception_handler(context)
+        elif loop.time() >= self._next:
+            self._next = loop.time() + SAID_EVERY
+            _log.error(
+                "no connection can be accepted: %s; let the process open more (ulimit -n, "
+                "LimitNOFILE), or lower ROUTER_CONNECTIONS",
+                error,
+            )
+
+
 GRACE = 2.0
 """Seconds for requests that are under way when the server is stopped, where nobody says more."""
 
@@ -398,6 +429,7 @@ class ApiServer(uvicorn.Server):
             http=Protocol,
             log_config=None,
             access_log=False,
+            backlog=BACKLOG,
             timeout_graceful_shutdown=ceil(grace),
         )
         super().__init__(config)
@@ -411,6 +443,11 @@ class ApiServer(uvicorn.Server):
     def stop(self) -> None:
         """Have `serve` end, after requests that are under way or its grace."""
         self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve, as any server does, and to say so where nobody can be let in."""
+        asyncio.get_running_loop().set_exception_handler(AcceptFailures())
+        await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End what would never end by itself, and then as any server does."""

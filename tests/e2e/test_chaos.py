@@ -145,7 +145,7 @@ def test_a_file_that_was_taken_is_there_once_unchanged_and_read() -> None:
     row = {"id": "f1", "owner": "alice", "name": name, "sha256": digest, "document": {}}
     others = {**row, "id": "f9", "name": "made by a tool.ics"}
     assert not [*checker.of_papers({"f1": paper}, replace(NOTHING, files=[row, others]))]
-    found = {
+    found: dict[str, list[Row]] = {
         "lost": [],
         "wrong": [{**row, "sha256": "other"}],
         "orphan": [{**row, "document": None}],

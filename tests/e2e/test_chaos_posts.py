@@ -70,6 +70,12 @@ def test_what_is_posted_otherwise_is_found(texts: list[str], found: list[str]) -
     assert {*kinds(posted.findings)} <= {*found}
 
 
+def test_what_a_model_that_was_cut_short_says_keeps_nothing_else_from_being_read() -> None:
+    log = [*LOG[:2], user("m3", "?"), answer("m3", "…"), *LOG[2:]]
+    posted = of_posts("alice", lines_of(log, "c1"), shown(SAID[0], "…", *SAID[1:]))
+    assert (posted.again, posted.findings) == (0, [])
+
+
 def test_what_comes_once_more_and_what_only_says_that_something_failed_are_counted() -> None:
     failed = "This message couldn't be dealt with; please send it again."
     posted = of_posts("alice", lines_of(LOG, "c1"), shown(SAID[0], SAID[0], failed, *SAID[1:]))

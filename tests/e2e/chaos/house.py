@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import starmap
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -198,39 +199,41 @@ async def _deployed(site: Site, stack: AsyncExitStack) -> House:
     }
     wires = await _wired(stack, {**leads, **site.ports()})
     disks = _disks(site, stack, "temporal", "database")
-    told = site.told(wires)
-
-    def ours(kind: str, number: int, sign: str, *words: str, **more: str) -> Kept:
-        to_database, to_temporal = wires[f"{kind}-database"], wires[f"{kind}-temporal"]
-        address = f"router@127.0.0.1:{to_database[number].port}/chaos"
-        own = {
-            "ROUTER_DATA": str(site.folder / "data"),
-            "ROUTER_DATABASE_URL": f"postgresql+asyncpg://{address}",
-            "ROUTER_TEMPORAL_ADDRESS": f"127.0.0.1:{to_temporal[number].port}",
-        }
-        return site.kept(f"{kind} {number}", sign, *words, told={**told, **own, **more})
-
-    def api(number: int) -> Kept:
-        words = ("serve", "--port", f"{apis[number]}")
-        return ours("api", number, "the API listens", *words)
-
-    def worker(number: int) -> Kept:
-        return ours("worker", number, "polls", "worker", ROUTER_WORKER_VERSION=FIRST_BUILD)
-
     server = [str(TEMPORAL), "server", "start-dev", "--headless", "--port", f"{temporal}"]
     server += ["--log-level", "error", "--db-filename", str(site.folder / "temporal/temporal.db")]
     return House(
         processes={
             "database": [_postgres(site.folder, database)],
             "temporal": [Kept("temporal", server, site.folder / "temporal.log")],
-            "api": [*map(api, range(APIS))],
-            "worker": [*map(worker, range(WORKERS))],
+            **_ours(site, wires),
         },
         wires=wires,
         database=f"postgresql://router@127.0.0.1:{database}/chaos",
         temporal=f"127.0.0.1:{temporal}",
         disks=disks,
     )
+
+
+def _ours(site: Site, wires: dict[str, list[Wire]]) -> dict[str, list[Kept]]:
+    """Each `serve` and `worker` with wires of its own."""
+    told = {**site.told(wires), "ROUTER_DATA": str(site.folder / "data")}
+
+    def one(kind: str, number: int, sign: str, *words: str, **more: str) -> Kept:
+        database, temporal = (wires[f"{kind}-{to}"][number].port for to in ("database", "temporal"))
+        own = {
+            "ROUTER_DATABASE_URL": f"postgresql+asyncpg://router@127.0.0.1:{database}/chaos",
+            "ROUTER_TEMPORAL_ADDRESS": f"127.0.0.1:{temporal}",
+        }
+        return site.kept(f"{kind} {number}", sign, *words, told={**told, **own, **more})
+
+    def api(number: int, port: int) -> Kept:
+        return one("api", number, "the API listens", "serve", "--port", f"{port}")
+
+    def worker(number: int) -> Kept:
+        return one("worker", number, "polls", "worker", ROUTER_WORKER_VERSION=FIRST_BUILD)
+
+    ports = (wire.to for wire in wires["client-api"])
+    return {"api": [*starmap(api, enumerate(ports))], "worker": [*map(worker, range(WORKERS))]}
 
 
 def _postgres(folder: Path, port: int) -> Kept:

@@ -337,8 +337,8 @@ class Visit:
         self.conversation = opened.json()["id"]
 
     async def _wish(self) -> None:
-        kinds = ("ask", "look", "advise", "sure", "both", "paper")
-        kinds += ("adjust",) * 4 * (self.user == HR)
+        writes = ("adjust",) * 4 * (self.user == HR)
+        kinds = ("ask", "look", "advise", "sure", "both", "paper", *writes)
         match self.draws.choice(kinds):
             case "adjust":
                 await self._adjust()

@@ -10,6 +10,8 @@ from tests.e2e.chaos.entrances import Shown, bare
 
 UNRECORDED = (bare("现在没能记录"), bare("It couldn't be recorded right now"))
 """What is said of a press that comes to nothing, also after its platform was answered."""
+FAILED = (bare("这一步没能完成"), bare("That couldn't be done just now"))
+"""What a turn says that came to nothing: it is to be said again."""
 ASIDES = UNRECORDED + tuple(
     bare(text)
     for text in (
@@ -52,9 +54,10 @@ def lines_of(log: Sequence[Row], conversation: str) -> list[Line]:
     """What is to be posted of a conversation, in its order; of "…" nothing would be recognised."""
     said = []
     for row in log:
-        texts = [*_told(row)] if row["conversation"] == conversation else []
-        if whole := "".join(map(bare, texts)):
-            said.append(Line(tuple(filter(None, map(_beginning, texts))), whole))
+        # What has no letter can't be told from nothing: a model that was cut short says "…".
+        if row["conversation"] == conversation and (texts := [*filter(bare, _told(row))]):
+            parts = tuple(filter(None, map(_beginning, texts)))
+            said.append(Line(parts, "".join(map(bare, texts))))
     return said
 
 

@@ -25,7 +25,7 @@ from tests.e2e.chaos.entrances import Town, town
 from tests.e2e.chaos.house import Dialect, House, Site, house, ready
 from tests.e2e.chaos.model import Wayward
 from tests.e2e.chaos.people import ANY, Either, Follower, Visit, Witness, Write
-from tests.e2e.storm.requests import Request, full_week, until
+from tests.e2e.storm.requests import EVERYBODY, Request, full_week, until
 from tests.fakes.model_server import ModelServer
 
 CALLERS, REQUESTS = 0.3, 0.4
@@ -72,6 +72,7 @@ class Crowd:
     plan: Plan
     desk: Witness
     street: Street
+    http: httpx.AsyncClient
     over: int = 0
     requests: list[Request | Caller] = field(default_factory=list)
     """Those that were carried through."""
@@ -233,35 +234,13 @@ async def chaos(
         WaywardConsumer(random.Random(f"{plan.seed}/consumer")) as consumer,
         town(plan.callers) as around,
         house(Site(folder, server.url, consumer.url, around, plan.database)) as at,
-        # Whoever was answered by one API may be by the other the next time.
-        httpx.AsyncClient(
-            base_url=ANY, timeout=20, transport=Either(at.urls, random.Random(f"{plan.seed}/api"))
-        ) as http,
-        httpx.AsyncClient(
-            base_url=ANY,
-            timeout=PLATFORM_PATIENCE,
-            transport=Either(at.urls, random.Random(f"{plan.seed}/platforms")),
-        ) as way,
-        _witness(plan, http) as desk,
+        _met(plan, at, around) as crowd,
         _disturbed(around, random.Random(f"{plan.seed}/busy")),
     ):
-        crowd, stormed, targets = (
-            Crowd(plan, desk, Street(around, way)),
-            time.monotonic(),
-            possible(at, plan.only),
-        )
-        draws = random.Random(plan.seed)
-        blows = drawn(targets, plan.faults, plan.conversations, plan.seconds, draws)
-        async with _probes(at, desk) as probes, asyncio.TaskGroup() as group:
-            rage = Rage(at, blows, probes, say)
-            group.create_task(crowd.come(lambda: rage.due))
-            group.create_task(rage.run(lambda: crowd.over, draws))
-        impossible = [name for name, each in targets.items() if not each]
-        took = time.monotonic() - stormed
-        outcome = Outcome(blows, took, impossible, crowd.presences, findings=[*rage.findings])
+        outcome = await _stormed(crowd, at, say)
         await ready(at)
-        unheard = len(await desk.give_up_unheard(*around.people))
-        await _check(outcome, at, crowd, http)
+        unheard = len(await crowd.desk.give_up_unheard([*EVERYBODY, *around.people]))
+        await _check(outcome, at, crowd)
         outcome.findings += await _told(consumer, outcome.records or Records())
         posted = await _posted(outcome, crowd)
     outcome.count(crowd, unheard, model, [one.false_starts for one in at.kept])
@@ -272,6 +251,33 @@ async def chaos(
     }
     outcome.seconds = time.monotonic() - began
     return outcome
+
+
+async def _stormed(crowd: Crowd, at: House, say: Callable[[str], None]) -> Outcome:
+    """What came over the house while everybody was there."""
+    plan, began, targets = crowd.plan, time.monotonic(), possible(at, crowd.plan.only)
+    draws = random.Random(plan.seed)
+    blows = drawn(targets, plan.faults, plan.conversations, plan.seconds, draws)
+    async with _probes(at, crowd.desk) as probes, asyncio.TaskGroup() as group:
+        rage = Rage(at, blows, probes, say)
+        group.create_task(crowd.come(lambda: rage.due))
+        group.create_task(rage.run(lambda: crowd.over, draws))
+    impossible = [name for name, each in targets.items() if not each]
+    took = time.monotonic() - began
+    return Outcome(blows, took, impossible, crowd.presences, findings=[*rage.findings])
+
+
+@asynccontextmanager
+async def _met(plan: Plan, at: House, around: Town) -> AsyncIterator[Crowd]:
+    """Everybody: whoever was answered by one API may be by the other the next time."""
+    draws = (random.Random(f"{plan.seed}/{way}") for way in ("api", "platforms"))
+    to_api, to_platforms = (Either(at.urls, each) for each in draws)
+    async with (
+        httpx.AsyncClient(base_url=ANY, timeout=20, transport=to_api) as http,
+        httpx.AsyncClient(base_url=ANY, timeout=PLATFORM_PATIENCE, transport=to_platforms) as way,
+        _witness(plan, http) as desk,
+    ):
+        yield Crowd(plan, desk, Street(around, way), http)
 
 
 PROBED_WITHIN = 5.0
@@ -320,14 +326,14 @@ async def _witness(plan: Plan, http: httpx.AsyncClient) -> AsyncIterator[Witness
         await desk.close()
 
 
-async def _check(outcome: Outcome, at: House, crowd: Crowd, http: httpx.AsyncClient) -> None:
+async def _check(outcome: Outcome, at: House, crowd: Crowd) -> None:
     desk = crowd.desk
     outcome.findings += await of_temporal(at.temporal)
     records = await Records.read(at.database)
     await _all_heard(desk.followers, records)
     await desk.close()
     anew = [Follower(one.user, one.conversation) for one in desk.followers]
-    await _read_again(anew, http, records)
+    await _read_again(anew, crowd.http, records)
     outcome.records = records
     called = {one.conversation: one.me for one in crowd.callers if one.conversation}
     outcome.findings += [

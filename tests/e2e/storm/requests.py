@@ -8,7 +8,7 @@ import asyncio
 import random
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, TypeVar
@@ -118,13 +118,13 @@ class Desk:
                 return found
             after = f"&after={page['next']}"
 
-    async def give_up_unheard(self, *others: str) -> list[str]:
-        """Take back runs that ask something, which began in turns that were heard to fail.
+    async def give_up_unheard(self, people: Iterable[str] = EVERYBODY) -> list[str]:
+        """Take back people's runs that ask something, which began in turns that were heard to fail.
 
         As those would who find one among their own: it asks whether to go on, and nothing else.
         """
         found = []
-        for person in (*EVERYBODY, *others):
+        for person in people:
             for status in sorted(ASKING):
                 listed = await self.get(person, f"/v1/flow-runs?limit=200&status={status}")
                 for run in listed["items"]:

@@ -13,6 +13,7 @@ from router.channels import deferral
 from router.channels.base import GivenFile, InboundFile, Outbound, Place, Post, Statement
 from router.channels.outbox import Outbox
 from router.directory.file import FileDirectory
+from router.domain.errors import Unavailable
 from router.domain.messages import as_plain_text
 from router.domain.records import Mailbox
 from router.store.database import Database
@@ -133,3 +134,21 @@ async def test_a_fault_at_the_beginning_ends_no_outbox(
     await slack.posted("hello")
     posting.cancel()
     await asyncio.gather(posting, return_exceptions=True)
+
+
+async def test_a_database_that_goes_away_is_a_warning_and_the_post_is_left_until_the_lease_ends(
+    there: Services, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def away(*_: object) -> None:
+        raise Unavailable("the database can't be used right now")
+
+    slack, boxes = Quick(), there.store.mailboxes
+    await told(there.store, "slack", "s", "hello")
+    with monkeypatch.context() as broken:
+        broken.setattr(boxes, "unread", away)
+        broken.setattr(boxes, "advance", away)
+        await Outbox(there, {"slack": slack}).round("slack")
+    assert {(one.levelname, one.exc_info) for one in caplog.records} == {("WARNING", None)}
+    assert "slack slack isn't posted yet: the database can't be used" in caplog.text
+    later = datetime.now(UTC) + LEASE
+    assert len(await boxes.claim(["slack"], later, later + LEASE, 10)) == 1

@@ -23,7 +23,7 @@ from router.channels.webhook_dispatcher import (
     wanted_wait,
 )
 from router.contracts import flow
-from router.domain.errors import MisconfiguredError
+from router.domain.errors import MisconfiguredError, Unavailable
 from router.domain.records import RunRecord
 from router.domain.webhook_events import TRIED_FOR
 from router.runtime.server import create_app
@@ -298,6 +298,26 @@ async def test_what_was_being_sent_by_a_process_that_died_is_sent_again(opened: 
         assert await desk.round() == 0
         desk.clock.passes(seconds=61)
         assert await desk.round() == 1
+
+
+async def test_a_database_that_goes_away_is_a_warning_and_it_is_told_once_more(
+    opened: Opening, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def away(*_: object) -> None:
+        raise Unavailable("the database can't be used right now")
+
+    async with Consumer() as erp:
+        desk = opened(erp)
+        await desk.ended()
+        [line] = desk.dispatcher.lines
+        with monkeypatch.context() as broken:
+            broken.setattr(line.deliveries, "deliver", away)
+            assert await desk.round() == 1
+        assert [(one.levelname, one.exc_info) for one in caplog.records] == [("WARNING", None)]
+        desk.clock.passes(seconds=61)
+        assert [await desk.round() for _ in range(3)] == [1, 1, 0]
+    assert erp.names("r1") == ["flow.started", "flow.completed"]
+    assert erp.ids[0] == erp.ids[1]
 
 
 def measured(name: str, url: str) -> float | None:
