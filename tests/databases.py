@@ -77,6 +77,15 @@ async def database_url(
 
 
 @pytest.fixture
+async def sqlite(tmp_path: Path, templates: Templates) -> AsyncIterator[Database]:
+    """A SQLite file with the router's tables, for what doesn't depend on the kind."""
+    shutil.copy(await templates.file([ROUTER]), tmp_path / "router.db")
+    database = Database(f"sqlite:///{tmp_path}/router.db")
+    yield database
+    await database.dispose()
+
+
+@pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
     """A database with the router's tables."""
     database = Database(database_url)

@@ -139,6 +139,7 @@ async def test_one_changes_what_one_asked_for_in_words_that_are_begun(
     await alice.hears("事由改为搬家")
 
 
+@pytest.mark.slow
 async def test_an_address_leads_to_its_section_or_says_that_nothing_is_there(
     door: Door, served: Served
 ) -> None:
@@ -158,6 +159,7 @@ async def test_an_address_leads_to_its_section_or_says_that_nothing_is_there(
     await expect(gina.box).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_what_every_object_has_is_no_section_and_no_button(
     door: Door, served: Served
 ) -> None:
@@ -200,6 +202,7 @@ def waiting(numbers: range) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 async def test_an_inbox_says_that_more_waits_than_it_shows(door: Door, served: Served) -> None:
     """Or whoever asks for enough hides what was asked for before."""
     inbox: dict[str, Any] = {"items": waiting(range(200)), "next": "c", "waiting": 321}
@@ -232,6 +235,7 @@ async def inbox_of(door: Door, served: Served, requests: list[str], **looks: Any
     return carol
 
 
+@pytest.mark.slow
 async def test_many_are_looked_through_by_words_and_decided_by_keys(
     door: Door, served: Served
 ) -> None:
@@ -284,6 +288,7 @@ async def test_several_are_decided_with_one_comment_and_stand_under_what_was_dec
     await expect(decided.first.locator(".timeline q")).to_have_text("玩得开心")
 
 
+@pytest.mark.slow
 async def test_what_comes_back_from_somebody_added_before_is_there_at_once(
     door: Door, served: Served
 ) -> None:

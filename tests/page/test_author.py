@@ -131,6 +131,7 @@ async def nothing_kept(house: Served) -> AsyncIterator[None]:
                     await http.delete(f"/v1/flow-drafts/{entry['flow']}")
 
 
+@pytest.mark.slow
 async def test_a_change_by_pointing_is_in_the_yaml_and_back(door: Door, house: Served) -> None:
     dave = await writing(door, house, "dave", FLOW)
     await dave.point("manager")
@@ -183,6 +184,7 @@ async def described(author: Author, field: Any) -> str:
     return str(await field.get_attribute("aria-describedby")).split()[-1]
 
 
+@pytest.mark.slow
 async def test_what_cant_be_read_keeps_the_last_picture_until_it_is_mended(
     door: Door, house: Served
 ) -> None:
@@ -246,6 +248,7 @@ async def test_typing_on_while_it_is_saved_is_no_other_window(reader: Any) -> No
     assert (standing, revision, kept) == ("saved", 2, "# one\n# two\n")
 
 
+@pytest.mark.slow
 async def test_a_draft_that_is_left_and_opened_again_is_what_was_typed_last(
     door: Door, house: Served
 ) -> None:
@@ -275,6 +278,7 @@ async def test_a_draft_that_is_left_and_opened_again_is_what_was_typed_last(
     assert happened[:2] == ["saved", "asked"]
 
 
+@pytest.mark.slow
 async def test_in_a_trial_days_pass_and_tools_fail(door: Door, house: Served) -> None:
     erin = await writing(door, house, "erin", FLOW, part="trial")
     await erin.page.get_by_text("工具怎么回答").click()
@@ -294,6 +298,7 @@ async def test_in_a_trial_days_pass_and_tools_fail(door: Door, house: Served) ->
     await expect(log.locator(".bot").last).not_to_contain_text("没能备齐")
 
 
+@pytest.mark.slow
 async def test_a_tool_and_what_it_is_given_are_chosen_from_lists(door: Door, house: Served) -> None:
     dave = await writing(door, house, "dave", FLOW)
     await dave.point("worth")
@@ -308,6 +313,7 @@ async def test_a_tool_and_what_it_is_given_are_chosen_from_lists(door: Door, hou
     await expect(dave.source).to_have_value(re.compile(r"call: release_equipment"))
 
 
+@pytest.mark.slow
 async def test_who_approves_depends_on_an_amount_without_an_expression(
     door: Door, house: Served
 ) -> None:
@@ -323,6 +329,7 @@ async def test_who_approves_depends_on_an_amount_without_an_expression(
     assert (await erin.yaml()).count("slots.estimate.currency == 'CNY'") == 1
 
 
+@pytest.mark.slow
 async def test_the_first_limit_of_an_amount_keeps_it_to_one_currency(
     door: Door, house: Served
 ) -> None:
@@ -359,6 +366,7 @@ async def test_what_names_a_step_follows_its_new_name_and_leads_on_once_it_is_go
     await expect(dave.source).to_have_value(re.compile(r"next: value_it\n  value_it:"))
 
 
+@pytest.mark.slow
 async def test_stories_follow_a_new_name_and_go_back_with_it(door: Door, house: Served) -> None:
     dave = await writing(door, house, "dave", FLOW)
     before = (await kept_of(house, FLOW))["stories"]
@@ -416,6 +424,7 @@ def review_at(begun: datetime, minute: int = 0, **more: Any) -> FlowReview:
     return FlowReview.model_validate(whole)
 
 
+@pytest.mark.slow
 async def test_a_key_in_the_yaml_leaves_all_other_lines_as_they_were(
     door: Door, house: Served
 ) -> None:
@@ -442,6 +451,7 @@ async def test_a_check_is_offered_only_where_it_can_be_read(door: Door, house: S
     await expect(checks).to_have_count(1)
 
 
+@pytest.mark.slow
 async def test_by_keys_alone_a_flow_is_begun_walked_and_edited(door: Door, house: Served) -> None:
     dave = await writing(door, house, "dave")
     keys = dave.page.keyboard
@@ -486,7 +496,8 @@ async def tab_to(author: Author, wanted: str, *, back: bool = False) -> None:
     pytest.fail(f"Tab doesn't come to {wanted}")
 
 
-@pytest.mark.parametrize("locale", ["zh-CN", pytest.param("en-US", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("locale", ["zh-CN", "en-US"])
 async def test_no_part_of_it_keeps_anybody_out(door: Door, house: Served, locale: str) -> None:
     author = await writing(door, house, "erin" if locale == "zh-CN" else "dave")
     found = {"list": await violations(author.visitor)}

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from PIL import Image
 from playwright.async_api import expect
 
@@ -106,6 +107,7 @@ async def decided_by_sight(bob: Visitor) -> None:
     await waits.get_by_role("button", name="同意").click()
 
 
+@pytest.mark.slow
 async def test_on_a_phone_a_paper_and_what_was_read_of_it_stand_below_each_other(
     door: Door, served: Served, tmp_path: Path
 ) -> None:

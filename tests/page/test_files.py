@@ -184,7 +184,7 @@ async def test_a_form_that_asks_for_a_file_takes_the_first_that_waits(
     await expect(alice.page.locator(".attachments li")).to_contain_text(["又一张.png"])
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.slow)])
 async def test_a_picture_dropped_while_a_date_is_asked_is_the_receipt_for_both(
     house: Served, door: Door, width: int
 ) -> None:

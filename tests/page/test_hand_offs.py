@@ -87,6 +87,7 @@ async def test_the_employee_comes_back_by_the_button(
     await expect(dave.page.get_by_role("heading", name="Nobody waits")).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_of_two_at_the_queue_the_second_is_told_who_was_quicker(
     alice: Visitor, door: Door, house: Served
 ) -> None:
@@ -114,6 +115,7 @@ async def test_who_takes_none_has_no_such_section(
     await expect(olga.page.get_by_role("heading", name="Nobody waits")).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_the_queue_can_be_used_by_everybody_on_a_small_screen(
     alice: Visitor, door: Door, house: Served
 ) -> None:

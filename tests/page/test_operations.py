@@ -172,6 +172,7 @@ async def test_what_went_on_is_drawn_told_and_exported(
     await expect(trail).not_to_contain_text("signed in")
 
 
+@pytest.mark.slow
 async def test_what_models_cost_is_drawn_by_day_and_by_model(
     house: Served, door: Door, parts: Parts, tmp_path: Path
 ) -> None:
@@ -223,6 +224,7 @@ async def missed(parts: Parts, run: str) -> None:
             await told.webhooks.bury(one, "it answered 503")
 
 
+@pytest.mark.slow
 async def test_what_another_system_missed_is_sent_again_in_order(
     house: Served, door: Door, parts: Parts
 ) -> None:

@@ -18,7 +18,12 @@ from tests.unit.flow.test_gallery import GALLERY
 
 pytestmark = pytest.mark.xdist_group("gallery")
 
-NAMES = [one.name for one in Gallery()]
+IN_SHORT = {"contract_review", "overtime", "visitor"}
+"""Of the others, what all their stories take is seconds of a processor each."""
+NAMES = [
+    pytest.param(name, marks=() if name in IN_SHORT else pytest.mark.slow)
+    for name in (one.name for one in Gallery())
+]
 UNTOLD: dict[str, list[str]] = {}
 """By flow, what no story takes, as `flows test` says it; the flow's page says why."""
 

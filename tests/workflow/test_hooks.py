@@ -378,8 +378,16 @@ ATTEMPTS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("attempt", [*ATTEMPTS])
-@pytest.mark.parametrize("point", ["before_decision", "before_tool", "before_verdict"])
+POINTS = ("before_decision", "before_tool", "before_verdict")
+TRIED = [
+    pytest.param(point, attempt, marks=() if (place + number) % 3 == 0 else pytest.mark.slow)
+    for place, point in enumerate(POINTS)
+    for number, attempt in enumerate(ATTEMPTS)
+]
+"""In short each attempt at one point, and four at each point."""
+
+
+@pytest.mark.parametrize(("point", "attempt"), TRIED)
 async def test_no_answer_of_a_hook_skips_gate_confirmation_or_approval(
     tooled: Tooled, attempt: str, point: Any
 ) -> None:

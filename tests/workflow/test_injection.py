@@ -33,6 +33,7 @@ from tests.unit.tool.http.declaring import TEXT, Folder, declaration, takes
 from tests.workflow.desk import Talk, flow_of
 from tests.workflow.poison import (
     CALLS,
+    CARRIERS,
     TIMES,
     Case,
     ObedientModel,
@@ -360,6 +361,13 @@ ADDRESSED = frozenset(
 )
 
 
+SHORT_AND_SLOW = [
+    pytest.param(case, marks=() if case.number < len(CARRIERS) else pytest.mark.slow)
+    for case in cases()
+]
+"""Each carrier, want, place and reader is among the first."""
+
+
 @pytest.fixture(scope="module")
 async def poisoned(
     real_client: Client, parts: Parts, tmp_path_factory: pytest.TempPathFactory
@@ -388,7 +396,7 @@ async def poisoned(
             yield Poisoned(talk, model, world, server, given)
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
+@pytest.mark.parametrize("case", SHORT_AND_SLOW, ids=str)
 async def test_whatever_is_read_moves_no_hand(poisoned: Poisoned, case: Case) -> None:
     talk, turns = await poisoned.play(case)
     assert poisoned.model.obeys > 0, "the poison was never read"

@@ -4,9 +4,9 @@ import pytest
 
 from activities.people.people import PeopleSystem
 from router.store.database import Database
-from tests.databases import database, database_url, postgres, templates
+from tests.databases import database, database_url, postgres, sqlite, templates
 
-__all__ = ["database", "database_url", "postgres", "templates"]
+__all__ = ["database", "database_url", "postgres", "sqlite", "templates"]
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,6 @@ from router.llm.fallback import FallbackChain
 from router.llm.types import BudgetSpent, NoModelAnswered, TurnTimeOver
 from router.store.database import Database
 from router.store.store import Store
-from router.store.tables import ROUTER
 from tests.fakes.audience import Audience
 from tests.fakes.model_server import Behaviour, fails, hangs, says
 from tests.unit.llm.asking import Desk, desk, question
@@ -58,12 +56,9 @@ def behaviour() -> Behaviour:
 
 
 @pytest.fixture
-async def bank(tmp_path: Path, behaviour: Behaviour) -> AsyncIterator[Bank]:
-    database = Database(f"sqlite:///{tmp_path}/router.db")
-    await database.migrate(ROUTER)
+async def bank(sqlite: Database, behaviour: Behaviour) -> AsyncIterator[Bank]:
     async with desk(behaviour) as open_desk:
-        yield Bank(open_desk, Store(database))
-    await database.dispose()
+        yield Bank(open_desk, Store(sqlite))
 
 
 @pytest.mark.parametrize("budgets", [Budgets(), Budgets(user=Budget(tokens=10**6))])

@@ -1,9 +1,7 @@
 """Files of a turn as models get them: the caller's own alone, few pictures, and what was read."""
 
 import io
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -16,7 +14,6 @@ from router.domain.principals import Principal
 from router.domain.records import FileRecord
 from router.store.database import Database
 from router.store.store import Store
-from router.store.tables import ROUTER
 
 ALICE, BOB = Principal(id="alice", name="Alice"), Principal(id="bob", name="Bob")
 MONEY = {"amount": "58.00", "currency": "CNY"}
@@ -39,11 +36,8 @@ def picture(kind: str = "PNG", pages: int = 1) -> bytes:
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    database = Database(f"sqlite:///{tmp_path}/router.db")
-    await database.migrate(ROUTER)
-    yield Store(database)
-    await database.dispose()
+def store(sqlite: Database) -> Store:
+    return Store(sqlite)
 
 
 def attachments(store: Store) -> Attachments:

@@ -5,7 +5,6 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -32,7 +31,6 @@ from router.llm.servers import ServerMemory
 from router.routing.prompts import Prompts
 from router.store.database import Database
 from router.store.store import Store
-from router.store.tables import ROUTER
 from tests.fakes.model_server import MODEL, Behaviour, ModelServer, calls, decides, fails, says
 from tests.fakes.web_server import Received, Reply
 
@@ -115,14 +113,11 @@ class House:
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    database = Database(f"sqlite:///{tmp_path}/router.db")
-    await database.migrate(ROUTER)
+async def house(sqlite: Database) -> AsyncIterator[House]:
     async with ModelServer() as server:
         model = ChatModel(server.url, MODEL, memory=ServerMemory())
-        yield House(Store(database), server, FallbackChain([model]))
+        yield House(Store(sqlite), server, FallbackChain([model]))
         await model.aclose()
-    await database.dispose()
 
 
 def taxi(**said: object) -> Behaviour:

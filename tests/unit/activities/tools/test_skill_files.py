@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from router.domain.errors import ArgumentsToolError, PermanentToolError
 from router.domain.file_types import SkillFile
 from router.store.database import Database
 from router.store.store import Store
-from router.store.tables import ROUTER
 from tests.one_try import run_tool
 from tests.unit.activities.tools.conftest import ALICE, NOW, Desk
 
@@ -57,10 +55,8 @@ def file_of(path: str, content: bytes) -> SkillFile:
 
 
 @pytest.fixture
-async def skill(desk: Desk, tmp_path: Path) -> SkillDesk:
-    database = Database(f"sqlite:///{tmp_path}/router.db")
-    await database.migrate(ROUTER)
-    store = Store(database)
+async def skill(desk: Desk, sqlite: Database) -> SkillDesk:
+    store = Store(sqlite)
     await store.skill_files.keep({sha256(c).hexdigest(): c for c in FILES.values()})
     desk.dependencies.provide(provided.skill_files, store.skill_files)
     desk.dependencies.provide(sandbox, EchoingBox())

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from router.settings.values import PayloadKeys
 from router.store import tables
 from router.store.database import Database
 from router.store.store import Store
-from router.store.tables import ROUTER
 from tests.unit.activities.tools.conftest import ALICE, FRANK, Desk
 
 KEYS = PayloadKeys("k1", {"k1": b"k" * 32})
@@ -38,10 +36,8 @@ class EchoingBox:
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> Database:
-    database = Database(f"sqlite:///{tmp_path}/router.db")
-    await database.migrate(ROUTER)
-    return database
+def database(sqlite: Database) -> Database:
+    return sqlite
 
 
 @pytest.fixture
