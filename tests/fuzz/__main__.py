@@ -22,6 +22,7 @@ from tests.fuzz.fuzzer import GRACE, apart, loaded
 
 if TYPE_CHECKING:
     from tests.fuzz.findings import Report
+    from tests.fuzz.trial import Promise
 
 ROOT = Path(__file__).parents[2]
 ROOM = ROOT / ".fuzz"
@@ -85,7 +86,8 @@ def _of_libfuzzer(name: str, room: Path, findings: Path) -> list[str]:
     for pattern in ARTIFACTS:
         for path in room.glob(pattern):
             said = f"libFuzzer kept it as {path.name.partition('-')[0]}, see {room}/log.txt"
-            promise = "going on" if pattern.startswith(("timeout", "slow")) else "documented"
+            slow = pattern.startswith(("timeout", "slow"))
+            promise: Promise = "going on" if slow else "documented"
             found.append(str(keep(findings, name, path.read_bytes(), Broken(promise, said))))
             path.unlink()
     return found

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -41,6 +42,8 @@ def schemathesis(house: House, folder: Path, *options: str) -> str:
         *options,
     ]
     environment = {**os.environ, **own}
+    # It waits ten seconds for the document and not one more, and the first one is made when asked.
+    httpx.get(f"{house.url}/openapi.json", timeout=60).raise_for_status()
     found = subprocess.run(
         words, capture_output=True, text=True, check=False, cwd=folder, env=environment
     )
