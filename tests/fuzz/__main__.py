@@ -31,7 +31,7 @@ SLICE = 300.0
 """Seconds of a process: what grows with all it has taken isn't one input's doing."""
 SUITE = "schemathesis"
 """An entrance of another kind: `tests/e2e/fuzz`, over a real house, with its own way to look."""
-ARTIFACTS = ("crash-*", "timeout-*", "oom-*", "leak-*", "slow-unit-*")
+ARTIFACTS = ("crash-*", "timeout-*", "oom-*", "leak-*")
 
 
 def names() -> list[str]:
@@ -86,8 +86,7 @@ def _of_libfuzzer(name: str, room: Path, findings: Path) -> list[str]:
     for pattern in ARTIFACTS:
         for path in room.glob(pattern):
             said = f"libFuzzer kept it as {path.name.partition('-')[0]}, see {room}/log.txt"
-            slow = pattern.startswith(("timeout", "slow"))
-            promise: Promise = "going on" if slow else "documented"
+            promise: Promise = "going on" if pattern.startswith("timeout") else "documented"
             found.append(str(keep(findings, name, path.read_bytes(), Broken(promise, said))))
             path.unlink()
     return found

@@ -142,6 +142,7 @@ def _fuzz(entrance: "Entrance", seconds: float, room: Path, findings: Path) -> N
     words += [
         f"-artifact_prefix={room}/",
         "-timeout=120",
+        "-report_slow_units=3600",
         "-rss_limit_mb=3000",
         "-print_final_stats=1",
     ]

@@ -152,6 +152,9 @@ class Trial:
             said = f"{outcome.status}: {outcome.said[:200]}"
             yield Broken("answered", said, f"{outcome.status} {self._kind(data)}")
         kept = outcome.written - NOTED
+        if outcome.status in {409, 429}:
+            # Its turn was refused by a conversation that the request had begun, and that is empty.
+            kept -= {"conversations"}
         if outcome.refused and kept:
             said = f"{outcome.status}, and yet {', '.join(sorted(kept))} changed"
             yield Broken("whole or not at all", said, f"{sorted(kept)} {self._kind(data)}")

@@ -15,6 +15,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
 from router.api.errors import problems
@@ -171,6 +172,15 @@ class EditedText(BaseModel):
 NOT_THERE = Localised(
     zh="没有这个流程，也没有它的草稿。", en="There is no such flow, and no draft of one."
 )
+
+
+class _DraftName(StringConvertor):
+    """A name in the path, and none of the addresses beside it: no draft may be unreachable."""
+
+    regex = "(?!(?:beginnings|edits|examination|impact|vocabulary)(?:/|$))[^/]+"
+
+
+register_url_convertor("draft", _DraftName())
 
 
 async def _named(flow: str) -> str:
@@ -362,14 +372,14 @@ async def vocabulary(services: Given, author: Author) -> FlowVocabulary:
     return vocabulary_of(texts.tools(author.tenant), held)
 
 
-@router.get("/{flow}", responses=problems(404))
+@router.get("/{flow:draft}", responses=problems(404))
 async def show(services: Given, author: Author, flow: Named) -> DraftView:
     """Show the caller's draft of a flow, else what holds: revision 0, which nothing is saved of."""
     draft = await services.store.flow_drafts.find(author.tenant, author.id, flow)
     return await _view(services, author, flow, draft)
 
 
-@router.put("/{flow}", responses=problems(400, 404, 409, 413, 415))
+@router.put("/{flow:draft}", responses=problems(400, 404, 409, 413, 415))
 async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> DraftView:
     """Save the caller's draft, whatever is wrong with it.
 
@@ -394,7 +404,7 @@ async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> 
     return await _view(services, author, flow, draft)
 
 
-@router.delete("/{flow}", status_code=204, responses=problems(404))
+@router.delete("/{flow:draft}", status_code=204, responses=problems(404))
 async def discard(services: Given, author: Author, flow: Named) -> None:
     """Delete the caller's draft of a flow; what holds, and colleagues' drafts, stay."""
     if not await services.store.flow_drafts.discard(author.tenant, author.id, flow):
