@@ -19,7 +19,8 @@ from math import ceil, inf
 from typing import Any, get_args
 
 import uvicorn
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
 from temporalio.client import Client
 from temporalio.service import RPCError
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -238,9 +239,15 @@ def openapi_document() -> dict[str, Any]:
     return _api().openapi()
 
 
+async def _described(request: Request) -> Response:
+    return JSONResponse(await asyncio.to_thread(request.app.openapi))
+
+
 def _api(**options: Any) -> Api:
     title, number = "intent-router", version("intent-router")
-    app = Api(title=title, version=number, description=DESCRIPTION, **options)
+    # Made on a thread: it takes most of a second, in which everybody would wait.
+    app = Api(title=title, version=number, description=DESCRIPTION, openapi_url=None, **options)
+    app.add_route("/openapi.json", _described, include_in_schema=False)
     errors.install(app)
     for router in routes.routers():
         app.include_router(router)

@@ -22,6 +22,7 @@ from tests.fuzz.fuzzer import GRACE, apart, loaded
 
 if TYPE_CHECKING:
     from tests.fuzz.findings import Report
+    from tests.fuzz.trial import Promise
 
 ROOT = Path(__file__).parents[2]
 ROOM = ROOT / ".fuzz"
@@ -30,7 +31,7 @@ SLICE = 300.0
 """Seconds of a process: what grows with all it has taken isn't one input's doing."""
 SUITE = "schemathesis"
 """An entrance of another kind: `tests/e2e/fuzz`, over a real house, with its own way to look."""
-ARTIFACTS = ("crash-*", "timeout-*", "oom-*", "leak-*", "slow-unit-*")
+ARTIFACTS = ("crash-*", "timeout-*", "oom-*", "leak-*")
 
 
 def names() -> list[str]:
@@ -85,7 +86,7 @@ def _of_libfuzzer(name: str, room: Path, findings: Path) -> list[str]:
     for pattern in ARTIFACTS:
         for path in room.glob(pattern):
             said = f"libFuzzer kept it as {path.name.partition('-')[0]}, see {room}/log.txt"
-            promise = "going on" if pattern.startswith(("timeout", "slow")) else "documented"
+            promise: Promise = "going on" if pattern.startswith("timeout") else "documented"
             found.append(str(keep(findings, name, path.read_bytes(), Broken(promise, said))))
             path.unlink()
     return found

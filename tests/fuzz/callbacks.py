@@ -278,5 +278,7 @@ registered(
         _opening("teams", Teams, _teams, "/adapters/teams/events"),
         _activities,
         "json",
+        # What the Bot Framework is to be told of an `invoke` that a bot doesn't know.
+        foreseen=frozenset({501}),
     )
 )

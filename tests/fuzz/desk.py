@@ -7,7 +7,7 @@ Everything behind it is real: Temporal's server with the smallest workflows that
 import asyncio
 import re
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -63,7 +63,7 @@ class Written:
     @contextmanager
     def noting(self) -> Iterator[None]:
         """Listen to every database of this process meanwhile."""
-        heard = {
+        heard: dict[str, Callable[..., Any]] = {
             "after_cursor_execute": self._executed,
             "commit": self._committed,
             "rollback": self._rolled_back,
@@ -106,8 +106,13 @@ class Asked:
 
     async def outcome(self) -> tuple[int, str]:
         """Its status, and the beginning of what it says. Of events the first is enough."""
-        async with asyncio.timeout(PATIENCE):
-            await self.app(self.scope, self._receive, self._send)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self.app(self.scope, self._receive, self._send)
+        except Exception:
+            # An application raises what it has answered with 500, for its server to log.
+            if not self.status:
+                raise
         return self.status, bytes(self.answer[:400]).decode("utf-8", "replace")
 
     async def _receive(self) -> dict[str, Any]:
@@ -131,7 +136,7 @@ class Asked:
 
     @property
     def _is_endless(self) -> bool:
-        return self.scope["method"] == "GET"
+        return bool(self.scope["method"] == "GET")
 
 
 @dataclass

@@ -51,6 +51,8 @@ class Entrance:
     stop: float = ON_THE_LOOP
     longest: int = 20_000
     """Bytes of an input."""
+    foreseen: frozenset[int] = frozenset()
+    """Statuses from 500 on that its protocol has for what isn't done here."""
 
     @property
     def folder(self) -> Path:

@@ -26,6 +26,7 @@ from tests.integration.api import (
 from tests.integration.api.agui import test_run
 from tests.integration.api.mcp import test_mcp
 from tests.integration.api.openai import test_errors, test_requests
+from tests.integration.api.openai.conftest import body as chat
 
 
 def request(method: str, target: str, who: str, body: Any = b"", **headers: str) -> bytes:
@@ -89,11 +90,11 @@ def _faced(path: str, tried: Callable[[], Iterator[Any]], **headers: str) -> Cal
 
 
 def _chats() -> Iterator[Any]:
-    yield test_errors.body("hi")
-    yield {**test_errors.body("hi"), "stream": True, "stream_options": {"include_usage": True}}
+    yield chat("hi")
+    yield {**chat("hi"), "stream": True, "stream_options": {"include_usage": True}}
     yield from (sent for sent, _, _ in test_errors.HOSTILE.values())
     for text in test_requests.HOSTILE:
-        yield test_errors.body(text)
+        yield chat(text)
 
 
 registered(
@@ -215,7 +216,8 @@ async def _outside() -> AsyncIterator[Take]:
 
 def _events() -> Iterator[bytes]:
     path = "/v1/flow-runs/{run}/events/arrived"
-    for body in ({"boxes": 2}, [], "{", '{"boxes": 2, "boxes": 3}', {"boxes": "two"}, {"no": 1}):
+    bodies: tuple[Any, ...] = ({"boxes": 2}, [], "{", {"boxes": "two"}, {"no": 1})
+    for body in (*bodies, '{"boxes": 2, "boxes": 3}'):
         yield request("POST", path, "", body)
     forged = {
         "webhook_id": "{run}/arrived/1",

@@ -59,7 +59,7 @@ def apart(entrance: "Entrance", seconds: float, room: Path, findings: Path) -> i
             os.dup2(said, 2)
             _fuzz(entrance, seconds, room, findings)
         finally:
-            sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]  # there is one, or nothing
+            sys.excepthook(*sys.exc_info())
             os._exit(70)
     waited, _, _ = select.select([os.pidfd_open(child)], [], [], seconds + GRACE)
     # With what it started, such as Temporal's server: all are of one group of its own.
@@ -142,6 +142,7 @@ def _fuzz(entrance: "Entrance", seconds: float, room: Path, findings: Path) -> N
     words += [
         f"-artifact_prefix={room}/",
         "-timeout=120",
+        "-report_slow_units=3600",
         "-rss_limit_mb=3000",
         "-print_final_stats=1",
     ]

@@ -26,6 +26,7 @@ from router.webhook.webhook_files import load_event_sources, load_webhooks
 from tests.fakes.providers import DIALECTS, Said
 from tests.fuzz.entrance import BESIDE_IT, Entrance, Outcome, Take, as_bytes, registered
 from tests.unit.directory import test_directory
+from tests.unit.flow import test_loader as test_flow_loader
 from tests.unit.llm.asking import ANNUAL, question
 from tests.unit.skill import test_loader
 from tests.unit.story import test_story
@@ -48,16 +49,8 @@ FLOWS = Path(__file__).parents[2] / "flows"
 
 
 def text_of(data: bytes) -> str:
-    """The text that the bytes are, halves of characters among it: JSON can say them."""
-    return data.decode("utf-8", "surrogatepass") if _is_text(data) else data.decode("latin-1")
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return False
-    return True
+    """The text that the bytes are: no half of a character gets past who reads them."""
+    return data.decode("utf-8", "replace")
 
 
 Opening = Callable[[], Any]
@@ -190,6 +183,7 @@ def _flow(text: str) -> None:
 
 
 def _flows() -> Iterator[bytes]:
+    yield as_bytes(test_flow_loader.SOUND)
     for path in sorted(FLOWS.glob("*.yaml")):
         yield path.read_bytes()
 

@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -106,7 +107,6 @@ class Trial:
     @contextmanager
     def running(self) -> Iterator["Trial"]:
         """Look at logs and loops meanwhile. What is there already is no garbage."""
-        gc.collect()
         gc.freeze()
         logging.getLogger().addHandler(self.faults)
         try:
@@ -148,10 +148,13 @@ class Trial:
         return found, self.watch.longest
 
     def _of(self, outcome: Outcome, data: bytes) -> Iterator[Broken]:
-        if outcome.status >= 500:
+        if outcome.status >= 500 and outcome.status not in self.entrance.foreseen:
             said = f"{outcome.status}: {outcome.said[:200]}"
             yield Broken("answered", said, f"{outcome.status} {self._kind(data)}")
         kept = outcome.written - NOTED
+        if outcome.status in {409, 429}:
+            # Its turn was refused by a conversation that the request had begun, and that is empty.
+            kept -= {"conversations"}
         if outcome.refused and kept:
             said = f"{outcome.status}, and yet {', '.join(sorted(kept))} changed"
             yield Broken("whole or not at all", said, f"{sorted(kept)} {self._kind(data)}")
@@ -176,9 +179,12 @@ def _forget() -> None:
     """Empty what the product keeps of texts that it has seen before: the next try is the first."""
     for name, module in list(sys.modules.items()):
         for kept in vars(module).values() if name.startswith("router.") else ():
-            parameters = getattr(kept, "cache_parameters", None)
-            if parameters is not None and parameters()["maxsize"] is not None:
+            if isinstance(kept, _KEPT) and kept.cache_parameters()["maxsize"] is not None:
                 kept.cache_clear()
+
+
+_KEPT = type(lru_cache(len))
+"""What wraps a function whose answers are kept."""
 
 
 def _memory_from_now_on() -> int:

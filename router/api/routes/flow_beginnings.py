@@ -142,7 +142,7 @@ _XML: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/{flow}/bpmn", response_class=Response, responses={**problems(404), **_XML})
+@router.get("/{flow:draft}/bpmn", response_class=Response, responses={**problems(404), **_XML})
 async def bpmn(
     services: Given, author: Author, flow: Named, locale: Annotated[Locale | None, Query()] = None
 ) -> Response:

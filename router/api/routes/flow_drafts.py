@@ -15,6 +15,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
 from router.api.errors import problems
@@ -196,6 +197,15 @@ class EditedText(BaseModel):
 NOT_THERE = Localised(
     zh="没有这个流程，也没有它的草稿。", en="There is no such flow, and no draft of one."
 )
+
+
+class _DraftName(StringConvertor):
+    """A name in the path, and none of the addresses beside it: no draft may be unreachable."""
+
+    regex = "(?!(?:beginnings|edits|examination|impact|vocabulary)(?:/|$))[^/]+"
+
+
+register_url_convertor("draft", _DraftName())
 
 
 async def _named(flow: str) -> str:
@@ -410,14 +420,14 @@ async def vocabulary(services: Given, author: Author) -> FlowVocabulary:
     return vocabulary_of(texts.tools(author.tenant), held)
 
 
-@router.get("/{flow}", responses=problems(404))
+@router.get("/{flow:draft}", responses=problems(404))
 async def show(services: Given, author: Author, flow: Named) -> DraftView:
     """Show the caller's draft of a flow, else what holds: revision 0, which nothing is saved of."""
     draft = await services.store.flow_drafts.find(author.tenant, author.id, flow)
     return await _view(services, author, flow, draft)
 
 
-@router.put("/{flow}", responses=problems(400, 404, 409, 413, 415))
+@router.put("/{flow:draft}", responses=problems(400, 404, 409, 413, 415))
 async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> DraftView:
     """Save the caller's draft, whatever is wrong with it.
 
@@ -442,7 +452,7 @@ async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> 
     return await _view(services, author, flow, draft)
 
 
-@router.post("/{flow}/restoration", responses=problems(400, 404, 409, 413, 415))
+@router.post("/{flow:draft}/restoration", responses=problems(400, 404, 409, 413, 415))
 async def restore(services: Given, author: Author, flow: Named, body: RestorationBody) -> DraftView:
     """Have the caller's draft say what a version says, with its stories, over what holds by now.
 
@@ -496,7 +506,7 @@ _NO_FILE = Localised(
 _NO_VERSION = Localised(zh="这个流程没有这个版本。", en="There is no such version of this flow.")
 
 
-@router.post("/{flow}/difference", responses=problems(400, 404, 413, 415))
+@router.post("/{flow:draft}/difference", responses=problems(400, 404, 413, 415))
 async def differ(
     services: Given, author: Author, flow: Named, body: DifferenceBody
 ) -> DifferenceView:
@@ -519,7 +529,7 @@ async def differ(
         return await asyncio.to_thread(difference_of, *given)
 
 
-@router.delete("/{flow}", status_code=204, responses=problems(404))
+@router.delete("/{flow:draft}", status_code=204, responses=problems(404))
 async def discard(services: Given, author: Author, flow: Named) -> None:
     """Delete the caller's draft of a flow; what holds, and colleagues' drafts, stay."""
     if not await services.store.flow_drafts.discard(author.tenant, author.id, flow):

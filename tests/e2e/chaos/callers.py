@@ -34,8 +34,6 @@ WISH = {
     "zh": "我要请年假，{start} 到 {end}，家里有事",
     "en": "I want annual leave {start} to {end}, family",
 }
-FAILED = tuple(map(bare, ("这一步没能完成", "That couldn't be done just now")))
-"""What a turn says that failed."""
 LATER_MANAGERS = {**MANAGERS, "dave": "carol"}
 
 

@@ -41,6 +41,7 @@ UNSAYABLE = re.compile(
     r"|it doesn't say what is to be remembered|it looks like a password"  # a memory's words
     r"|there is no such file of yours"
     r"|nobody has this id"  # who is in the directory
+    r"|通讯录里没有您的|The directory has no"  # an account, which writing there takes
     r"|begin before the end|are more than \d+ days"  # two days, each of which is well by itself
     r"|says where to begin already"  # and a third way to say one of them
 )

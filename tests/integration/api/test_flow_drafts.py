@@ -1,6 +1,7 @@
 """Authors' drafts of flows: saved for each of them, examined as they type, edited at places."""
 
 import asyncio
+import re
 import threading
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -19,6 +20,7 @@ from router.api.flow_examination import examination_of
 from router.api.routes import flow_drafts
 from router.domain.records import AuditFilter, LogEntry
 from router.drawing import svg
+from router.runtime.server import openapi_document
 from router.store.store import Store
 from tests.integration.api.conftest import problem
 from tests.integration.api.test_configuration import Company, ok, put
@@ -571,3 +573,15 @@ async def test_another_tenant_s_authors_see_nothing_of_a_draft(
 @pytest.mark.parametrize("flow", ["no_such_flow", "Bad", "a" * 65, "a%00b"])
 async def test_a_flow_that_isn_t_there_is_not_found(anna: AsyncClient, flow: str) -> None:
     problem(await anna.get(f"{PATH}/{flow}"), 404)
+
+
+async def test_no_draft_has_the_address_of_something_else(anna: AsyncClient) -> None:
+    paths = openapi_document()["paths"]
+    beside = [path for path in paths if re.fullmatch(rf"{PATH}/[a-z]+", path)]
+    assert len(beside) > 3
+    for path in beside:
+        answer = await anna.put(path, json={"text": overtime(), "revision": 0})
+        problem(answer, 405)
+        assert answer.headers["allow"].lower().split(", ") == [*paths[path]]
+        problem(await anna.get(f"{path}/bpmn"), 404)
+    problem(await anna.get(f"{PATH}/edits_more"), 404)
