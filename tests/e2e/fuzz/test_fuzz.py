@@ -19,8 +19,6 @@ METHODS = {"get", "put", "post", "delete", "patch"}
 CALLERS = ("bob", "frank", "olga")
 """Who calls: bob first, who decides for frank; what they may not, olga does, an operator."""
 
-METHODS = {"get", "post", "put", "patch", "delete"}
-
 pytestmark = pytest.mark.xdist_group("fuzz")
 
 
@@ -53,12 +51,6 @@ def schemathesis(house: House, folder: Path, *options: str) -> str:
     )
     assert found.returncode == 0, found.stdout
     return found.stdout
-
-
-def operations_of(house: House) -> int:
-    """How many operations the API says it has."""
-    paths = httpx.get(f"{house.url}/openapi.json").raise_for_status().json()["paths"]
-    return sum(len(METHODS & path.keys()) for path in paths.values())
 
 
 def test_a_few_requests_to_each_operation_find_nothing(
