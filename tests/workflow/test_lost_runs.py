@@ -449,7 +449,7 @@ async def forgotten(talk: Talk) -> None:
     execution = await newest(talk.client, talk.handle.id)
     assert execution is not None
     await delete_histories(talk.client, [execution])
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await newest(talk.client, talk.handle.id):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
