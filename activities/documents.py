@@ -11,14 +11,14 @@ from temporalio import activity
 from activities.execution import heartbeating, temporal_failures
 from activities.models import Models, again_soon
 from router.contracts import activities
-from router.contracts.activities import (
-    Account,
+from router.contracts.activities import Account, LookUp, LookupAnswer
+from router.contracts.document import (
+    MODEL_SECONDS,
+    DocumentKept,
     DocumentsOf,
     DocumentsRead,
-    LookUp,
-    LookupAnswer,
+    ReadFile,
 )
-from router.contracts.document import MODEL_SECONDS, DocumentKept, ReadFile
 from router.documents.document_type import recognised
 from router.documents.file_format import UnreadableFile
 from router.documents.kinship import marks_of

@@ -259,18 +259,18 @@ def plan() -> list[Figure]:
     old = [one for p, t in sources.items() for one in lines_with(patched, t, p)]
     migrations = [path for path in _sources(ROOMS) if "/migrations/versions/" in path]
     return [
-        Figure("modules", len(sources), 614),
+        Figure("modules", len(sources), 619),
         count("modules under 60 lines", 41, short),
         count("imported by one neighbour alone", 72, alone(_imports(), names.values())),
         count("modules named by a gerund", 12, (Named(1, b) for b in bases if GERUNDS.search(b))),
         count("basenames three times or more", 12, repeated(bases, OFTEN)),
-        Figure("lines", sum(lines.values()), 136_700),
+        Figure("lines", sum(lines.values()), 138_800),
         count("class names that mean two things", 0, repeated(classes(sources), 2)),
         count("lines with the sample company's words", 0, sample),
         count("expressions that may backtrack", 0, slow),
         count("workflow.patched", 0, old),
         Figure("migrations", len(migrations), 20),
-        Figure("lines of tests, Python", _lines_of_tests("py"), 121_000),
+        Figure("lines of tests, Python", _lines_of_tests("py"), 127_500),
         Figure("lines of tests, JSON", _lines_of_tests("json"), 6_000),
     ]
 

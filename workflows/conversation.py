@@ -26,7 +26,6 @@ from router.contracts.skill_run import Steer
 from router.domain.commands import Clarify, Resume, RunSkill, StartFlow
 from router.domain.errors import (
     Conflict,
-    DuplicateKey,
     NotFound,
     RouterError,
     TooManyRequests,
@@ -205,7 +204,7 @@ class ConversationWorkflow(Hooked):
         taken = memory.digest_of(self._state, id_)
         known = taken or self._open.get(id_)
         if known is not None and known != digest:
-            raise to_failure(_other_body(id_))
+            raise to_failure(memory.other_message(id_))
         if known is not None:
             return
         if len(self._open) >= contract.MAX_OPEN_TURNS:
@@ -291,9 +290,8 @@ class ConversationWorkflow(Hooked):
                     return
                 first = self._unheard[0]
                 told, after = self._with_news(first)
-                start = self._start
-                rows = memory.rows_of_news(start.conversation, start.owner, told)
-                if rows:
+                place = (self._start.conversation, self._start.owner)
+                if rows := memory.rows_of_news(*place, told):
                     await self._write(rows)
                 self._state = after
                 self._unheard.remove(first)
@@ -377,7 +375,7 @@ class ConversationWorkflow(Hooked):
         id_, digest = submission.message_id, submission.digest
         known = memory.digest_of(self._state, id_)
         if known is not None and known != digest:
-            raise _other_body(id_)
+            raise memory.other_message(id_)
         held = memory.held(self._state, id_)
         if held is not None and held.turn is not None:
             return held.turn
@@ -388,7 +386,7 @@ class ConversationWorkflow(Hooked):
         if recorded is None:
             return None
         if recorded.digest != digest:
-            raise _other_body(id_)
+            raise memory.other_message(id_)
         return recorded.turn
 
     async def _answer(self, submission: contract.Submission, seen: str) -> Turn:
@@ -455,7 +453,7 @@ class ConversationWorkflow(Hooked):
             self._state = memory.with_recorded(self._state, unknown)
             known = memory.held(self._state, message.id)
             if known is not None and known.digest != submission.digest:
-                raise _other_body(message.id)
+                raise memory.other_message(message.id)
             if known is not None and known.turn is not None:
                 return known.turn
             turn = turn.model_copy(update={"turn": self._number})
@@ -578,13 +576,6 @@ class ConversationWorkflow(Hooked):
         }
         attributes = [key.value_set(value) for key, value in shown.items()]
         self._visibility.show(attributes, memory.details(start, self._state, route))
-
-
-def _other_body(message_id: str) -> DuplicateKey:
-    return DuplicateKey(
-        f"Message id {message_id!r} was used for another message; use a new id, or send the "
-        "same message again to get its answer."
-    )
 
 
 @workflow.defn(name=contract.WORKFLOW, versioning_behavior=VersioningBehavior.AUTO_UPGRADE)

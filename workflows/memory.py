@@ -28,6 +28,7 @@ from router.contracts.conversation import (
 from router.contracts.payload import Payload
 from router.contracts.skill_run import SkillOutcome, SkillStart
 from router.domain import messages
+from router.domain.errors import DuplicateKey
 from router.domain.hand_offs import BACK, NamedPerson, OngoingHandOff
 from router.domain.locale import Locale
 from router.domain.progress import ProgressPlace, ToolCallProgress
@@ -81,6 +82,14 @@ def with_turn(state: ConversationState, answered: HeldTurn) -> ConversationState
         known=dict(known[ANSWERS - IDS :]),
         older=state.older or len(known) > IDS - ANSWERS,
         usage=state.usage + (answered.turn.usage if answered.turn else messages.Usage()),
+    )
+
+
+def other_message(message_id: str) -> DuplicateKey:
+    """What whoever sends another message by the id of an earlier one is told."""
+    return DuplicateKey(
+        f"Message id {message_id!r} was used for another message; use a new id, or send the "
+        "same message again to get its answer."
     )
 
 

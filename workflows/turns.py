@@ -12,6 +12,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 from router.contracts import activities
 from router.contracts.activities import Account, RoutingDecision, Structured
 from router.contracts.conversation import ConversationState, News, Submission
+from router.contracts.document import DocumentsOf
 from router.contracts.failures import from_failure
 from router.contracts.hook_calls import NO_ANSWER, PREFIX, HookAnswer
 from router.contracts.tool_rounds import ToolFinding
@@ -462,7 +463,7 @@ async def documents_of(
     message: TurnContext, seconds: float = 0, *, types: bool = False
 ) -> list[FileDocument]:
     """What was read of the message's files, with so much patience, for all their `types` too."""
-    asked = activities.DocumentsOf(
+    asked = DocumentsOf(
         tenant=message.caller.tenant, files=message.files, seconds=seconds, types=types
     )
     found = (await perform(activities.DOCUMENTS_OF, asked)).documents

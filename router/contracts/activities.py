@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from router.contracts.conversation import ConversationState, News
-from router.contracts.document import DocumentKept, ReadFile
+from router.contracts.document import DocumentKept, DocumentsOf, DocumentsRead, ReadFile
 from router.contracts.flow import CallLimits, FlowAnswer, Told
 from router.contracts.hook_calls import HookStub
 from router.contracts.payload import ActivityStub, Out, Payload
@@ -22,7 +22,6 @@ from router.domain.commands import (
     StartFlow,
     in_order,
 )
-from router.domain.documents import Document
 from router.domain.file_types import SkillFile
 from router.domain.hand_offs import Duty, HandOffRecord, NamedPerson
 from router.domain.locale import Locale, Localised
@@ -390,24 +389,6 @@ class LookUp(Payload):
     arguments: list[JsonValue]
     requester: Principal
     now: datetime
-
-
-class DocumentsOf(Payload):
-    """Files of which one wants to know what was read; `seconds` is how long that may be waited.
-
-    It is, where their types are wanted, also for a model to say what rules can't.
-    """
-
-    tenant: str
-    files: list[str]
-    seconds: float = 0
-    types: bool = False
-
-
-class DocumentsRead(Payload):
-    """What was read of those of them that have been, without their text."""
-
-    documents: dict[str, Document] = {}
 
 
 class LookupAnswer(Payload):

@@ -1,6 +1,7 @@
-"""Reading a file that somebody handed in: the workflow that has it done, and what it is given."""
+"""Reading a file that somebody handed in: the workflow that does it, and what is asked."""
 
 from router.contracts.payload import Payload
+from router.domain.documents import Document
 
 WORKFLOW = "Document"
 
@@ -17,6 +18,24 @@ class DocumentKept(Payload):
     """That what rules read of a file is kept; `asks` where a model is to look for the rest."""
 
     asks: bool = False
+
+
+class DocumentsOf(Payload):
+    """Files of which one wants to know what was read; `seconds` is how long that may be waited.
+
+    It is, where their types are wanted, also for a model to say what rules can't.
+    """
+
+    tenant: str
+    files: list[str]
+    seconds: float = 0
+    types: bool = False
+
+
+class DocumentsRead(Payload):
+    """What was read of those of them that have been, without their text."""
+
+    documents: dict[str, Document] = {}
 
 
 MODEL_SECONDS = 10.0

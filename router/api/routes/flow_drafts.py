@@ -33,7 +33,6 @@ from router.api.flow_examination import (
 from router.api.flow_impact import BothReaders, Impact, impact_of, said_lately, sentences_of
 from router.api.flow_vocabulary import FlowVocabulary, vocabulary_of
 from router.api.params import StrictRoute
-from router.api.routes.configuration import NEWEST
 from router.domain.configuration_documents import DocumentHead, digest_of, is_name, path_of
 from router.domain.drafts import (
     LARGEST_STORIES,
@@ -147,15 +146,6 @@ class DraftBody(_Body):
     over: Annotated[str, Field(max_length=64)] | None = None
     """The digest of what holds by now (`holds`): its author has looked at that, and goes on from
     there. Null: the base stays."""
-
-
-class RestorationBody(_Body):
-    """Which version the caller's draft is to say."""
-
-    document: Annotated[int, Field(strict=True, ge=1, le=NEWEST)] | None
-    """Of the flow's document, as `/v1/flow-publications` has it; null: the house's file."""
-    revision: Annotated[int, Field(strict=True, ge=0, le=2**31 - 2)]
-    """Of the draft that this takes the place of; 0: there is none."""
 
 
 class DifferenceBody(_Body):
@@ -424,7 +414,7 @@ async def vocabulary(services: Given, author: Author) -> FlowVocabulary:
 async def show(services: Given, author: Author, flow: Named) -> DraftView:
     """Show the caller's draft of a flow, else what holds: revision 0, which nothing is saved of."""
     draft = await services.store.flow_drafts.find(author.tenant, author.id, flow)
-    return await _view(services, author, flow, draft)
+    return await draft_view(services, author, flow, draft)
 
 
 @router.put("/{flow:draft}", responses=problems(400, 404, 409, 413, 415))
@@ -449,61 +439,7 @@ async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> 
         updated_at=datetime.now(UTC),
     )
     await services.store.flow_drafts.save(author.tenant, draft)
-    return await _view(services, author, flow, draft)
-
-
-@router.post("/{flow:draft}/restoration", responses=problems(400, 404, 409, 413, 415))
-async def restore(services: Given, author: Author, flow: Named, body: RestorationBody) -> DraftView:
-    """Have the caller's draft say what a version says, with its stories, over what holds by now.
-
-    It may hold, have held or have been taken back. 409 where `revision` isn't the one that is
-    saved.
-    """
-    written = await _version(services, author, flow, body.document)
-    base, _ = await held_flow(services, author, flow)
-    draft = FlowDraft(
-        flow=flow,
-        author=author.id,
-        **written._asdict(),
-        revision=body.revision + 1,
-        base=base,
-        updated_at=datetime.now(UTC),
-    )
-    await services.store.flow_drafts.save(author.tenant, draft)
-    return await _view(services, author, flow, draft)
-
-
-async def _version(
-    services: Services, author: Principal, flow: str, number: int | None
-) -> FlowText:
-    """What that version of the flow's document says, or the file; `NotFound` where there is none.
-
-    What was published by a review has that review's stories, and all else those that hold.
-    """
-    if number is None:
-        file = services.flow_texts.in_file(flow) if _is_theirs(services, author, flow) else None
-        if file is None:
-            raise NotFound(_NO_FILE)
-        return FlowText(file.text, file.stories)
-    kept = services.store.configuration
-    document = await kept.find(author.tenant, "flows", flow, number)
-    if document is None:
-        raise NotFound(_NO_VERSION)
-    activations = await kept.activations(author.tenant, "flows", flow)
-    review = next((each.review for each in activations if each.version == number), None)
-    found = await services.store.flow_reviews.find(author.tenant, review) if review else None
-    stories = found.stories if found else await held_stories(services, author, flow)
-    return FlowText(document.text, stories)
-
-
-def _is_theirs(services: Services, author: Principal, flow: str) -> bool:
-    return flow in services.flow_texts.flows(author.tenant)
-
-
-_NO_FILE = Localised(
-    zh="这个流程没有文件。", en="There is no file of this flow: name a version of its document."
-)
-_NO_VERSION = Localised(zh="这个流程没有这个版本。", en="There is no such version of this flow.")
+    return await draft_view(services, author, flow, draft)
 
 
 @router.post("/{flow:draft}/difference", responses=problems(400, 404, 413, 415))
@@ -536,9 +472,10 @@ async def discard(services: Given, author: Author, flow: Named) -> None:
         raise NotFound(NOT_THERE)
 
 
-async def _view(
+async def draft_view(
     services: Services, author: Principal, flow: str, draft: FlowDraft | None
 ) -> DraftView:
+    """The draft beside what holds, or what holds where there is none; `NotFound` without both."""
     base, held = await held_flow(services, author, flow)
     if draft is None and held is None:
         raise NotFound(NOT_THERE)
