@@ -219,7 +219,7 @@ SCENARIOS = (
         "two have to agree",
         lambda: _with_boss(
             *(decides("approve"), decides("approve", "carol"), decides("reject", "carol")),
-            amends("table"),
+            cancels(),
             setting=_asking_two("all"),
             again=1,
         ),
