@@ -130,19 +130,23 @@ def test_no_condition_breaks_over_what_is_made_up(flow: FlowDefinition) -> None:
     said = TrialTool.of(badge_tool()).model_copy(update={"described": False})
     tools = tuple(said.model_copy(update={"name": name}) for name in names)
     answers = TrialStage(flows=(flow,), people=(), tools=tools).answers()
-    results = {}
+    results: dict[str, JsonValue] = {}
     for state in flow.states.values():
-        for name in state.tools.values() if getattr(state, "save", None) else ():
-            results.setdefault(state.save, answers[name])
-    slots = {name: SLOTS.get(slot.type) for name, slot in flow.slots.items()}
+        for name in state.tools.values() if state.saves else ():
+            results.setdefault(str(state.saves), answers[name])
+    slots: dict[str, JsonValue] = {name: SLOTS.get(slot.type) for name, slot in flow.slots.items()}
     for source in conditions(flow):
         read = members_read(source, "results")
         if read and read <= results.keys() and all(slots[n] for n in slots_read(source)):
-            scope = {"results": results, "slots": slots, "now": "2026-11-18T10:00:00+08:00"}
+            scope: dict[str, JsonValue] = {
+                "results": results,
+                "slots": slots,
+                "now": "2026-11-18T10:00:00+08:00",
+            }
             assert isinstance(evaluate(source, scope, {}), bool), source
 
 
-SLOTS = {
+SLOTS: dict[str, JsonValue] = {
     "money": {"amount": "900.00", "currency": "CNY"},
     "number": 3.0,
     "integer": 3,
