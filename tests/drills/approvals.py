@@ -14,7 +14,7 @@ async def left(desk: Desk, watch: Stopwatch) -> None:
     api, _ = await desk.opened()
     alice, frank, carol = (desk.person(user) for user in ("alice", "frank", "carol"))
     before, runs = await alice.balance(), [await alice.hands_in(), await frank.hands_in()]
-    runs += [await frank.hands_in(f"annual leave on {day}, a visit") for day in working_days()]
+    runs += [await frank.hands_in(asks) for asks in one_day_requests()]
     watch.breaks()
     desk.people.write_text(PEOPLE.replace(BOB, ""), "utf-8")
 
@@ -51,7 +51,8 @@ async def left(desk: Desk, watch: Stopwatch) -> None:
     assert await alice.balance() == before - DAYS
 
 
-def working_days() -> list[date]:
-    """Days weeks from now, for requests that don't overlap."""
+def one_day_requests() -> list[str]:
+    """Requests for days weeks from now, which don't overlap."""
     weeks = [date.today() + timedelta(days=21 + n) for n in range(2 * OTHERS)]  # noqa: DTZ011
-    return [day for day in weeks if day.isoweekday() < 6][:OTHERS]
+    days = [day for day in weeks if day.isoweekday() not in {6, 7}][:OTHERS]
+    return [f"I want to take annual leave from {day} to {day}, family visit" for day in days]

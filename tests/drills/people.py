@@ -5,7 +5,7 @@ from functools import partial
 
 import httpx
 
-from tests.drills.approvals import working_days
+from tests.drills.approvals import one_day_requests
 from tests.drills.configuration import is_let_in
 from tests.drills.desk import PEOPLE, Desk, Program, Stopwatch, drill, until
 from tests.e2e.house import free_ports
@@ -19,8 +19,7 @@ async def employee_left(desk: Desk, watch: Stopwatch) -> None:
     """alice is taken out of the directory while two requests of hers are under way."""
     api, _ = await desk.opened()
     alice, bob, frank = (desk.person(user) for user in ("alice", "bob", "frank"))
-    later = working_days()[0]
-    runs = [await alice.hands_in(), await alice.hands_in(f"annual leave on {later}, a visit")]
+    runs = [await alice.hands_in(), await alice.hands_in(one_day_requests()[0])]
     others = await frank.hands_in()
     watch.breaks()
     desk.people.write_text(PEOPLE.replace(ALICE, ""), "utf-8")
