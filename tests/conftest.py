@@ -10,6 +10,7 @@ import sys
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import httpcore2
@@ -121,12 +122,17 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """What a module makes once is made once in all: tests that share it go to one process.
 
-    It is marked before xdist's own hook reads the marks.
+    So do a module's quick tests: whoever gives out fifteen thousand of them one by one counts, for
+    each, all that were given out. It is marked before xdist's own hook reads the marks.
     """
     for item in items:
-        if item.get_closest_marker("xdist_group") is None and _shares_with_its_module(item):
+        together = item.path.is_relative_to(UNITS) or _shares_with_its_module(item)
+        if together and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{item.path.stem}"))
     yield
+
+
+UNITS = Path(__file__).with_name("unit")
 
 
 def _shares_with_its_module(item: pytest.Item) -> bool:

@@ -9,6 +9,7 @@ before that it is slow: so there are several, of a size that was measured
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate, groupby
 from typing import Any, Literal
 
@@ -28,6 +29,9 @@ from router.understanding.triggers.classifier import About, Objections, blotted,
 MOST_PATTERNS = 500
 MOST_BYTES = 32 * 1024
 """Of patterns in one filter, and of their sources together."""
+MOST_KEPT = 8
+"""Filters that are kept for whoever asks for the same patterns again: each check of a draft does,
+while its author changes something else of it."""
 
 
 def options() -> Any:
@@ -77,6 +81,11 @@ class _Filtered:
         return self._filter.re(place)
 
 
+@lru_cache(maxsize=MOST_KEPT)
+def _filtered(sources: tuple[str, ...]) -> _Filtered:
+    return _Filtered(sources)
+
+
 class _Alone:
     """A pattern with more literals than a filter has room for: a list of a thousand names."""
 
@@ -117,7 +126,7 @@ def _compiled(sources: Sequence[str]) -> Iterable[_Part]:
         yield _Alone(sources[0])
         return
     try:
-        yield _Filtered(sources)
+        yield _filtered(tuple(sources))
     except re2.error:
         if len(sources) == 1:
             yield _Alone(sources[0])
