@@ -270,7 +270,7 @@ def plan() -> list[Figure]:
         count("expressions that may backtrack", 0, slow),
         count("workflow.patched", 0, old),
         Figure("migrations", len(migrations), 19),
-        Figure("lines of tests, Python", _lines_of_tests("py"), 120_000),
+        Figure("lines of tests, Python", _lines_of_tests("py"), 122_100),
         Figure("lines of tests, JSON", _lines_of_tests("json"), 6_000),
     ]
 

@@ -260,7 +260,6 @@ def _joined(pair: re.Match[str]) -> str:
     return pair[0].encode("utf-16", "surrogatepass").decode("utf-16")
 
 
-
 _SCALARS: dict[str, Callable[[str], Any]] = {
     "null": lambda _: None,
     "bool": lambda written: written.lower() == "true",
