@@ -10,6 +10,7 @@ break anything there is no finding. Ends with 1 where there are any, or a proces
 
 import argparse
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -152,6 +153,8 @@ def main() -> int:
     asked.add_argument("--findings", type=Path, default=ROOM / "findings")
     asked.add_argument("--replay", type=Path, nargs="+", metavar="FILE")
     given = asked.parse_args()
+    # Whoever is told to end ends what it has started too.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     if given.replay:
         if not given.entrance:
             asked.error("--replay needs --entrance: whose input is it?")

@@ -61,10 +61,12 @@ def apart(entrance: "Entrance", seconds: float, room: Path, findings: Path) -> i
         finally:
             sys.excepthook(*sys.exc_info())
             os._exit(70)
-    waited, _, _ = select.select([os.pidfd_open(child)], [], [], seconds + GRACE)
-    # With what it started, such as Temporal's server: all are of one group of its own.
-    with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
+    try:
+        waited, _, _ = select.select([os.pidfd_open(child)], [], [], seconds + GRACE)
+    finally:
+        # With what it started, such as Temporal's server: all are of one group of its own.
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status) if waited else -signal.SIGALRM
 
