@@ -5,7 +5,7 @@
 set -eu
 
 service=${1:?which service: api or worker}
-seconds=${2:-300}
+seconds=${2:-600}
 
 old=$(docker-compose ps --quiet "$service")
 [ -n "$old" ] || { echo "no container of $service: docker-compose up --detach" >&2 && exit 1; }

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -186,11 +187,13 @@ class Traffic:
 
     async def _talk(self, conversation: str) -> None:
         for number in count():
-            key = f"m{number}"
-            answer = await self.person.sends(conversation, "你好", message_id=key)
-            assert answer.is_success, answer.text
-            assert answer.json()["replies"], answer.text
+            await until(f"m{number} is answered", partial(self._answered, conversation, number))
             self.answered += 1
+
+    async def _answered(self, conversation: str, number: int) -> bool:
+        """True with replies: what takes longer is asked for again, by the same key."""
+        answer = await self.person.sends(conversation, "你好", message_id=f"m{number}")
+        return bool(answer.raise_for_status().json().get("replies"))
 
     async def heard(self, more: int = 3) -> None:
         """Return once so many further messages were answered."""
