@@ -5,8 +5,8 @@ from temporalio import activity
 from activities.capabilities import stubs
 from activities.execution import temporal_failures
 from router.contracts import activities
-from router.contracts.activities import Keep, Publish, Published, Recall, Recalled, Write, Written
-from router.contracts.conversation import ConversationState
+from router.contracts.activities import Keep, Publish, Published, Recall, Recalled, Write
+from router.contracts.conversation import ConversationState, Written
 from router.gateway.lost_runs import publish
 from router.store.store import Store
 from router.telemetry.metrics import CUT_OFF, FLOW_STEPS

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
-from router.contracts.conversation import ConversationState, News
+from router.contracts.conversation import ConversationState, News, Written
 from router.contracts.document import DocumentKept, DocumentsOf, DocumentsRead, ReadFile
 from router.contracts.flow import CallLimits, FlowAnswer, Told
 from router.contracts.hook_calls import HookStub
@@ -358,12 +358,6 @@ class Write(Payload):
 
     tenant: str
     entries: list[LogEntry]
-
-
-class Written(Payload):
-    """That the rows are there; or the turns that are on record and unknown to who numbered this."""
-
-    unknown: list[RecordedTurn] = []
 
 
 class MemoryRequest(Payload):

@@ -31,6 +31,7 @@ from router.domain.messages import (
     digest_of,
 )
 from router.domain.principals import Principal
+from router.domain.records import RecordedTurn
 from router.flow.view import FlowView
 from router.routing.front_end_tools import FrontEndTool
 from router.routing.skill_memory import AgentMemory
@@ -272,6 +273,12 @@ class Submission(Payload):
         if self.tools is not None:
             beside.append([tool.model_dump(mode="json") for tool in self.tools])
         return digest_of([self.message.digest, *beside]) if beside else self.message.digest
+
+
+class Written(Payload):
+    """That the rows are there; or the turns that are on record and unknown to who numbered this."""
+
+    unknown: list[RecordedTurn] = []
 
 
 class ConversationStart(Payload):

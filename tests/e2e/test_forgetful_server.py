@@ -20,7 +20,8 @@ from router.domain.records import LogEntry, RecordedTurn
 from router.runtime.composition import Parts, assembled
 from router.runtime.worker import build_worker
 from router.settings import Settings
-from tests.e2e.chaos.house import Kept, answers
+from tests.e2e.chaos.house import answers
+from tests.e2e.chaos.machine import Kept
 from tests.e2e.house import free_ports
 from tests.temporal import register_attributes
 from tests.workflow.desk import QUEUE, Talk, person

@@ -14,7 +14,7 @@ from temporalio.service import RetryConfig, RPCError, RPCStatusCode
 
 from router.domain.errors import Unavailable
 from router.gateway.retries import own_errors, persistently, watched
-from tests.e2e.chaos.house import Wire
+from tests.e2e.chaos.wire import Wire
 from tests.temporal import dev_server
 
 CUT_SHORT = (RPCStatusCode.UNKNOWN, RPCStatusCode.INTERNAL, RPCStatusCode.UNAVAILABLE)

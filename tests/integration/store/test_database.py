@@ -22,7 +22,7 @@ from router.domain.errors import MisconfiguredError, Unavailable
 from router.store import tables
 from router.store.database import Database
 from router.store.tables import ROUTER
-from tests.e2e.chaos.house import Wire
+from tests.e2e.chaos.wire import Wire
 from tests.postgres import make_database
 
 
@@ -268,8 +268,10 @@ class Deaf(Wire):
         super().__init__(to)
         self.said_all = asyncio.Event()
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await super()._pass_on(reader, writer)
+    async def _pass_on(
+        self, way: asyncio.Event, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await super()._pass_on(way, reader, writer)
         self.said_all.set()
         await asyncio.Event().wait()
 
