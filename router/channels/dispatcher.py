@@ -112,7 +112,7 @@ class Dispatcher:
             return DecisionOutcome(cards.TRY_AGAIN.within(person.locale), failed=True)
 
     async def deciding(
-        self, inbound: Inbound, patience: float = PATIENCE
+        self, inbound: Inbound, patience: float | None = None
     ) -> asyncio.Task[DecisionOutcome | None]:
         """What `decide` comes to, once it does or the platform waits no longer.
 
@@ -120,7 +120,7 @@ class Dispatcher:
         `cards.DECIDING`. Raises what it raised, for the press to be delivered or made again.
         """
         under_way = asyncio.create_task(self.decide(inbound))
-        await asyncio.wait({under_way}, timeout=patience)
+        await asyncio.wait({under_way}, timeout=PATIENCE if patience is None else patience)
         if under_way.done():
             under_way.result()
         return under_way

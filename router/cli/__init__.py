@@ -59,7 +59,7 @@ COMMANDS = {
     "expire": ("retention:expire", "Delete what is older than ROUTER_RETENTION_DAYS."),
     "reconcile": (
         "reconcile:reconcile",
-        "Compare runs with their workflows, and put right what doesn't fit.",
+        "Compare the database with Temporal, and put right what doesn't fit.",
     ),
     "runs": ("runs:app", "Find anybody's runs and put them right, as an operator."),
     "webhooks": (

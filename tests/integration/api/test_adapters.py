@@ -387,7 +387,7 @@ async def test_an_approval_on_feishu_waits_out_a_worker_s_restart(
     told: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(feishu_platform, "PATIENCE", patience)
+    monkeypatch.setattr("router.channels.dispatcher.PATIENCE", patience)
     router, request = awaited
     press = feishu.press("ou_bob", {"content": card(request)}, "同意")
     answer = (await feishu.deliver(router, press)).json()

@@ -17,7 +17,6 @@ from router.api import auth
 from router.api.dependencies import Services
 from router.api.params import fresh_id
 from router.channels.base import DecisionRequest, Undeliverable
-from router.channels.platforms import teams as teams_platform
 from router.channels.platforms.teams.adaptive_cards import cards_of
 from router.channels.platforms.teams.connector import TeamsConnector
 from router.contracts import flow
@@ -364,7 +363,7 @@ async def test_a_decision_that_takes_longer_than_teams_waits_is_shown_later(
     awaited: tuple[AsyncClient, DecisionRequest],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(teams_platform, "PATIENCE", 0.0)
+    monkeypatch.setattr("router.channels.dispatcher.PATIENCE", 0.0)
     router, request = awaited
     answer = await teams.presses(router, "bob", on_show(request), "同意")
     assert answer["type"] == "application/vnd.microsoft.activity.message"
@@ -391,7 +390,7 @@ async def test_what_comes_of_it_later_is_told_to_whoever_pressed_alone(
     awaited: tuple[AsyncClient, DecisionRequest],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(teams_platform, "PATIENCE", 0.0)
+    monkeypatch.setattr("router.channels.dispatcher.PATIENCE", 0.0)
     router, request = awaited
     press = teams.press("bob", on_show(request), "同意") | {"conversation": GROUP}
     assert "It is being recorded" in (await teams.deliver(router, press)).json()["value"]

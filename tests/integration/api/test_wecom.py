@@ -16,7 +16,7 @@ from temporalio.client import Client
 from router.api.dependencies import Services
 from router.channels import worded_return
 from router.channels.base import DecisionRequest, GivenFile, Undeliverable
-from router.channels.platforms.wecom import PLATFORM, callbacks, entrance
+from router.channels.platforms.wecom import PLATFORM, callbacks
 from router.channels.platforms.wecom.server_api import WecomClient
 from router.channels.platforms.wecom.template_cards import messages
 from router.contracts import flow
@@ -334,7 +334,7 @@ async def test_an_approval_on_wecom_waits_out_a_worker_s_restart(
     patience: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(entrance, "PATIENCE", patience)
+    monkeypatch.setattr("router.channels.dispatcher.PATIENCE", patience)
     router, request = awaited
     card = messages(request, "k")[-1]
     assert (await wecom.deliver(router, wecom.press("bob", card, "同意"))).status_code == 200
