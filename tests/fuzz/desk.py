@@ -229,8 +229,9 @@ class Desk:
     async def outcome(self, asking: Any) -> Outcome:
         """What became of a request that is about to be sent, and of what it set off."""
         self.written.taken()
+        others = asyncio.all_tasks()
         status, said = await asking
-        await settled()
+        await settled(others)
         return Outcome(status, self.written.taken(), said)
 
 
@@ -239,10 +240,12 @@ def _value(written: str) -> bytes:
     return re.sub(r"[\x00-\x1f\x7f]", "", written)[:4000].encode()
 
 
-async def settled() -> None:
-    """Once what the product goes on with by itself is done: what comes next has its own outcome."""
-    own = asyncio.current_task()
-    going = [t for t in asyncio.all_tasks() if t is not own and _is_ours(t)]
+async def settled(others: "set[asyncio.Task[Any]]") -> None:
+    """Once what the product goes on with by itself is done: what comes next has its own outcome.
+
+    But for `others`, who were at work before: servers that share the loop never end.
+    """
+    going = [task for task in asyncio.all_tasks() - others if _is_ours(task)]
     if going:
         await asyncio.wait(going, timeout=PATIENCE)
 
