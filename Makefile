@@ -28,9 +28,9 @@ setup: .venv/.everything ## make .venv and install everything, tests included
 dev: .venv/.runtime ## start Temporal, worker, API and chat page in this terminal
 	@exec $(bin)/intent-router dev $(ARGS)
 
-# Three on two cores: a third of the suite waits for something other than a processor.
+# Four on two cores: half of the time a test waits for something other than a processor.
 test: .venv/.everything ## run every test but the slow ones
-	$(bin)/pytest -n 3 --dist loadgroup -m "not slow and not llm" $(ARGS)
+	$(bin)/pytest -n 4 --dist loadgroup -m "not slow and not llm" $(ARGS)
 
 test-slow: .venv/.everything ## run the slow tests
 	$(bin)/pytest -m slow $(ARGS)
