@@ -249,7 +249,7 @@ class ConversationWorkflow(Hooked):
             return
         async with self._queue.turn():
             if self._hand_offs.due == due:
-                self._state = await self._hand_offs.settled(self._state, self._state.owed)
+                self._state = await self._hand_offs.settled(self._state)
             hand_off = self._state.hand_off
             if hand_off is None or hand_off.alarm != due:
                 return

@@ -214,14 +214,11 @@ class HandOffs:
             news = _news(after.last_hand_off, "closed", _whose(was), message_id)
         if news is None:
             return after
-        owed = (*after.owed, news)
-        return await self.settled(after.changed(owed=owed), owed)
+        return await self.settled(after.changed(owed=(*after.owed, news)))
 
-    async def settled(
-        self, state: ConversationState, owed: Sequence[HandOffNews]
-    ) -> ConversationState:
-        """The state once this was made known, in order; what can't be is owed for an hour more."""
-        left = list(owed)
+    async def settled(self, state: ConversationState) -> ConversationState:
+        """The state once what it owes is known, in order; what can't be is owed an hour longer."""
+        left = list(state.owed)
         try:
             while left:
                 await _publish(left[0])

@@ -21,25 +21,12 @@ from temporalio.worker import Worker
 
 from router.api.dependencies import Services
 from router.contracts import flow
-from router.directory.file import FileDirectory
-from router.retrieval.index import CapabilityIndex
-from router.routing.prompts import Prompts
-from router.runtime.flow_texts import LiveFlowTexts
 from router.runtime.server import create_app
-from router.runtime.tenant_configuration import Configuration
-from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER
-from tests.fakes.encoder import PairsEncoder
 from tests.fuzz.entrance import Outcome
-from tests.integration.api.conftest import (
-    QUEUE,
-    LeaveReader,
-    Offering,
-    capability,
-    house_of,
-)
+from tests.integration.api.conftest import QUEUE, Offering, capability, services_over
 from tests.integration.api.test_runs import approval_record, run_record
 from tests.integration.api.workflows import EchoConversation, OneApprovalFlow
 from tests.temporal import dev_server, register_attributes
@@ -263,22 +250,7 @@ async def _services(temporal: Client, store: Store) -> Services:
         capability("tool", "get_leave_balance"),
         capability("tool", "locate", client=True),
     )
-    index = CapabilityIndex(PairsEncoder())
-    await index.update(offering.offered)
-    settings = Settings(task_queue=QUEUE, user_requests_per_minute=10_000_000, _env_file=None)
-    house = house_of(settings)
-    return Services(
-        settings=settings,
-        temporal=temporal,
-        store=store,
-        directory=FileDirectory.load(),
-        offered=offering,
-        reader=LeaveReader(),
-        index=index,
-        prompts=Prompts.load(),
-        configuration=Configuration(house, store),
-        flow_texts=LiveFlowTexts(settings, house.offered, house.tenants),
-    )
+    return await services_over(temporal, store, offering, 10_000_000)
 
 
 @asynccontextmanager

@@ -429,12 +429,25 @@ async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> 
     if body.over is not None and body.over != holds.digest:
         raise Conflict(_MOVED_ON)
     base = before.base if before and body.over is None else holds
+    written = FlowText(body.text, body.stories)
+    return await saved_draft(services, author, flow, written, body.revision, base)
+
+
+async def saved_draft(
+    services: Services,
+    author: Principal,
+    flow: str,
+    written: FlowText,
+    revision: int,
+    base: DraftBase,
+) -> DraftView:
+    """The caller's draft, saved over this revision; `Conflict` where another one is saved."""
     draft = FlowDraft(
         flow=flow,
         author=author.id,
-        text=body.text,
-        stories=body.stories,
-        revision=body.revision + 1,
+        text=written.text,
+        stories=written.stories,
+        revision=revision + 1,
         base=base,
         updated_at=datetime.now(UTC),
     )

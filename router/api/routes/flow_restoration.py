@@ -3,7 +3,6 @@
 It may hold, have held, or have been taken back.
 """
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter
@@ -13,8 +12,8 @@ from router.api.dependencies import Author, Given, Services
 from router.api.errors import problems
 from router.api.params import StrictRoute
 from router.api.routes.configuration import NEWEST
-from router.api.routes.flow_drafts import DraftView, Named, draft_view, held_flow, held_stories
-from router.domain.drafts import FlowDraft, FlowText
+from router.api.routes.flow_drafts import DraftView, Named, held_flow, held_stories, saved_draft
+from router.domain.drafts import FlowText
 from router.domain.errors import NotFound
 from router.domain.locale import Localised
 from router.domain.principals import Principal
@@ -42,16 +41,7 @@ async def restore(services: Given, author: Author, flow: Named, body: Restoratio
     """
     written = await _version(services, author, flow, body.document)
     base, _ = await held_flow(services, author, flow)
-    draft = FlowDraft(
-        flow=flow,
-        author=author.id,
-        **written._asdict(),
-        revision=body.revision + 1,
-        base=base,
-        updated_at=datetime.now(UTC),
-    )
-    await services.store.flow_drafts.save(author.tenant, draft)
-    return await draft_view(services, author, flow, draft)
+    return await saved_draft(services, author, flow, written, body.revision, base)
 
 
 async def _version(

@@ -1,7 +1,7 @@
 """Checks of what runs elsewhere: the database, Temporal, MCP servers, and models."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -16,6 +16,7 @@ from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.directory.sources import people_of
 from router.directory.tenants import Tenants
 from router.domain.errors import MisconfiguredError, Unavailable
+from router.domain.principals import Directory
 from router.domain.records import Orphaned
 from router.gateway.builds import is_polled, stranded
 from router.gateway.generations import halves
@@ -193,26 +194,30 @@ async def _begun_before(settings: Settings, moment: datetime | None) -> int:
 
 async def approvals(settings: Settings) -> str:
     """Whoever an approval waits for is somebody in the directory."""
-    if absent_database(settings):
-        return "none yet"
-    people = people_of(settings)
-    async with _opened(settings) as database:
-        found = await orphaned(database, people)
-    if found:
-        raise MisconfiguredError("\n".join(map(_orphaned, found)))
-    return "they wait for people in the directory"
+    return await _of_people(settings, orphaned, _orphaned, "they wait for people in the directory")
 
 
 async def requests(settings: Settings) -> str:
     """Whoever a request is of that goes on is somebody in the directory."""
+    well = "those under way are of people in the directory"
+    return await _of_people(settings, left_behind, _left_behind, well)
+
+
+async def _of_people(
+    settings: Settings,
+    look: Callable[[Database, Directory], Awaitable[list[Orphaned]]],
+    told: Callable[[Orphaned], str],
+    well: str,
+) -> str:
+    """That it is `well`; raises `MisconfiguredError` with each that is of nobody."""
     if absent_database(settings):
         return "none yet"
     people = people_of(settings)
     async with _opened(settings) as database:
-        found = await left_behind(database, people)
+        found = await look(database, people)
     if found:
-        raise MisconfiguredError("\n".join(map(_left_behind, found)))
-    return "those under way are of people in the directory"
+        raise MisconfiguredError("\n".join(map(told, found)))
+    return well
 
 
 def _left_behind(found: Orphaned) -> str:

@@ -144,9 +144,18 @@ async def services(temporal: Client, store: Store) -> Services:
         capability("tool", "locate", client=True),
         capability("tool", "tangle"),
     )
+    return await services_over(temporal, store, offering, 100_000)
+
+
+async def services_over(
+    temporal: Client, store: Store, offering: Offering, requests_per_minute: int
+) -> Services:
+    """What an API is made of that offers this, with the sample directory and no model."""
     index = CapabilityIndex(PairsEncoder())
     await index.update(offering.offered)
-    settings = Settings(task_queue=QUEUE, user_requests_per_minute=100_000, _env_file=None)
+    settings = Settings(
+        task_queue=QUEUE, user_requests_per_minute=requests_per_minute, _env_file=None
+    )
     house = house_of(settings)
     return Services(
         settings=settings,
