@@ -9,6 +9,7 @@ import ssl
 import sys
 from collections.abc import Generator, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from fastapi import routing
 from hypothesis import HealthCheck, settings
 
 from router.flow.language.functions import Lookup, declare
+from workflows import flow, flow_client
 
 # Programs that tests start keep their bytecode, as they do for everybody else: some four hundred
 # modules compiled anew would be half of a start. So does each process of the suite: eight hundred
@@ -71,6 +73,10 @@ def _looked_at_once(*, original_route: Any, include_context: Any) -> Any:
 
 
 setattr(routing._EffectiveRouteContext, "from_api_route", _looked_at_once)  # noqa: B010
+
+# A turn says after three seconds that its run is still at work, and a machine that stalls for as
+# long has one say so that nobody asked for it: who is on trial here isn't the machine.
+vars(flow)["PATIENCE"] = vars(flow_client)["PATIENCE"] = timedelta(seconds=60)
 
 # What flow files ask of the sample company, or of any: who evaluates one answers it.
 for _lookup in (

@@ -307,6 +307,7 @@ class Past:
     def _preferences(self) -> Iterator[Row]:
         for n in range(self.people):
             row: dict[str, Any] = {"tenant": TENANT, "person": self.person(n), "preferences": {}}
+            row |= {"channels_before": None, "moved_at": None}
             yield {**row, "changed_at": self.at(n, self.people)}
 
     def _deferred_posts(self) -> Iterator[Row]:

@@ -379,8 +379,8 @@ class Calls(ConfigurationCalls):
             wishes = NotificationPreferences(digest=digest)
             await self.store.notifications.choose(TENANT, self.person, wishes)
 
-    async def notifications_chosen(self) -> None:
-        await self.store.notifications.chosen(TENANT, self.person)
+    async def notifications_choice(self) -> None:
+        await self.store.notifications.choice(TENANT, self.person)
 
     async def notifications_defer(self) -> None:
         await self.store.notifications.defer(self._deferred())

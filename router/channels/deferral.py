@@ -33,7 +33,7 @@ from router.domain.notifications import (
 )
 from router.domain.principals import PeopleDirectory, Principal
 from router.domain.records import ApprovalRecord, Mailbox
-from router.store.notifications import LEASE, DeferredPost
+from router.store.notifications import LEASE, Choice, DeferredPost
 
 IN_TIME = LEASE * 0.75
 """For which one post may take, waiting for its turn included: what takes longer is left, lest
@@ -186,16 +186,30 @@ class Deferral:
         kept = self.services.store.notifications
         person = await self.services.directory.find(post.tenant, post.person)
         if person is not None:
-            wishes = await kept.chosen(post.tenant, post.person)
+            choice = await kept.choice(post.tenant, post.person)
+            wishes = choice.preferences
             later = await self.opens(person, wishes, now)
             if later is not None:
                 await kept.again(post, later, under=wishes)
                 return
             if not self.is_chosen(person, wishes, post.platform):
+                for platform in self._chosen_since(person, choice):
+                    await kept.defer(post.model_copy(update={"platform": platform, "due": now}))
                 await kept.done(post, under=wishes)
                 return
             await self._remind(person, post)
         await kept.done(post)
+
+    def _chosen_since(self, person: Principal, choice: Choice) -> list[str]:
+        """Where what was held back comes now: nobody held it back there."""
+        theirs = self.services.directory.accounts_of(person.tenant, person.id)
+        return [
+            platform
+            for platform in self.platforms
+            if platform in theirs
+            and self.is_chosen(person, choice.preferences, platform)
+            and not self.is_chosen(person, choice.before, platform)
+        ]
 
     async def _remind(self, person: Principal, post: DeferredPost) -> None:
         request = await wanted(self.services, person, post.run, reminds=post.reminds)
@@ -222,7 +236,7 @@ class Deferral:
     async def _digest(self, post: DeferredPost, now: datetime) -> None:
         kept = self.services.store.notifications
         person = await self.services.directory.find(post.tenant, post.person)
-        wishes = await kept.chosen(post.tenant, post.person)
+        wishes = (await kept.choice(post.tenant, post.person)).preferences
         if person is None:
             await kept.done(post)
             return

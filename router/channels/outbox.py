@@ -337,15 +337,17 @@ class Outbox:
         person = await services.directory.find(tenant, mailbox.subject)
         if person is None or not _is_told(row, reads=self._reads(mailbox.platform)):
             return None
-        wishes = await services.store.notifications.chosen(tenant, person.id)
+        choice = await services.store.notifications.choice(tenant, person.id)
+        # A platform may be behind: by what is chosen since, each could leave a row to the other.
+        wishes, then = choice.preferences, choice.at(row.at)
         if row.kind == "handoff":
-            chats = tuple(one for one in wishes.channels if not self._reads(one))
-            asked = wishes.model_copy(update={"channels": chats})
+            chats = tuple(one for one in then.channels if not self._reads(one))
+            asked = then.model_copy(update={"channels": chats})
             here = self._deferral.is_chosen(person, asked, mailbox.platform)
             return await hand_offs.statement(services, person, row) if here else None
         if row.kind == "message":
             return said_in(row, row.conversation or "", person.locale) if wishes.news else None
-        if not self._deferral.is_chosen(person, wishes, mailbox.platform):
+        if not self._deferral.is_chosen(person, then, mailbox.platform):
             return None
         run = str(row.data.get("flow_run"))
         reminds = row.data.get("reason") in REMINDING

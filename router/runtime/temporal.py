@@ -143,7 +143,7 @@ def _refusal(settings: Settings, said: str) -> RouterError:
         return MisconfiguredError(
             f"Temporal at {at} speaks no TLS: leave ROUTER_TEMPORAL_TLS_… out"
         )
-    if "get_system_info" in said and "transport error" in said:
+    if "get_system_info" in said and "transport::Error" in said:
         return Unavailable(f"Temporal at {at} hangs up: {_remedy(settings)}")
     return Unavailable(
         f"No Temporal server answers at {at}: start it (`intent-router dev` brings its own), or "

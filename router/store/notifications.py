@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection, and_, delete, select, update
 from sqlalchemy.sql import ColumnElement
 
-from router.domain.notifications import DIGEST_CHANNEL, USUAL, NotificationPreferences
+from router.domain.notifications import DIGEST_CHANNEL, USUAL, Channel, NotificationPreferences
 from router.domain.records import Record
 from router.store import tables
 from router.store.database import Aggregate
@@ -42,12 +42,33 @@ class DeferredPost(Record):
         return self.run == NO_RUN
 
 
+class Choice(Record):
+    """What a person has chosen; what is usual where they have chosen nothing."""
+
+    preferences: NotificationPreferences = USUAL
+    channels_before: tuple[Channel, ...] | None = None
+    """Where they were written to until `moved_at`; None where they never chose other channels."""
+    moved_at: datetime | None = None
+
+    @property
+    def before(self) -> NotificationPreferences:
+        """The same with the channels before these."""
+        if self.channels_before is None:
+            return self.preferences
+        return self.preferences.model_copy(update={"channels": self.channels_before})
+
+    def at(self, moment: datetime) -> NotificationPreferences:
+        """The same with the channels of then."""
+        is_before = self.moved_at is not None and moment < self.moved_at
+        return self.before if is_before else self.preferences
+
+
 class Notifications(Aggregate):
     """What each person has chosen, and what they are told later."""
 
-    async def chosen(self, tenant: str, person: str) -> NotificationPreferences:
-        """What the person has chosen; what is usual where they have chosen nothing."""
-        return await self._database.read(lambda c: _chosen(c, tenant, person))
+    async def choice(self, tenant: str, person: str) -> Choice:
+        """What the person has chosen, and until when what else."""
+        return await self._database.read(lambda c: _choice(c, tenant, person))
 
     async def choose(self, tenant: str, person: str, preferences: NotificationPreferences) -> None:
         """Keep it from now on. What is held back is looked at anew, and so is when a digest is due.
@@ -58,13 +79,16 @@ class Notifications(Aggregate):
         now, whose = datetime.now(UTC), {"tenant": tenant, "person": person}
         row = {**whose, "preferences": preferences.model_dump(mode="json"), "changed_at": now}
         insert = self._database.insert(_preferences)
-        changed = {name: insert.excluded[name] for name in ("preferences", "changed_at")}
-        keep = insert.on_conflict_do_update(index_elements=list(whose), set_=changed)
         digest = DeferredPost(**whose, platform=DIGEST_CHANNEL, run=NO_RUN, number=0, due=now)
 
         def choose(connection: Connection) -> None:
             self._database.serialise(connection, _choices(tenant, person))
-            connection.execute(keep, row)
+            before = _choice(connection, tenant, person).preferences.channels
+            moved = {"channels_before": before, "moved_at": now}
+            given = row | (moved if before != preferences.channels else {})
+            changed = {name: insert.excluded[name] for name in given.keys() - whose.keys()}
+            keep = insert.on_conflict_do_update(index_elements=list(whose), set_=changed)
+            connection.execute(keep, given)
             if preferences.digest is None:
                 connection.execute(delete(_deferred).filter_by(**whose, run=NO_RUN))
             else:
@@ -144,17 +168,19 @@ class Notifications(Aggregate):
         if under is None:
             return True
         self._database.serialise(connection, _choices(post.tenant, post.person))
-        return _chosen(connection, post.tenant, post.person) == under
+        return _choice(connection, post.tenant, post.person).preferences == under
 
 
 def _choices(tenant: str, person: str) -> str:
     return f"notifications/{tenant}/{person}"
 
 
-def _chosen(connection: Connection, tenant: str, person: str) -> NotificationPreferences:
-    query = select(_preferences.c.preferences).filter_by(tenant=tenant, person=person)
-    found = connection.scalar(query)
-    return USUAL if found is None else NotificationPreferences.model_validate(found)
+def _choice(connection: Connection, tenant: str, person: str) -> Choice:
+    query = select(_preferences).filter_by(tenant=tenant, person=person)
+    found = connection.execute(query).mappings().first()
+    if found is None:
+        return Choice()
+    return Choice.model_validate({name: found[name] for name in Choice.model_fields})
 
 
 def _this(post: DeferredPost) -> ColumnElement[bool]:

@@ -42,7 +42,7 @@ __all__ = [
     "prompt_shares",
 ]
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0019", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0020", metadata
 )
 
 conversations = Table(
@@ -472,6 +472,8 @@ notification_preferences = Table(
     *texts("tenant", "person"),
     required("preferences", JSON),
     required("changed_at", MomentType),
+    optional("channels_before", JSON),
+    optional("moved_at", MomentType),
     PrimaryKeyConstraint("tenant", "person"),
 )
 

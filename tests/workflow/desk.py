@@ -204,7 +204,7 @@ async def run_of(parts: Parts, run: str) -> RunRecord:
 
 
 async def becomes(parts: Parts, run: str, fits: Callable[[RunRecord], bool]) -> RunRecord:
-    for _ in range(300):
+    for _ in range(3000):
         if fits(found := await run_of(parts, run)):
             return found
         await asyncio.sleep(0.02)
@@ -212,7 +212,7 @@ async def becomes(parts: Parts, run: str, fits: Callable[[RunRecord], bool]) -> 
 
 
 async def heard(talk: Talk, text: str) -> None:
-    for _ in range(300):
+    for _ in range(3000):
         if any(text in line for line in await talk.texts()):
             return
         await asyncio.sleep(0.02)
@@ -220,7 +220,7 @@ async def heard(talk: Talk, text: str) -> None:
 
 
 async def closed(talk: Talk) -> None:
-    for _ in range(200):
+    for _ in range(3000):
         if (await talk.handle.describe()).status == temporal.WorkflowExecutionStatus.COMPLETED:
             return
         await asyncio.sleep(0.02)

@@ -107,14 +107,28 @@ async def nudge(router: AsyncClient, run: str) -> None:
     assert answer.status_code == 200
 
 
-async def held_back(house: House, run: str) -> None:
-    """Return once a reminder of the run is put down for later."""
+async def held_back(house: House, run: str, *platforms: str) -> None:
+    """Return once what the run asks is put down for later; for mail and Slack if none is named."""
     query = select(tables.deferred_posts.c.platform).filter_by(run=run)
     database = house.parts.store.notifications._database
     async with asyncio.timeout(20):
         while True:
             rows = await database.read(lambda c: c.execute(query).all())
-            if {row.platform for row in rows} == {"mail", "slack"}:
+            if {row.platform for row in rows} == set(platforms or ("mail", "slack")):
+                return
+            await asyncio.sleep(0.05)
+
+
+async def passed(house: House, platform: str, behind: str) -> None:
+    """Return once bob's mailbox on this platform is further than the one that is `behind`."""
+    box = tables.mailboxes.c
+    query = select(box.platform, box.position).where(box.subject == "bob", box.kind == "person")
+    database = house.parts.store.notifications._database
+    async with asyncio.timeout(60):
+        while True:
+            rows = await database.read(lambda c: c.execute(query).all())
+            at = {row.platform: row.position for row in rows}
+            if at[platform] > at[behind]:
                 return
             await asyncio.sleep(0.05)
 

@@ -51,7 +51,7 @@ class House:
 
 
 async def until(look: Callable[[], Awaitable[Any]], wanted: Any) -> None:
-    for _ in range(150):
+    for _ in range(600):
         if (found := await look()) == wanted:
             return
         await asyncio.sleep(0.1)

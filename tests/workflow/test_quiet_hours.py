@@ -12,6 +12,7 @@ from sqlalchemy import select
 from router.store import tables
 from router.store.notifications import DeferredPost
 from tests.fakes.smtp import Letter
+from tests.fakes.web_server import Reply
 from tests.workflow.mail_house import (
     ANY_TIME,
     BOB,
@@ -23,6 +24,7 @@ from tests.workflow.mail_house import (
     held_back,
     look,
     nudge,
+    passed,
     press,
     quiet_now,
     say,
@@ -93,6 +95,32 @@ async def test_approvals_come_where_their_reader_chose(house: House, router: Asy
     await house.mail.received(BOBS, "5月6日")
     assert not [each for each in house.mail.letters if "4月28日" in each.text]
     assert not [each for each in house.slack.posts if "5月6日" in str(each)]
+
+
+async def test_what_a_platform_is_behind_with_comes_there_whatever_is_chosen_since(
+    house: House, router: AsyncClient
+) -> None:
+    """Mail has passed it by, and Slack would leave it to mail: nobody would post it."""
+    await router.put(PREFERENCES, json={**ANY_TIME, "channels": ["slack"]}, headers=BOB)
+    house.slack.troubles.append(Reply([b""], 429, {"Retry-After": "2"}))
+    await asks_for_leave(router, "2027-05-10 到 2027-05-10")
+    await passed(house, "mail", behind="slack")
+    await router.put(PREFERENCES, json={**ANY_TIME, "channels": ["mail"]}, headers=BOB)
+    await house.slack.posted("5月10日")
+    assert not house.slack.troubles
+    assert not [each for each in house.mail.letters if "5月10日" in each.text]
+
+
+async def test_what_waits_for_their_hours_comes_where_it_is_chosen_by_then(
+    house: House, router: AsyncClient
+) -> None:
+    waiting = {**quiet_now(), "requests_wait": True, "channels": ["slack"]}
+    await router.put(PREFERENCES, json=waiting, headers=BOB)
+    run = await asks_for_leave(router, "2027-05-11 到 2027-05-11")
+    await held_back(house, run, "slack")
+    await router.put(PREFERENCES, json={**ANY_TIME, "channels": ["mail"]}, headers=BOB)
+    await house.mail.received(BOBS, "5月11日")
+    assert not [each for each in house.slack.posts if "5月11日" in str(each)]
 
 
 async def planned(house: House, last: date) -> DeferredPost:

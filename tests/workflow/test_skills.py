@@ -123,7 +123,7 @@ async def test_a_turn_that_is_cancelled_cancels_its_skill(talk: Talk) -> None:
     talk.model.let_go.clear()
     await talk.handle.signal(conversation.CANCEL, "to-cancel")
     assert (await asking).status == "cancelled"
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await talk.model.let_go.wait()
     over.set()
     runs = [run async for run in talk.client.list_workflows('WorkflowType = "Skill"')]

@@ -175,7 +175,7 @@ def booked() -> list[tuple[str, str]]:
 
 async def child_of(talk: Talk, run: str, number: int = 0) -> RunRecord:
     """The run that this one started, once it is listed."""
-    for _ in range(300):
+    for _ in range(3000):
         started = [h for h in (await run_of(talk.parts, run)).history if h.event == "started"]
         if len(started) > number:
             id_ = str(started[number].comment).split()[-1]

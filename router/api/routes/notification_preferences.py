@@ -16,7 +16,8 @@ router = APIRouter(
 @router.get("", responses=problems())
 async def show(services: Given, caller: Person) -> NotificationPreferences:
     """Show what the caller has chosen, or what is usual."""
-    return await services.store.notifications.chosen(caller.tenant, caller.id)
+    choice = await services.store.notifications.choice(caller.tenant, caller.id)
+    return choice.preferences
 
 
 @router.put("", responses=problems(400, 413, 415))

@@ -456,7 +456,7 @@ async def test_who_lost_an_account_reads_no_more(
         for kind, subject in (("conversation", talk), ("person", "bob")):
             box = {"tenant": "default", "platform": "slack", "kind": kind, "subject": subject}
             mailbox = Mailbox.model_validate({**box, "place": {}, "due": datetime.now(UTC)})
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while await store.mailboxes.unread(mailbox, 10):  # noqa: ASYNC110 - the outbox's
                     await asyncio.sleep(0.05)
     assert "raise" not in str(slack.posts)
@@ -480,7 +480,7 @@ async def test_what_is_said_while_slack_doesn_t_admit_the_bot_is_posted_afterwar
         slack.token = "of another installation"
         await told(store, talk, unique, "first")
         await told(store, talk, unique, "second")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while "set ROUTER_SLACK_BOT_TOKEN" not in caplog.text:  # noqa: ASYNC110 - the outbox's
                 await asyncio.sleep(0.05)
         oldest = await store.mailboxes.oldest(["slack", "feishu"])

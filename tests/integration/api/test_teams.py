@@ -438,7 +438,7 @@ async def test_a_file_of_somebody_else_s_is_put_into_nobody_s_onedrive(
     value = {"action": "accept", "context": {"file": file.id}, "uploadInfo": upload}
     invoke = {"type": "invoke", "name": "fileConsent/invoke", "value": value}
     assert (await teams.deliver(router, teams.activity("bob", **invoke))).json() == {}
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while "isn't theirs" not in caplog.text:  # noqa: ASYNC110 - it comes after the answer
             await asyncio.sleep(0.02)
     assert (teams.saved, teams.removed) == ({}, [])

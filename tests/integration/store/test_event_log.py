@@ -92,7 +92,7 @@ async def test_what_is_for_a_person_is_read_on_from_anywhere(store: Store) -> No
 
 async def test_whoever_listens_for_a_person_hears_of_their_news_alone(store: Store) -> None:
     row = CALL.started(AT)
-    async with store.live.listen_for("t", "bob") as told, asyncio.timeout(5):
+    async with store.live.listen_for("t", "bob") as told, asyncio.timeout(60):
         await store.log.append("t", [row.model_copy(update={"recipient": "carol"})])
         await store.log.append("t", [row.model_copy(update={"key": "n", "recipient": "bob"})])
         heard = await anext(told)
@@ -100,7 +100,7 @@ async def test_whoever_listens_for_a_person_hears_of_their_news_alone(store: Sto
 
 
 async def test_whoever_listens_hears_that_there_is_more(store: Store) -> None:
-    async with store.live.listen("t", "c1") as told, asyncio.timeout(5):
+    async with store.live.listen("t", "c1") as told, asyncio.timeout(60):
         await store.log.append("t", [CALL.started(AT)])
         assert (await anext(told)).type == "recorded"
         assert await kinds(store) == ["tool_started"]

@@ -49,7 +49,7 @@ def started(name: str) -> Progress:
 
 
 async def heard(events: AsyncIterator[Progress], count: int) -> list[Progress]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         return [await anext(events) for _ in range(count)]
 
 
@@ -238,7 +238,7 @@ class TestPostgres:
 
 async def _told_until_heard(others: Live, events: AsyncIterator[Progress]) -> Progress:
     hearing = asyncio.ensure_future(anext(events))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not hearing.done():
             await others.tell(delta("again"))
             await asyncio.wait({hearing}, timeout=0.05)

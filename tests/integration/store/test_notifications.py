@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from router.domain.notifications import USUAL, NotificationPreferences
-from router.store.notifications import LEASE, DeferredPost
+from router.store.notifications import LEASE, Choice, DeferredPost
 from router.store.store import Store
 
 NOW = datetime.now(UTC)
@@ -25,9 +25,22 @@ async def test_what_was_chosen_is_there_and_for_others_what_is_usual(store: Stor
     kept = store.notifications
     await kept.choose("default", "bob", DIGEST)
     await kept.choose("default", "bob", NotificationPreferences(days_off=True))
-    assert await kept.chosen("default", "bob") == NotificationPreferences(days_off=True)
-    assert await kept.chosen("default", "carol") == USUAL
-    assert await kept.chosen("acme", "bob") == USUAL
+    bobs = await kept.choice("default", "bob")
+    assert bobs.preferences == bobs.before == NotificationPreferences(days_off=True)
+    assert await kept.choice("default", "carol") == Choice()
+    assert await kept.choice("acme", "bob") == Choice()
+
+
+async def test_until_they_were_changed_the_channels_before_hold(store: Store) -> None:
+    kept, begun = store.notifications, datetime.now(UTC)
+    await kept.choose("default", "bob", NotificationPreferences(channels=("slack",)))
+    between = datetime.now(UTC)
+    await kept.choose("default", "bob", NotificationPreferences(channels=("mail",)))
+    await kept.choose("default", "bob", NotificationPreferences(channels=("mail",), news=True))
+    choice = await kept.choice("default", "bob")
+    assert choice.preferences.channels == choice.at(datetime.now(UTC)).channels == ("mail",)
+    assert choice.at(between) == NotificationPreferences(channels=("slack",), news=True)
+    assert choice.at(begun).channels == ("slack",)
 
 
 async def test_what_is_due_is_one_process_s_at_a_time(store: Store) -> None:

@@ -74,7 +74,7 @@ async def test_a_spent_budget_asks_no_model() -> None:
 
 async def test_without_any_model_it_fails_at_once() -> None:
     condenser = Condenser(None, Prompts.load(), Models())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         with pytest.raises(ApplicationError, match="none is configured") as failure:
             await ActivityEnvironment().run(condenser.condense, given())
     assert failure.value.non_retryable

@@ -194,7 +194,7 @@ def recording(scribe: Scribe) -> Recording:
 
 
 async def written(event: asyncio.Event) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await event.wait()
 
 

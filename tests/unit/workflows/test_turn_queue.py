@@ -23,7 +23,7 @@ async def test_who_has_begun_already_is_let_in_where_the_queue_is_closed() -> No
     """A sub-agent heeded the message: in the next run it would be taken a second time."""
     queue = TurnQueue()
     queue._closed = True
-    async with asyncio.timeout(5), queue.turn(lambda: True):
+    async with asyncio.timeout(60), queue.turn(lambda: True):
         assert queue._at_work
     assert not queue._at_work
 
@@ -41,7 +41,7 @@ async def test_who_has_begun_is_let_in_from_behind_one_who_comes_again(
 
     queue._closed = True
     ahead = asyncio.create_task(turn("comes again", begun=False))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await turn("heeded", begun=True)
 
     assert order == ["heeded"]

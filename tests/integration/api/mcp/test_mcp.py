@@ -388,7 +388,7 @@ class TestSubscriptions:
         person = among_us(services, unique, "clerk")
         there = replace(person, settings=settings(task_queue=QUEUE))
         async with self.opened(there, signed(sub=unique, exp=ends)) as lines:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 told = [json.loads(line.removeprefix("data: ")) async for line in lines]
         assert [each.get("method", "its end") for each in told] == [
             "notifications/subscriptions/acknowledged",
@@ -401,7 +401,7 @@ class TestSubscriptions:
     ) -> None:
         monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.05)
         there = among_us(services, unique, "clerk")
-        async with self.opened(there, unique) as lines, asyncio.timeout(10):
+        async with self.opened(there, unique) as lines, asyncio.timeout(60):
             assert "acknowledged" in await anext(lines)
             monkeypatch.setattr(there.directory, "_people", {})
             assert [json.loads(line.removeprefix("data: "))["id"] async for line in lines] == [7]
@@ -411,7 +411,7 @@ class TestSubscriptions:
     ) -> None:
         monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.05)
         there = among_us(services, unique, "clerk")
-        async with self.opened(there, unique) as lines, asyncio.timeout(10):
+        async with self.opened(there, unique) as lines, asyncio.timeout(60):
             assert "acknowledged" in await anext(lines)
             monkeypatch.setattr(CallerSession, "lasts", lambda _: 1 / 0)
             assert [json.loads(line.removeprefix("data: "))["id"] async for line in lines] == [7]
