@@ -7,7 +7,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import gc
 import ssl
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
@@ -76,7 +76,28 @@ setattr(routing._EffectiveRouteContext, "from_api_route", _looked_at_once)  # no
 
 # A turn says after three seconds that its run is still at work, and a machine that stalls for as
 # long has one say so that nobody asked for it: who is on trial here isn't the machine.
+USUAL_PATIENCE = flow.PATIENCE
 vars(flow)["PATIENCE"] = vars(flow_client)["PATIENCE"] = timedelta(seconds=60)
+
+
+@pytest.fixture(scope="session")
+def as_patient_as_usual() -> Callable[[pytest.MonkeyPatch], None]:
+    """Has turns end after as long as everywhere, where their runs are still at work."""
+
+    def patch(given: pytest.MonkeyPatch) -> None:
+        for each in (flow, flow_client):
+            given.setattr(each, "PATIENCE", USUAL_PATIENCE)
+
+    return patch
+
+
+@pytest.fixture
+def usual_patience(
+    monkeypatch: pytest.MonkeyPatch, as_patient_as_usual: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    """For turns that end while their run is still at work."""
+    as_patient_as_usual(monkeypatch)
+
 
 # What flow files ask of the sample company, or of any: who evaluates one answers it.
 for _lookup in (

@@ -188,6 +188,7 @@ async def test_papers_without_a_word_begin_the_only_flow_for_them(talk: Talk, de
     assert flow_of(turn).status == "confirming"
 
 
+@pytest.mark.usefixtures("usual_patience")
 async def test_a_turn_ends_while_files_are_read_and_what_is_in_them_is_news(
     talk: Talk, desk: Desk
 ) -> None:
@@ -201,6 +202,7 @@ async def test_a_turn_ends_while_files_are_read_and_what_is_in_them_is_news(
     assert flow_of(done).status == "waiting_approval"
 
 
+@pytest.mark.usefixtures("usual_patience")
 async def test_words_that_follow_files_wait_for_them(talk: Talk, desk: Desk) -> None:
     await give(talk, await being_read(talk, taxi("31.00")), text="报车费")
     saying = asyncio.create_task(talk.say("第1项改成 30 元"))
@@ -209,6 +211,7 @@ async def test_words_that_follow_files_wait_for_them(talk: Talk, desk: Desk) -> 
     assert flow_of(turn).slots["fares"][0]["amount"]["amount"] == "30.00"  # type: ignore[index, call-overload]
 
 
+@pytest.mark.usefixtures("usual_patience")
 async def test_a_claim_is_called_off_while_its_files_are_read(talk: Talk, desk: Desk) -> None:
     await give(talk, await being_read(talk, taxi("32.00")), text="报车费")
     calling_off = asyncio.create_task(talk.say("取消"))

@@ -42,6 +42,7 @@ class SlowHouse:
             await asyncio.sleep(0.3)
 
 
+@pytest.mark.usefixtures("usual_patience")
 async def test_what_happens_while_a_run_is_being_published_is_published_too(
     real_client: Client, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,8 @@ from tests.workflow.desk import Talk, defined, flow_of, person, run_of, withdraw
 from tests.workflow.test_progress import LOOKER
 from tests.workflow.tooled import Tooled, chosen
 
+pytestmark = pytest.mark.usefixtures("usual_patience")
+
 HEARD_WITHIN = 20.0
 """Before the thirty seconds are over that the tool itself may take."""
 """Seconds; one is promised, and this machine has others at work."""

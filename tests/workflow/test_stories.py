@@ -23,9 +23,13 @@ SHIPPED = chosen(Settings.load(), [], "")
 
 
 @pytest.fixture(scope="module")
-async def house() -> AsyncIterator[Environment]:
-    async with opened(Settings.load()) as house:
-        yield house
+async def house(
+    as_patient_as_usual: Callable[[pytest.MonkeyPatch], None],
+) -> AsyncIterator[Environment]:
+    with pytest.MonkeyPatch.context() as patch:
+        as_patient_as_usual(patch)
+        async with opened(Settings.load()) as house:
+            yield house
 
 
 @pytest.fixture(scope="module")
