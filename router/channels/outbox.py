@@ -269,7 +269,7 @@ class Outbox:
         UNPOSTED.labels(platform).set(max(0.0, waited))
 
     async def _delivered(self, mailbox: Mailbox) -> None:
-        at, due = mailbox.position, datetime.now(UTC)
+        at, due, held = mailbox.position, datetime.now(UTC), mailbox
         boxes = self._services.store.mailboxes
         try:
             rows = await boxes.unread(mailbox, AT_ONCE)
@@ -277,14 +277,18 @@ class Outbox:
                 async with in_time(mailbox.platform):
                     await self._post(mailbox, row)
                 at = row.sequence or at
-                await boxes.advance(mailbox, at, datetime.now(UTC) + LEASE)
+                still = await boxes.advance(held, at, datetime.now(UTC) + LEASE)
+                if still is None:
+                    log.warning("%s %s is another's by now", mailbox.platform, mailbox.subject)
+                    return
+                held = still
             if len(rows) < AT_ONCE:
                 # What it was told of may have expired since, or been erased.
                 at = max(at, mailbox.news)
             due = datetime.now(UTC)
         except (TooManyRequests, NotAdmitted, Unavailable) as error:
             due = datetime.now(UTC) + pause_after(error, mailbox.platform)
-        await boxes.advance(mailbox, at, due)
+        await boxes.advance(held, at, due)
 
     async def _post(self, mailbox: Mailbox, row: LogEntry) -> None:
         post: Post | None = None

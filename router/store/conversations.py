@@ -137,7 +137,7 @@ class Mailboxes(Aggregate):
                 free = select(_boxes.c.subject).where(*here).with_for_update(skip_locked=True)
                 if connection.execute(free).first() is not None:
                     connection.execute(update(_boxes).where(*here).values(due=until))
-                    leased.append(box)
+                    leased.append(box.model_copy(update={"due": until}))
             return leased
 
         return await self._database.write(lease) if found else []
@@ -166,10 +166,16 @@ class Mailboxes(Aggregate):
         rows = await self._database.read(lambda c: c.execute(query).all())
         return {row.platform: row.at for row in rows}
 
-    async def advance(self, mailbox: Mailbox, position: int, due: datetime) -> None:
-        """Everything up to `position` is posted; it may be claimed again from `due` on."""
-        change = update(_boxes).where(_this(mailbox)).values(position=position, due=due)
-        await self._database.write(lambda c: c.execute(change))
+    async def advance(self, mailbox: Mailbox, position: int, due: datetime) -> Mailbox | None:
+        """Everything up to `position` is posted; it may be claimed again from `due` on.
+
+        The mailbox as it is by then, where it is the caller's still. None where it isn't: whoever
+        was held up for longer than their lease has nothing to say of it any more, nor to post.
+        """
+        ours = (_this(mailbox), _boxes.c.due == mailbox.due)
+        change = update(_boxes).where(*ours).values(position=position, due=due)
+        changed = await self._database.write(lambda c: c.execute(change).rowcount)
+        return mailbox.model_copy(update={"position": position, "due": due}) if changed else None
 
 
 def _first_new(condition: ColumnElement[bool]) -> ScalarSelect[datetime]:

@@ -5,13 +5,16 @@ A mutant replaces functions of the product's own by name, for as long as it is l
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from activities import tool_caller
+from router.channels.outbox import Outbox
 from router.domain.messages import ENDED
 from router.flow.engine import amendment, compensation, decisions, events, machine
 from router.flow.engine.run import Approval, Run
-from tests.model import conversation, ledger, promises, run
+from router.store.notifications import LEASE
+from tests.model import conversation, ledger, outbox, promises, run
 from workflows import flow as workflow
 from workflows import memory, publication, tasks
 
@@ -151,6 +154,18 @@ def _forgets_answers(real: Any) -> Any:
     return heard
 
 
+def _notes_first(_real: Any) -> Any:
+    async def delivered(self: Any, mailbox: Any) -> None:
+        boxes = self._services.store.mailboxes
+        rows = await boxes.unread(mailbox, 50)
+        held = await boxes.advance(mailbox, rows[-1].sequence, datetime.now(UTC) + LEASE)
+        for row in rows:
+            await self._post(mailbox, row)
+        await boxes.advance(held, rows[-1].sequence, datetime.now(UTC))
+
+    return delivered
+
+
 def _agrees(enough: Callable[[Iterable[bool]], bool]) -> Callable[..., Any]:
     def agreed(self: Approval) -> bool:
         return enough(one.verdict == "approve" for one in self.assignees)
@@ -166,6 +181,8 @@ DECISIONS = "three decisions at once, twice and late"
 CHANGE = "a change meets a decision"
 
 NEWS = "news meet answers"
+ERASURE = "an erasure meets what is under way"
+POSTS = "posts, and processes that die"
 ALL, ANY = "two have to agree", "either may agree"
 
 MUTANTS = (
@@ -292,6 +309,25 @@ MUTANTS = (
         _changes_nothing,
         conversation.ONE_TRUTH,
         NEWS,
+    ),
+    Mutant(
+        "what was erased is as new as any other",
+        run,
+        "LAST_EVENT",
+        lambda _real: 0,
+        promises.FORGOTTEN,
+        ERASURE,
+    ),
+    Mutant(
+        "it is noted before it is posted", Outbox, "_delivered", _notes_first, outbox.REACHES, POSTS
+    ),
+    Mutant(
+        "whoever was held up notes all the same",
+        outbox,
+        "is_taken",
+        _gives(True),
+        outbox.SAID_ONCE,
+        POSTS,
     ),
 )
 FAR_ENOUGH = 14

@@ -18,6 +18,7 @@ NAMED = "every run ends or waits for something named"
 ONE_TRUTH = "one truth for requester and approver"
 CLEAN = "what ends has left nothing half done"
 FINAL = "what has ended stays ended"
+FORGOTTEN = "what was erased stays erased"
 
 
 def check(world: RunWorld) -> None:
@@ -94,8 +95,8 @@ def _waits_for_something(world: RunWorld) -> str | None:
 
 
 def _one_truth(world: RunWorld) -> str | None:
-    if world.behind:
-        return None  # it is published next
+    if world.behind or world.erased:
+        return None  # it is published next, or never will be
     approval = world.run.approval
     waiting = {one.id for one in approval.waiting_for()} if approval else set()
     shown = {row.id for row in world.published.approvals if row.active}
@@ -125,6 +126,12 @@ def _stays_ended(world: RunWorld) -> str | None:
     return None if after == world.run else f"{world.run.status} became {after.status}"
 
 
+def _stays_erased(world: RunWorld) -> str | None:
+    if not world.erased or world.published.wordless:
+        return None
+    return f"its rows have its words again: {world.published.status}"
+
+
 PROMISES: dict[str, Callable[[RunWorld], str | None]] = {
     ONCE: _no_effect_twice,
     AGREED: _agreed_to,
@@ -134,4 +141,5 @@ PROMISES: dict[str, Callable[[RunWorld], str | None]] = {
     ONE_TRUTH: _one_truth,
     CLEAN: _clean,
     FINAL: _stays_ended,
+    FORGOTTEN: _stays_erased,
 }

@@ -28,6 +28,7 @@ from router.flow.engine import amendment, events, incidents, machine, waiting
 from router.flow.engine.context import canonical
 from router.flow.engine.events import AnyEvent
 from router.flow.engine.run import Run, Task
+from router.store.erasure import LAST_EVENT
 from router.tool.tool import Tool
 from tests.model.exploration import BrokenPromise
 from tests.model.ledger import FAULTS, GOES_ON, HANGS, Crash, Ledger, Out, Try
@@ -80,6 +81,8 @@ class Published:
     status: str = ""
     listed: tuple[object, ...] = ()
     approvals: tuple[Row, ...] = ()
+    wordless: bool = False
+    """Whether its person was erased from it."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,9 @@ class RunWorld:
     published: Published = field(default_factory=Published)
     late: tuple[Published, ...] = ()
     """Publications that were given up, and may be made yet."""
+    erasures: int = 0
+    """How often its requester may be erased yet, with all that goes on."""
+    erased: bool = False
     # What the promises are about; nobody decides anything by it.
     answers: tuple[tuple[str, str], ...] = ()
     """What each request was answered, in words, once it was."""
@@ -153,17 +159,24 @@ class RunWorld:
             (self.ledger.rows, sorted(self.out.effects), self.out.refused, self.tries),
             [task.id for task in self.hanging],
             (published, [(late.status, late.approvals) for late in self.late]),
+            (self.erasures, self.erased, self.published.wordless),
             (self.answers, self.agreed, self.verdicts, self.amended),
         )
         return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
 
     def moves(self) -> Iterator[tuple[str, Callable[[], "RunWorld"]]]:
         """What can happen; a request of a person's whose eyes are behind is one of them."""
+        yield from self._late()
+        yield from self._given_up()
+        if self.erased:
+            return
         yield from self._wishes()
         yield from self._arrivals()
         yield from self._publications()
         yield from self._tries()
         yield from self._time()
+        if self.erasures:
+            yield "alice is erased", self._erase
 
     def _wishes(self) -> Iterator[tuple[str, Callable[[], "RunWorld"]]]:
         for place, intent in enumerate(self.intents):
@@ -192,6 +205,8 @@ class RunWorld:
             for crash in FAULTS if self.faults else ():
                 fewer = replace(self, faults=self.faults - 1)
                 yield f"{task.id}: {crash}", partial(fewer.tried, task, crash)
+
+    def _given_up(self) -> Iterator[tuple[str, Callable[[], "RunWorld"]]]:
         for place, task in enumerate(self.hanging):
             rest = replace(self, hanging=self.hanging[:place] + self.hanging[place + 1 :])
             yield f"{task.id}, given up, goes on", partial(rest.gone_on, task)
@@ -218,9 +233,18 @@ class RunWorld:
                 yield worker, partial(fewer._write, now, reported=False)
                 hung = replace(fewer, late=(*self.late, now))
                 yield "a publication hangs", partial(_same, hung)
+
+    def _late(self) -> Iterator[tuple[str, Callable[[], "RunWorld"]]]:
         for place, late in enumerate(self.late):
             rest = replace(self, late=self.late[:place] + self.late[place + 1 :])
             yield "a late publication is made", partial(rest._write, late, reported=False)
+
+    def _erase(self) -> "RunWorld":
+        """Its workflow is ended and forgotten, and then its rows have no word of hers any more."""
+        status = self.published.status if self.published.status in ENDED else "cancelled"
+        closed = tuple(replace(row, active=False) for row in self.published.approvals)
+        left = Published(LAST_EVENT, status, self.published.listed, closed, wordless=True)
+        return replace(self, published=left, erased=True, erasures=0, flight=(), intents=())
 
     @property
     def behind(self) -> bool:

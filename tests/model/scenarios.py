@@ -13,8 +13,9 @@ from router.flow.engine.events import AnyEvent
 from router.flow.engine.run import Run, Verdict
 from router.tool.context import ToolContext
 from router.tool.tool import Tool, tool
-from tests.model import conversation, promises
+from tests.model import conversation, outbox, promises
 from tests.model.conversation import Talk
+from tests.model.outbox import Post
 from tests.model.run import Intent, Row, RunWorld, Setting
 from tests.unit.flow.definitions import ALICE, NOW, text
 from workflows.publication import ConversationNotifier
@@ -158,12 +159,13 @@ def _world(
     faults: int = 0,
     again: int = 0,
     anew: int = 0,
+    erasures: int = 0,
     honours_keys: bool = True,
     attempts: int = 2,
 ) -> RunWorld:
     setting = replace(setting or _setting(honours_keys=honours_keys), attempts=attempts)
     run = Run(id="r1", requester=ALICE, locale="en")
-    budget: dict[str, Any] = {"faults": faults, "again": again, "anew": anew}
+    budget: dict[str, Any] = {"faults": faults, "again": again, "anew": anew, "erasures": erasures}
     world = RunWorld(setting, NOW, run, intents, **budget)
     return world.take(events.Began(by="alice", slots={"what": "chair"}))
 
@@ -184,6 +186,11 @@ def _talk(*intents: Intent, faults: int) -> Talk:
     notifier = ConversationNotifier(run)
     answer = notifier.answer(world.setting.definition, run)
     return replace(Talk(world, notifier, faults=faults, answer=answer.view))
+
+
+def _with_news(**budget: Any) -> Post:
+    """The mailbox with two posts that nobody is at yet."""
+    return Post(said=(1, 2), news=2, **budget)
 
 
 SCENARIOS = (
@@ -235,6 +242,20 @@ SCENARIOS = (
             anew=1,
         ),
         7,
+    ),
+    Scenario(
+        "an erasure meets what is under way",
+        lambda: _world(confirms(), cancels(), faults=2, erasures=1),
+        7,
+    ),
+    Scenario(
+        "posts, and processes that die", lambda: _with_news(to_say=1, faults=2), 9, outbox.check
+    ),
+    Scenario(
+        "posts, and what they tell of is erased",
+        lambda: _with_news(to_say=1, faults=1, erasures=1),
+        9,
+        outbox.check,
     ),
     Scenario(
         "news meet answers",

@@ -263,9 +263,23 @@ async def test_a_mailbox_is_one_process_s_until_it_lets_go_or_dies(store: Store)
     assert await claimed(store, AT + MINUTE / 2) == []
     (after_its_death,) = await claimed(store, AT + MINUTE)
     first, second = await store.mailboxes.unread(after_its_death, 10)
-    await store.mailboxes.advance(box, first.sequence or 0, AT)
+    await store.mailboxes.advance(after_its_death, first.sequence or 0, AT)
     (box,) = await claimed(store)
     assert await store.mailboxes.unread(box, 10) == [second]
+
+
+async def test_who_was_held_up_for_longer_than_their_lease_notes_nothing(store: Store) -> None:
+    await store.mailboxes.open(mailbox())
+    await store.log.append("t", [posted("k1"), posted("k2")])
+    (held_up,) = await claimed(store)
+    first, second = await store.mailboxes.unread(held_up, 10)
+    (theirs,) = await claimed(store, AT + MINUTE)
+    assert await store.mailboxes.advance(held_up, first.sequence or 0, AT) is None
+    still = await store.mailboxes.advance(theirs, second.sequence or 0, AT + 3 * MINUTE)
+    assert still is not None
+    assert await store.mailboxes.advance(held_up, first.sequence or 0, AT) is None
+    assert await store.mailboxes.advance(still, second.sequence or 0, AT) is not None
+    assert await claimed(store, AT + MINUTE * 9) == []
 
 
 async def test_what_is_posted_is_never_claimed_again(store: Store) -> None:
