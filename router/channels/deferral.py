@@ -33,7 +33,7 @@ from router.domain.notifications import (
 )
 from router.domain.principals import PeopleDirectory, Principal
 from router.domain.records import ApprovalRecord, Mailbox
-from router.store.notifications import LEASE, Choice, DeferredPost
+from router.store.notifications import LEASE, ChosenPreferences, DeferredPost
 
 IN_TIME = LEASE * 0.75
 """For which one post may take, waiting for its turn included: what takes longer is left, lest
@@ -200,7 +200,7 @@ class Deferral:
             await self._remind(person, post)
         await kept.done(post)
 
-    def _chosen_since(self, person: Principal, choice: Choice) -> list[str]:
+    def _chosen_since(self, person: Principal, choice: ChosenPreferences) -> list[str]:
         """Where what was held back comes now: nobody held it back there."""
         theirs = self.services.directory.accounts_of(person.tenant, person.id)
         return [

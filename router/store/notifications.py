@@ -42,7 +42,7 @@ class DeferredPost(Record):
         return self.run == NO_RUN
 
 
-class Choice(Record):
+class ChosenPreferences(Record):
     """What a person has chosen; what is usual where they have chosen nothing."""
 
     preferences: NotificationPreferences = USUAL
@@ -66,7 +66,7 @@ class Choice(Record):
 class Notifications(Aggregate):
     """What each person has chosen, and what they are told later."""
 
-    async def choice(self, tenant: str, person: str) -> Choice:
+    async def choice(self, tenant: str, person: str) -> ChosenPreferences:
         """What the person has chosen, and until when what else."""
         return await self._database.read(lambda c: _choice(c, tenant, person))
 
@@ -175,12 +175,14 @@ def _choices(tenant: str, person: str) -> str:
     return f"notifications/{tenant}/{person}"
 
 
-def _choice(connection: Connection, tenant: str, person: str) -> Choice:
+def _choice(connection: Connection, tenant: str, person: str) -> ChosenPreferences:
     query = select(_preferences).filter_by(tenant=tenant, person=person)
     found = connection.execute(query).mappings().first()
     if found is None:
-        return Choice()
-    return Choice.model_validate({name: found[name] for name in Choice.model_fields})
+        return ChosenPreferences()
+    return ChosenPreferences.model_validate(
+        {name: found[name] for name in ChosenPreferences.model_fields}
+    )
 
 
 def _this(post: DeferredPost) -> ColumnElement[bool]:

@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from router.domain.notifications import USUAL, NotificationPreferences
-from router.store.notifications import LEASE, Choice, DeferredPost
+from router.store.notifications import LEASE, ChosenPreferences, DeferredPost
 from router.store.store import Store
 
 NOW = datetime.now(UTC)
@@ -27,8 +27,8 @@ async def test_what_was_chosen_is_there_and_for_others_what_is_usual(store: Stor
     await kept.choose("default", "bob", NotificationPreferences(days_off=True))
     bobs = await kept.choice("default", "bob")
     assert bobs.preferences == bobs.before == NotificationPreferences(days_off=True)
-    assert await kept.choice("default", "carol") == Choice()
-    assert await kept.choice("acme", "bob") == Choice()
+    assert await kept.choice("default", "carol") == ChosenPreferences()
+    assert await kept.choice("acme", "bob") == ChosenPreferences()
 
 
 async def test_until_they_were_changed_the_channels_before_hold(store: Store) -> None:
