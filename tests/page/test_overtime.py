@@ -202,7 +202,7 @@ async def made_and_tried(author: Author, watch: Stopwatch) -> None:
 @pytest.mark.parametrize(
     ("who", "by", "other"),
     [
-        pytest.param("dave", Pointer, "erin", id="pointing-en"),
+        pytest.param("dave", Pointer, "erin", id="pointing-en", marks=pytest.mark.slow),
         pytest.param("erin", Keys, "dave", id="keys-zh"),
     ],
 )

@@ -406,6 +406,7 @@ async def test_two_at_once_see_nothing_of_each_other(caller: As) -> None:
     assert other["steps"][0]["said"][0]["text"] == "What is the number plate?"
 
 
+@pytest.mark.slow
 async def test_more_authors_than_places_take_turns(
     services: Services, trials: DraftTrials, trace: Path
 ) -> None:
@@ -448,6 +449,7 @@ async def test_a_process_has_no_secrets_and_ends_by_itself(
     assert untouched(folder)
 
 
+@pytest.mark.slow
 async def test_what_takes_too_long_is_ended_and_the_next_step_is_taken(
     services: Services, trials: DraftTrials, trace: Path
 ) -> None:

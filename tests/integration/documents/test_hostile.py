@@ -49,8 +49,10 @@ async def test_a_hostile_file_is_refused_or_harmless(
     reader: DocumentReader, hostile: Hostile
 ) -> None:
     assert set(hostile.outcomes) <= {READ, *UNREADABLE}
-    assert await outcome(reader, hostile.make()) in hostile.outcomes
-    assert NUMBER in (await reader.read(GOOD)).text
+    came = await outcome(reader, hostile.make())
+    assert came in hostile.outcomes
+    if came != READ:
+        assert NUMBER in (await reader.read(GOOD)).text
 
 
 def test_there_are_enough_of_each_kind() -> None:
