@@ -63,7 +63,7 @@ class Records:
     async def publish(self, news: Publish) -> Published:
         """Make a run, its approvals and the news of them known, all at once."""
         with temporal_failures():
-            await publish(self._store.runs, news)
+            ahead = await publish(self._store.runs, news)
         FLOW_STEPS.labels(news.run.flow, news.run.state, news.run.status).inc()
         hooks = self._hooks.at("before_verdict", "on_approval", "on_error")
-        return Published(hooks=stubs(hooks))
+        return Published(hooks=stubs(hooks), ahead=ahead)

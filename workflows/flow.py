@@ -63,7 +63,7 @@ class FlowWorkflow(Hooked):
         self._judged: dict[str, events.AmendmentJudged] = {}
         self.hooks = HookRuns()
         about = (self._definition, self._tools, self._created_at, self._run)
-        self._publisher = publication.RunPublisher(*about, self.hooks)
+        self._publisher = publication.RunPublisher(*about, self.hooks, self._outnumber)
         self._notifier = publication.ConversationNotifier(self._run)
         self._visibility = Visibility()
         self._told = dict(start.told)
@@ -276,6 +276,10 @@ class FlowWorkflow(Hooked):
         taken = contract.AmendmentTaken(status=self._run.status, state=self._run.state, **about)
         self._decided = with_answer(self._decided, _update_id(), taken, MOST_DECIDED)
         return taken
+
+    def _outnumber(self, events_on_record: int) -> None:
+        number = max(self._run.events, events_on_record + 1)
+        self._run = self._run.model_copy(update={"events": number})
 
     def _take(self, event: events.AnyEvent) -> None:
         self._run, effects = machine.step(self._definition, self._run, event, workflow.now())

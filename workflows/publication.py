@@ -222,12 +222,17 @@ class RunPublisher:
         created_at: datetime,
         run: Run,
         hooks: HookRuns,
+        outnumber: Callable[[int], None],
     ) -> None:
-        """`hooks` are told what is published of `run`, from where it stands now."""
+        """`hooks` are told what is published of `run`, from where it stands now.
+
+        `outnumber` has the run count its events from behind a number on.
+        """
         self._definition = definition
         self._tools = tools
         self._created_at = created_at
         self._hooks = hooks
+        self._outnumber = outnumber
         self._failed = run.status == "failed"
         self._asked = _asked_in(run)
         self._published: tuple[object, ...] | None = None
@@ -253,23 +258,29 @@ class RunPublisher:
     async def publish(self, current: Callable[[], Run]) -> None:
         """Write the run, its approvals and notices, where something changed that a list shows."""
         async with self._one_at_a_time:
-            await self._publish(current())
-            # The run may have gone on meanwhile, and nothing else may happen to it for days.
-            while self.is_behind(current()):
-                await self._publish(current())
+            # The run may go on meanwhile, and nothing else may happen to it for days.
+            while not await self._publish(current()) or self.is_behind(current()):
+                continue
 
-    async def _publish(self, run: Run) -> None:
+    async def _publish(self, run: Run) -> bool:
+        """False where it has to be published once more, by another number."""
         listed, reminders = as_listed(run), self._reminders
         if self._published == listed and not reminders:
-            return
+            return True
         ends, self._reminders, self._ends = self._ends, [], []
         definition = elicitation.extended(self._definition, run)
         published = of(definition, run, self._created_at, reminders, self._tools)
         whole = published.changed(entries=[*ends, *published.entries])
         known = await perform(activities.PUBLISH, whole, summary=f"{run.status} in {run.state}")
+        if known.ahead is not None:
+            # Temporal was made to forget what is on record (docs/decisions/0017).
+            self._reminders, self._ends = [*reminders, *self._reminders], [*ends, *self._ends]
+            self._outnumber(known.ahead)
+            return False
         self._hooks.known = known.hooks
         self._published = listed
         self._tell_hooks(run, published)
+        return True
 
     def _tell_hooks(self, run: Run, published: Publish) -> None:
         """Have hooks hear of approvals that are new, or decided by now; of a run that failed."""

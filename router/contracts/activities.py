@@ -450,6 +450,8 @@ class Published(Payload):
     """The hooks that hear of approvals and of what breaks, and those that stand before verdicts."""
 
     hooks: tuple[HookStub, ...] = ()
+    ahead: int | None = None
+    """The number of what is on record instead, where that isn't of this run's past."""
 
 
 class AskDuty(Payload):

@@ -227,13 +227,17 @@ def compared(row: RunRecord, told: RunRecord) -> Kind | None:
     return "behind" if shown[0] != shown[1] else None
 
 
-async def publish(runs: Runs, told: Publish, *, anew: bool = False) -> None:
-    """Have lists show a run as its workflow told; with `anew` whatever they showed before."""
+async def publish(runs: Runs, told: Publish, *, anew: bool = False) -> int | None:
+    """Have lists show a run as its workflow told; with `anew` whatever they showed before.
+
+    The number of what is shown instead is given back, as `Runs.publish` does.
+    """
     if told.run.remedy is not None and told.definition is not None:
         await runs.keep_definition(told.run.remedy.definition, told.definition)
-    await runs.publish(told.run, told.approvals, told.entries, anew=anew)
+    ahead = await runs.publish(told.run, told.approvals, told.entries, anew=anew)
     if told.withdrawal_note is not None:
         await runs.note_withdrawal(told.withdrawal_note)
+    return ahead
 
 
 def lost(run: RunRecord, why: str, at: datetime) -> RunRecord | None:

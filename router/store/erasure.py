@@ -34,7 +34,7 @@ from router.domain.messages import ENDED
 from router.store import tables
 from router.store.database import Aggregate, Database
 from router.store.event_log import lock_of
-from router.store.flow_runs import GOING_ON
+from router.store.flow_runs import GOING_ON, LAST_EVENT
 from router.store.legal_holds import of_held_conversation
 from router.store.rows import begins_with
 from router.store.webhook_deliveries import of_person
@@ -125,9 +125,6 @@ def _delete_files(connection: Connection, tenant: str, conversation: str) -> Non
 def _names(column: ColumnElement[Any], quoted: str) -> ColumnElement[bool]:
     return cast(column, Text).contains(quoted, autoescape=True)
 
-
-LAST_EVENT = 2**31 - 1
-"""What no publication of a run has reached: one that is still on its way comes too late."""
 
 _owned: tuple[tuple[str, Table, str], ...] = (
     ("files", tables.files, "owner"),

@@ -70,7 +70,16 @@ _PLACE = (_runs.c.tenant, _runs.c.created_at, _runs.c.id)
 """The order of the index by status."""
 
 
+LAST_EVENT = 2**31 - 1
+"""What no publication of a run has reached: after an erasure one that is on its way is too late."""
+
 _log = logging.getLogger(__name__)
+
+
+def _ahead(kept: RunRecord, run: RunRecord) -> int | None:
+    """The number of a row that isn't of this run's past; None of one that is."""
+    is_other = kept.events == run.events and kept.history != run.history
+    return kept.events if is_other or kept.events > run.events else None
 
 
 class Runs:
@@ -102,10 +111,13 @@ class Runs:
         entries: Sequence[LogEntry] = (),
         *,
         anew: bool = False,
-    ) -> None:
+    ) -> int | None:
         """Keep the run and its approvals unless something newer (`events`) is kept already.
 
-        With `anew` even then: its workflow is from before that, and goes on from there.
+        With `anew` even then: its workflow is from before that, and goes on from there. Else the
+        number of events that is kept is given back: a run that waits for this answer, and isn't an
+        older try of its own, has then been made to forget what was published by a server that died
+        or heard too late, and what is so has to be published by a higher number.
 
         `approvals` is all of them: others of this run stay on record but wait for nobody. In the
         same transaction `entries` go to the event log, and the news that the change itself is.
@@ -113,17 +125,18 @@ class Runs:
         that a restore has brought back.
         """
 
-        def publish(connection: Connection) -> list[LogEntry]:
+        def publish(connection: Connection) -> tuple[list[LogEntry], int | None]:
             # This lock always comes before those on streams of the log, and there is only one
             # of its kind in a transaction: so nobody waits for anybody crosswise.
             self._database.serialise(connection, _lock(run.tenant, run.id))
             before = _stored(connection, run.tenant, run.id)
             if before is not None and before.status in ENDED and before.status != run.status:
                 _log.warning("%s, which has ended, isn't opened again", run.workflow_id)
-                return []
+                return [], None
+            ahead = None if anew or before is None else _ahead(before, run)
             change = self._change(connection, before, run, approvals)
             known = self._webhooks.known(connection, run.tenant, approvals)
-            kept = self._keep(connection, run, approvals, anew=anew)
+            kept = ahead is None and self._keep(connection, run, approvals, anew=anew)
             if kept:
                 self._name_people(connection, before, run)
             noted = [*entries, *change] if kept else [*entries]
@@ -131,9 +144,11 @@ class Runs:
             if kept:
                 told = (before, run, known, approvals, str(run.events))
                 self._webhooks.run_changed(connection, *told)
-            return noted
+            return noted, ahead if ahead != LAST_EVENT else None
 
-        await self._appending.tell(run.tenant, await self._database.write(publish))
+        noted, ahead = await self._database.write(publish)
+        await self._appending.tell(run.tenant, noted)
+        return ahead
 
     def _keep(
         self,

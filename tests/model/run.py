@@ -28,7 +28,7 @@ from router.flow.engine import amendment, events, incidents, machine, waiting
 from router.flow.engine.context import canonical
 from router.flow.engine.events import AnyEvent
 from router.flow.engine.run import Run, Task
-from router.store.erasure import LAST_EVENT
+from router.store.flow_runs import LAST_EVENT
 from router.tool.tool import Tool
 from tests.model.exploration import BrokenPromise
 from tests.model.ledger import FAULTS, GOES_ON, HANGS, Crash, Ledger, Out, Try

@@ -1,6 +1,7 @@
 """What lists show is how a run stands, however slow the database and the directory are."""
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -8,9 +9,9 @@ from temporalio.client import Client
 
 from activities.people.claims import ClaimBook
 from activities.people.people import human_resources
-from router.domain.records import RunRecord
+from router.domain.records import HistoryLine, RunRecord
 from router.runtime.composition import Parts
-from tests.workflow.desk import Approver, Talk, flow_of, person
+from tests.workflow.desk import Approver, Talk, becomes, flow_of, person, run_of
 
 
 class SlowHouse:
@@ -29,11 +30,12 @@ class SlowHouse:
         self.found += self._publishing.is_set()
         return await self._find(tenant, user)
 
-    async def publish(self, run: RunRecord, *more: Any, **how: Any) -> None:
+    async def publish(self, run: RunRecord, *more: Any, **how: Any) -> int | None:
         if run.status == "running" and not self._publishing.is_set():
             self._publishing.set()
             await self._approvers_are_known()
-        await self._publish(run, *more, **how)
+        ahead: int | None = await self._publish(run, *more, **how)
+        return ahead
 
     async def _approvers_are_known(self) -> None:
         known = 0
@@ -56,3 +58,21 @@ async def test_what_happens_while_a_run_is_being_published_is_published_too(
     turn = await talk.say("确认")
     assert slow.found
     assert (await Approver(real_client, parts, "bob").waiting(flow_of(turn).id)).active
+
+
+@pytest.mark.parametrize("further", [0, 1, 5], ids=["of the same number", "next", "further"])
+async def test_rows_of_what_temporal_was_made_to_forget_follow_the_run_again(
+    real_client: Client, parts: Parts, further: int
+) -> None:
+    """As where its answer came too late, and the same task was given out once more."""
+    talk = await Talk(real_client, parts, await person(parts, "alice")).open()
+    turn = await talk.say("报销打车费58元，2026年11月2日，见客户")
+    run = await run_of(parts, flow_of(turn).id)
+    number = run.events + 1 + further
+    line = HistoryLine(at=datetime.now(UTC), state="review", event="forgotten", by="alice")
+    forgotten = {"status": "waiting_approval", "history": [*run.history, line], "events": number}
+    await parts.store.runs.publish(run.model_copy(update=forgotten), [])
+    await talk.say("取消")
+    ended = await becomes(parts, run.id, lambda record: record.status == "cancelled")
+    assert ended.events > number
+    assert "forgotten" not in {each.event for each in ended.history}

@@ -143,6 +143,17 @@ class TestRuns:
         await asyncio.gather(*(store.runs.publish(each, [approval()]) for each in at_once))
         assert (await kept(store)).state == "25"
 
+    async def test_a_run_is_told_of_what_is_not_of_its_past(self, store: Store) -> None:
+        here = [HistoryLine(at=NOW, state="new", event="began")]
+        there = [HistoryLine(at=NOW, state="old", event="began")]
+        stands = run(events=5, state="new", history=here)
+        assert await store.runs.publish(stands, []) is None
+        assert await store.runs.publish(stands, []) is None
+        assert await store.runs.publish(run(events=5, state="old", history=there), []) == 5
+        assert await store.runs.publish(run(events=3, state="old", history=there), []) == 5
+        assert await store.runs.find("default", "r1") == stands
+        assert await store.runs.publish(run(events=6, state="old", history=there), []) is None
+
     async def test_an_approval_no_longer_published_waits_for_nobody(self, store: Store) -> None:
         await store.runs.publish(run("r2"), [approval("b1", run="r2")])
         await store.runs.publish(run(events=1), [approval("a1"), approval("a2", person="carol")])
