@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -101,6 +101,16 @@ def is_history_long(most: int = CONTINUE_AFTER) -> bool:
     """
     info = workflow.info()
     return info.get_current_history_length() >= most or info.is_continue_as_new_suggested()
+
+
+def until(moment: datetime) -> timedelta:
+    """How long to wait for it, a millisecond at least: whether a timer is set never hangs on now.
+
+    A worker that is too slow for a workflow task may have what it made of it taken for the next
+    one, whose time is later. Were nothing waited for by then, a replay would set no timer where
+    history has one, and the run would be stuck for good.
+    """
+    return max(moment - workflow.now(), timedelta(milliseconds=1))
 
 
 async def drained() -> None:

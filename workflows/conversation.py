@@ -36,7 +36,7 @@ from router.domain.messages import Route, ToolResultAction, Turn, Usage
 from router.domain.records import LogEntry, RecordedTurn
 from router.entities.language import language_of
 from workflows import awaited_calls, memory, turns
-from workflows.activity import TurnQueue, Visibility, drained, is_history_long, perform
+from workflows.activity import TurnQueue, Visibility, drained, is_history_long, perform, until
 from workflows.command_runner import CommandRunner
 from workflows.hand_offs import RUNG_AGAIN, HandOffs, Step
 from workflows.hook_runs import Hooked, HookRuns, at
@@ -242,11 +242,8 @@ class ConversationWorkflow(Hooked):
         await self._hand_offs.publish(step.record, step.event, step.people)
         self._state = step.state
 
-    async def _ring(self) -> None:
+    async def _ring(self, due: datetime) -> None:
         """Do what is due about a hand-off."""
-        due = self._alarm
-        if due is None or workflow.now() < due:
-            return
         async with self._queue.turn():
             if self._hand_offs.due == due:
                 self._state = await self._hand_offs.settled(self._state)
@@ -335,20 +332,22 @@ class ConversationWorkflow(Hooked):
 
     async def _quiet_or_full(self) -> None:
         while not (self._full or self._gone):
-            await self._ring()
             # With a person it isn't put away: its timers are in this run.
-            alarm = self._alarm
-            left = (alarm or self._last_word + IDLE) - workflow.now()
-            if left <= timedelta() and not self._open and alarm is None:
-                return
+            alarm, last_word = self._alarm, self._last_word
             try:
                 await workflow.wait_condition(
                     partial(self._is_moved, alarm),
-                    timeout=max(left, timedelta(seconds=1)),
+                    timeout=until(alarm or last_word + IDLE),
                     timeout_summary="put away when idle",
                 )
             except TimeoutError:
-                continue
+                # By what is so, not by the time: as `until` says.
+                if alarm is not None:
+                    await self._ring(alarm)
+                elif not self._open and self._last_word == last_word:
+                    return
+                elif self._last_word == last_word:
+                    self._last_word = workflow.now()
 
     def _is_moved(self, alarm: datetime | None) -> bool:
         return self._full or self._gone or self._alarm != alarm

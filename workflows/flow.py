@@ -27,7 +27,7 @@ with workflow.unsafe.imports_passed_through():
     from router.flow.prompts import question
     from router.flow.view import FlowView
     from workflows import publication, tasks
-    from workflows.activity import Visibility, drained, is_history_long
+    from workflows.activity import Visibility, drained, is_history_long, until
     from workflows.hook_runs import Hooked, HookRuns
 
 PATIENCE = timedelta(seconds=3)
@@ -367,19 +367,17 @@ class FlowWorkflow(Hooked):
 
     async def _wait_for(self, timer: Timer) -> None:
         """Sleep until the timer is due; the UI shows it under its name."""
-        left = timer.due - workflow.now()
-        if left > timedelta():
-            await workflow.sleep(left, summary=f"{timer.name} in {self._run.state}")
+        summary = f"{timer.name} in {self._run.state}"
+        await workflow.sleep(until(timer.due), summary=summary)
         self._under_way.pop(timer.id, None)
         self._take(events.Fired(timer=timer.id))
 
     async def _settled(self, deadline: datetime) -> None:
-        left = deadline - workflow.now()
-        if not self._comes_back_soon or left <= timedelta():
-            return
         try:
             await workflow.wait_condition(
-                lambda: not self._comes_back_soon, timeout=left, timeout_summary="answer by then"
+                lambda: not self._comes_back_soon,
+                timeout=until(deadline),
+                timeout_summary="answer by then",
             )
         except builtins.TimeoutError:
             workflow.logger.info("still at work: %s", ", ".join(self._run.tasks))

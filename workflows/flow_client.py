@@ -22,7 +22,7 @@ from router.flow.view import FlowView
 from router.understanding.route_reasons import WHICH_TO_RESUME
 from router.understanding.slots.attachments import filled_by_files, texts_in
 from workflows import memory, notices
-from workflows.activity import fresh_id, perform
+from workflows.activity import fresh_id, perform, until
 from workflows.turns import TurnContext, TurnOutcome
 
 
@@ -230,11 +230,10 @@ class FlowClient:
 
     async def _hear_from(self, begun: list[str]) -> None:
         """Say the first word of runs that were begun, if it is there; what comes later is news."""
-        left = self._sent_at + PATIENCE - workflow.now()
         try:
             await workflow.wait_condition(
                 lambda: {news.view.id for news in self._unheard}.issuperset(begun),
-                timeout=max(left, timedelta()),
+                timeout=until(self._sent_at + PATIENCE),
                 timeout_summary="first words by then",
             )
         except TimeoutError:

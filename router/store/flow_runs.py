@@ -78,7 +78,8 @@ _log = logging.getLogger(__name__)
 
 def _ahead(kept: RunRecord, run: RunRecord) -> int | None:
     """The number of a row that isn't of this run's past; None of one that is."""
-    is_other = kept.events == run.events and kept.history != run.history
+    # What an operator's commands add to a history stands at its end.
+    is_other = kept.events == run.events and kept.history[: len(run.history)] != run.history
     return kept.events if is_other or kept.events > run.events else None
 
 
