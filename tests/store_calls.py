@@ -379,6 +379,9 @@ class Calls(ConfigurationCalls):
             wishes = NotificationPreferences(digest=digest)
             await self.store.notifications.choose(TENANT, self.person, wishes)
 
+    async def clock_keep(self) -> None:
+        await self.store.clock.keep()
+
     async def notifications_choice(self) -> None:
         await self.store.notifications.choice(TENANT, self.person)
 

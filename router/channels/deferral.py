@@ -10,7 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from router.api.dependencies import Services
 from router.api.params import derived_id
@@ -180,7 +180,8 @@ class Deferral:
                 await (self._digest if post.is_digest else self._reminder)(post, now)
         except (TooManyRequests, NotAdmitted, Unavailable) as error:
             pause = pause_after(error, post.platform)
-            await self.services.store.notifications.again(post, datetime.now(UTC) + pause)
+            store = self.services.store
+            await store.notifications.again(post, store.clock() + pause)
 
     async def _reminder(self, post: DeferredPost, now: datetime) -> None:
         kept = self.services.store.notifications

@@ -246,11 +246,12 @@ class Outbox:
 
     async def round(self, platform: str) -> None:
         """Post there what is new, and what was held back and is due, where nobody else is at it."""
-        now = datetime.now(UTC)
-        boxes = self._services.store.mailboxes
+        clock, boxes = self._services.store.clock, self._services.store.mailboxes
+        await clock.keep()
+        now = clock()
         await self._count(platform, now)
         await self._deferral.round(platform, now)
-        now = datetime.now(UTC)
+        now = clock()
         claimed = await boxes.claim([platform], now, now + LEASE, AT_ONCE)
         ends = await asyncio.gather(*map(self._delivered, claimed), return_exceptions=True)
         for mailbox, end in zip(claimed, ends, strict=True):
@@ -269,15 +270,15 @@ class Outbox:
         UNPOSTED.labels(platform).set(max(0.0, waited))
 
     async def _delivered(self, mailbox: Mailbox) -> None:
-        at, due, held = mailbox.position, datetime.now(UTC), mailbox
-        boxes = self._services.store.mailboxes
+        clock, boxes = self._services.store.clock, self._services.store.mailboxes
+        at, due, held = mailbox.position, clock(), mailbox
         try:
             rows = await boxes.unread(mailbox, AT_ONCE)
             for row in rows:
                 async with in_time(mailbox.platform):
                     await self._post(mailbox, row)
                 at = row.sequence or at
-                still = await boxes.advance(held, at, datetime.now(UTC) + LEASE)
+                still = await boxes.advance(held, at, clock() + LEASE)
                 if still is None:
                     log.warning("%s %s is another's by now", mailbox.platform, mailbox.subject)
                     return
@@ -285,9 +286,9 @@ class Outbox:
             if len(rows) < AT_ONCE:
                 # What it was told of may have expired since, or been erased.
                 at = max(at, mailbox.news)
-            due = datetime.now(UTC)
+            due = clock()
         except (TooManyRequests, NotAdmitted, Unavailable) as error:
-            due = datetime.now(UTC) + pause_after(error, mailbox.platform)
+            due = clock() + pause_after(error, mailbox.platform)
         await boxes.advance(held, at, due)
 
     async def _post(self, mailbox: Mailbox, row: LogEntry) -> None:
@@ -356,7 +357,7 @@ class Outbox:
         run = str(row.data.get("flow_run"))
         reminds = row.data.get("reason") in REMINDING
         if reminds or wishes.requests_wait:
-            opens = await self._deferral.opens(person, wishes, datetime.now(UTC))
+            opens = await self._deferral.opens(person, wishes, services.store.clock())
             if opens is not None:
                 number = row.sequence or 0
                 await self._deferral.defer(mailbox, run, number, opens, reminds=reminds)

@@ -8,14 +8,14 @@ import asyncio
 import json
 import logging
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from router.api.dependencies import Services
-from router.domain.errors import RouterError, ToolError
+from router.domain.errors import RouterError, ToolError, Unavailable
 from router.domain.webhook_events import WebhookDelivery
 from router.store.webhook_deliveries import WebhookDeliveries
 from router.telemetry.metrics import UNDELIVERED, WEBHOOKS, WEBHOOKS_DEAD
@@ -70,6 +70,7 @@ class ConsumerLine:
     deliveries: WebhookDeliveries
     sender: Sender
     clock: Callable[[], datetime]
+    signing_clock: Callable[[], datetime]
     is_gone: bool = False
     """True once it said that it wants nothing more, until this process is started anew."""
 
@@ -137,7 +138,7 @@ class ConsumerLine:
 
     async def _sent(self, delivery: WebhookDelivery) -> Received:
         body = json.dumps(delivery.data, ensure_ascii=False)
-        signed = self.consumer.secrets.headers(delivery.id, datetime.now(UTC), body)
+        signed = self.consumer.secrets.headers(delivery.id, self.signing_clock(), body)
         return await self.sender.send(self.consumer.request(signed, body), SECONDS)
 
     async def _failed(self, delivery: WebhookDelivery, why: str, at_least: timedelta) -> None:
@@ -178,12 +179,15 @@ class WebhookDispatcher:
     deliveries: WebhookDeliveries
     sender: Sender
     clock: Callable[[], datetime] = _now
+    signing_clock: Callable[[], datetime] = _now
+    keep_time: Callable[[], Awaitable[None]] | None = None
+    """Sees from time to time that the clock is right."""
     lines: list[ConsumerLine] = field(init=False)
 
     def __post_init__(self) -> None:
         """A line for each."""
         self.lines = [
-            ConsumerLine(consumer, self.deliveries, self.sender, self.clock)
+            ConsumerLine(consumer, self.deliveries, self.sender, self.clock, self.signing_clock)
             for consumer in self.consumers
         ]
 
@@ -202,6 +206,8 @@ class WebhookDispatcher:
     async def _keep_counting(self) -> None:
         while True:
             try:
+                if self.keep_time is not None:
+                    await self.keep_time()
                 await self.tidy()
             except RouterError as error:
                 log.warning("webhooks can't be counted right now: %s", error)
@@ -237,6 +243,10 @@ async def webhooks_at_work(services: Services) -> AsyncIterator[None]:
         yield
         return
     sender = Sender(OutboundGuard(settings.http_allow), follows=False)
-    dispatcher = WebhookDispatcher(services.systems.told, services.store.webhooks, sender)
+    store = services.store
+    with suppress(Unavailable):
+        await store.clock.keep()
+    by = (store.clock, store.clock, store.clock.keep)
+    dispatcher = WebhookDispatcher(services.systems.told, store.webhooks, sender, *by)
     async with dispatcher.at_work():
         yield

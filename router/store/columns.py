@@ -42,7 +42,12 @@ class MomentType(TypeDecorator[datetime]):
 
 
 def moment_there(connection: Connection) -> datetime:
-    """Now by the database's clock, which is one for all processes; a machine's may be wrong."""
+    """Now by the database's clock, which is one for all processes; a machine's may be wrong.
+
+    SQLite's is the machine's, and knows no parts of a second.
+    """
+    if connection.dialect.name == "sqlite":
+        return datetime.now(UTC)
     return connection.scalars(select(type_coerce(func.now(), MomentType))).one()
 
 

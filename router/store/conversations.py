@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, func, sele
 
 from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.store import tables
+from router.store.columns import moment_there
 from router.store.database import Aggregate
 from router.store.event_log import FOR_PERSON, IN_CONVERSATION, announce, forgotten_among, lock_of
 from router.store.rows import page, record, records, to_row, upsert
@@ -108,6 +109,7 @@ class Mailboxes(Aggregate):
             named = f"log/{mailbox.tenant}/{stream}/{mailbox.subject}"
             self._database.serialise(connection, named)
             row = to_row(mailbox)
+            row["due"] = min(mailbox.due, moment_there(connection))
             if mailbox.kind == "person":
                 row["position"] = connection.execute(newest).scalar_one()
             connection.execute(kept, row)

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,6 +45,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.domain.locale import Localised
+from router.store.columns import moment_there
 
 
 @dataclass(frozen=True)
@@ -277,6 +279,37 @@ CONNECTIONS = 20
 
 _AT_FAULT = frozenset({"22", "23", "42"})
 """SQLSTATE classes (data, constraint, statement) that blame the caller, not the connection."""
+
+
+class SharedClock:
+    """What time it is for all processes: the database's clock, a machine's may be wrong.
+
+    What one process puts down as due is another's to take: by a clock that is a day ahead it would
+    wait for a day.
+    """
+
+    EVERY = 30.0
+    """Seconds after which it is looked at anew."""
+    BEARABLE = timedelta(seconds=1)
+    """What two clocks may be apart without anybody minding."""
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
+        self._ahead = timedelta()
+        self._looked: float | None = None
+
+    def __call__(self) -> datetime:
+        """Now, as far as is known; the machine's own time until it was looked at."""
+        return datetime.now(UTC) - self._ahead
+
+    async def keep(self) -> None:
+        """Look how far the machine's clock is off, unless just done; may raise `Unavailable`."""
+        if self._looked is not None and time.monotonic() - self._looked < self.EVERY:
+            return
+        there = await self._database.read(moment_there)
+        ahead = datetime.now(UTC) - there
+        self._ahead = ahead if abs(ahead) > self.BEARABLE else timedelta()
+        self._looked = time.monotonic()
 
 
 class Database:

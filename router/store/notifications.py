@@ -1,7 +1,7 @@
 """How people wish to be written to, and what is held back until they may be."""
 
 from collections.abc import Collection
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, and_, delete, select, update
 from sqlalchemy.sql import ColumnElement
@@ -9,6 +9,7 @@ from sqlalchemy.sql import ColumnElement
 from router.domain.notifications import DIGEST_CHANNEL, USUAL, Channel, NotificationPreferences
 from router.domain.records import Record
 from router.store import tables
+from router.store.columns import moment_there
 from router.store.database import Aggregate
 from router.store.rows import records, to_row
 
@@ -76,12 +77,13 @@ class Notifications(Aggregate):
         What may be somebody's right now stays theirs: they look at it anew once it is posted.
         Choosing the same once more changes nothing.
         """
-        now, whose = datetime.now(UTC), {"tenant": tenant, "person": person}
-        row = {**whose, "preferences": preferences.model_dump(mode="json"), "changed_at": now}
+        whose = {"tenant": tenant, "person": person}
         insert = self._database.insert(_preferences)
-        digest = DeferredPost(**whose, platform=DIGEST_CHANNEL, run=NO_RUN, number=0, due=now)
 
         def choose(connection: Connection) -> None:
+            now = moment_there(connection)
+            row = {**whose, "preferences": preferences.model_dump(mode="json"), "changed_at": now}
+            digest = DeferredPost(**whose, platform=DIGEST_CHANNEL, run=NO_RUN, number=0, due=now)
             self._database.serialise(connection, _choices(tenant, person))
             before = _choice(connection, tenant, person).preferences.channels
             moved = {"channels_before": before, "moved_at": now}
@@ -145,7 +147,7 @@ class Notifications(Aggregate):
 
         def again(connection: Connection) -> None:
             if not self._holds(connection, post, under):
-                values["due"] = datetime.now(UTC)
+                values["due"] = moment_there(connection)
             connection.execute(update(_deferred).where(_this(post)).values(**values))
 
         await self._database.write(again)
@@ -158,7 +160,9 @@ class Notifications(Aggregate):
             if self._holds(connection, post, under):
                 connection.execute(delete(_deferred).where(this))
             else:
-                connection.execute(update(_deferred).where(this).values(due=datetime.now(UTC)))
+                connection.execute(
+                    update(_deferred).where(this).values(due=moment_there(connection))
+                )
 
         await self._database.write(done)
 

@@ -10,7 +10,7 @@ from router.store.audit import AuditTrail, ToolCallAudit
 from router.store.blobs import Files, Results, SkillFiles
 from router.store.consistency import Consistency
 from router.store.conversations import Conversations, Mailboxes
-from router.store.database import Database
+from router.store.database import Database, SharedClock
 from router.store.document_versions import ConfigurationStore
 from router.store.documents import Documents
 from router.store.erasure import ConversationErasure
@@ -46,6 +46,7 @@ class Store:
         """`subscriptions` are those of other systems, for whom events are kept."""
         several = database.dialect == "postgresql"
         self.live = PostgresLive(database) if several else InProcessLive()
+        self.clock = SharedClock(database)
         self.conversations = Conversations(database)
         webhooks = WebhookOutbox(database, subscriptions)
         self.log = EventLog(database, self.live, webhooks)

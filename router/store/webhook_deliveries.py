@@ -6,7 +6,7 @@ behind it are when it is delivered, or given up. Nothing else waits for anything
 """
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, delete, func, or_, select, update
@@ -25,6 +25,7 @@ from router.domain.webhook_events import (
     of_run,
 )
 from router.store import tables
+from router.store.columns import moment_there
 from router.store.database import Aggregate, Database
 from router.store.rows import page, records
 
@@ -83,7 +84,7 @@ class WebhookOutbox:
             return
         streams = {_stream(e.tenant, s.consumer, e.subject) for s, e in wanted}
         self._database.serialise(connection, *streams)
-        now = datetime.now(UTC)
+        now = moment_there(connection)
         for subscription, event in wanted:
             row = _row(subscription, event, now)
             # One at a time: whether one is behind another depends on those before it.
@@ -242,17 +243,15 @@ class WebhookDeliveries(Aggregate):
             *same, before.c.state == "waiting", before.c.sequence < _rows.c.sequence
         )
         free = update(_rows).where(_WAITS, _rows.c.due.is_(None), ~earlier.exists())
-        now = datetime.now(UTC)
-        await self._database.write(lambda c: c.execute(free.values(due=now)))
+        await self._database.write(lambda c: c.execute(free.values(due=moment_there(c))))
 
 
 def _promote(connection: Connection, stream: dict[str, Any]) -> None:
     """Have the first that waits there be due, where that isn't so already."""
     first = connection.scalar(_first_of(stream).limit(1))
     if first is not None:
-        now = datetime.now(UTC)
         behind = update(_rows).where(_rows.c.sequence == first, _rows.c.due.is_(None))
-        connection.execute(behind.values(due=now))
+        connection.execute(behind.values(due=moment_there(connection)))
 
 
 def of_person(tenant: str, person: str) -> ColumnElement[bool]:

@@ -73,7 +73,8 @@ def _pause(*_: object) -> timedelta:
     return timedelta(seconds=1)
 
 
-_SERVICES: Any = SimpleNamespace(store=SimpleNamespace(mailboxes=_Mailboxes()))
+_STORE = SimpleNamespace(mailboxes=_Mailboxes(), clock=lambda: datetime.now(UTC))
+_SERVICES: Any = SimpleNamespace(store=_STORE)
 _OUTBOX = _Posting(_SERVICES, {})
 
 

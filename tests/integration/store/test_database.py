@@ -4,6 +4,8 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+import time
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 import asyncpg  # type: ignore[import-untyped]
@@ -20,7 +22,7 @@ from sqlalchemy.util import await_only
 
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.store import tables
-from router.store.database import Database
+from router.store.database import Database, SharedClock
 from router.store.tables import ROUTER
 from tests.e2e.chaos.wire import Wire
 from tests.postgres import make_database
@@ -308,3 +310,19 @@ async def database_reads_it() -> None:
     """Let the loop hand the connection what is there already."""
     for _ in range(10):
         await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("days", [-1, 1])
+async def test_a_machine_of_another_day_goes_by_the_databases_clock(
+    database: Database, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    class Moved(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Moved":
+            return cls.fromtimestamp(time.time() + days * 86_400, tz)
+
+    monkeypatch.setattr("router.store.database.datetime", Moved)
+    clock = SharedClock(database)
+    assert abs(clock() - datetime.now(UTC)) > timedelta(hours=23)
+    await clock.keep()
+    assert abs(clock() - datetime.now(UTC)) < timedelta(minutes=10)
