@@ -13,7 +13,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from router.domain.errors import Unavailable
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds of real time: nothing in a story takes so long by itself."""
 SOON = timedelta(seconds=1)
 """A timer of at most so long comes by itself, without time passing in the story: a run lets its

@@ -24,7 +24,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 """Debian's own: nothing is downloaded. None where this machine has none."""
 REQUIRED = "ROUTER_TESTS_REQUIRE_BROWSER"
 """Where this is set, as on CI, a machine without a browser fails the tests."""
-WITHIN = 15_000
+WITHIN = 60_000
 """Milliseconds for whatever is waited for."""
 NARROW = {"width": 360, "height": 740}
 PHONE = {"width": 390, "height": 780}

@@ -23,7 +23,7 @@ from tests.e2e.storm.rules import MANAGERS, Expected, Flow
 EVERYBODY = ("alice", "bob", "carol", "dave", "erin", "frank", "gina", "olga")
 AT_ONCE = 8
 """Words under way, of all people together: the other requests wait, as most do at any time."""
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds until somebody takes it that they won't be answered any more."""
 PAUSE = 0.25
 FRESH = 0.4
