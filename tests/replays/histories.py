@@ -2,6 +2,7 @@
 
 import base64
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,18 @@ def keep(name: str, history: WorkflowHistory) -> None:
 def history_in(file: Path) -> WorkflowHistory:
     """The history with the id that it ran under, which the workflows make keys of."""
     written = json.loads(file.read_text())
+    return WorkflowHistory.from_json(_started(written)["workflowId"], written)
+
+
+def later(file: Path, each: timedelta) -> WorkflowHistory:
+    """The history with each workflow task begun so much later after the one before it."""
+    written, behind = json.loads(file.read_text()), timedelta()
+    for event in written["events"]:
+        if event["eventType"].endswith("WORKFLOW_TASK_STARTED"):
+            behind += each
+            seconds, dot, parts = event["eventTime"].removesuffix("Z").partition(".")
+            moment = datetime.fromisoformat(seconds) + behind
+            event["eventTime"] = f"{moment.isoformat()}{dot}{parts}Z"
     return WorkflowHistory.from_json(_started(written)["workflowId"], written)
 
 
