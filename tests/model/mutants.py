@@ -13,6 +13,7 @@ from router.channels.outbox import Outbox
 from router.domain.messages import ENDED
 from router.flow.engine import amendment, compensation, decisions, events, machine
 from router.flow.engine.run import Approval, Run
+from router.store import flow_runs
 from router.store.notifications import LEASE
 from tests.model import conversation, ledger, outbox, promises, run
 from workflows import flow as workflow
@@ -182,6 +183,7 @@ CHANGE = "a change meets a decision"
 
 NEWS = "news meet answers"
 ERASURE = "an erasure meets what is under way"
+LAPSE = "Temporal is made to forget"
 POSTS = "posts, and processes that die"
 ALL, ANY = "two have to agree", "either may agree"
 
@@ -317,6 +319,14 @@ MUTANTS = (
         lambda _real: 0,
         promises.FORGOTTEN,
         ERASURE,
+    ),
+    Mutant(
+        "what Temporal was made to forget is nobody's business",
+        flow_runs,
+        "_ahead",
+        _gives(None),
+        promises.ONE_TRUTH,
+        LAPSE,
     ),
     Mutant(
         "it is noted before it is posted", Outbox, "_delivered", _notes_first, outbox.REACHES, POSTS

@@ -95,8 +95,8 @@ def _waits_for_something(world: RunWorld) -> str | None:
 
 
 def _one_truth(world: RunWorld) -> str | None:
-    if world.behind or world.erased:
-        return None  # it is published next, or never will be
+    if world.behind or world.erased or world.lapsed:
+        return None  # it is published next, or never will be, or with its next event
     approval = world.run.approval
     waiting = {one.id for one in approval.waiting_for()} if approval else set()
     shown = {row.id for row in world.published.approvals if row.active}

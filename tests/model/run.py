@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, Literal
 
 from temporalio.exceptions import ActivityError
@@ -28,6 +29,7 @@ from router.flow.engine import amendment, events, incidents, machine, waiting
 from router.flow.engine.context import canonical
 from router.flow.engine.events import AnyEvent
 from router.flow.engine.run import Run, Task
+from router.store import flow_runs
 from router.store.flow_runs import LAST_EVENT
 from router.tool.tool import Tool
 from tests.model.exploration import BrokenPromise
@@ -81,6 +83,7 @@ class Published:
     status: str = ""
     listed: tuple[object, ...] = ()
     approvals: tuple[Row, ...] = ()
+    history: tuple[tuple[str, str | None, datetime], ...] = ()
     wordless: bool = False
     """Whether its person was erased from it."""
 
@@ -131,6 +134,10 @@ class RunWorld:
     erasures: int = 0
     """How often its requester may be erased yet, with all that goes on."""
     erased: bool = False
+    lapses: int = 0
+    """How often Temporal may be made to forget an event whose rows are written."""
+    lapsed: bool = False
+    """True since it did, until the run's next event."""
     # What the promises are about; nobody decides anything by it.
     answers: tuple[tuple[str, str], ...] = ()
     """What each request was answered, in words, once it was."""
@@ -159,7 +166,14 @@ class RunWorld:
             (self.ledger.rows, sorted(self.out.effects), self.out.refused, self.tries),
             [task.id for task in self.hanging],
             (published, [(late.status, late.approvals) for late in self.late]),
-            (self.erasures, self.erased, self.published.wordless),
+            (
+                self.erasures,
+                self.erased,
+                self.published.wordless,
+                self.lapses,
+                self.lapsed,
+                self._ahead,
+            ),
             (self.answers, self.agreed, self.verdicts, self.amended),
         )
         return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
@@ -195,6 +209,26 @@ class RunWorld:
                 more = replace(self, again=self.again - 1)
                 name = f"{request.id} arrives, and will come again"
                 yield name, partial(more.arrive, request, self.flight)
+            if self.lapses:
+                yield from self._forgotten(request, rest)
+
+    def _forgotten(
+        self, request: Request, rest: tuple[Request, ...]
+    ) -> Iterator[tuple[str, Callable[[], "RunWorld"]]]:
+        """It arrives and is published, with what comes at once after it, and then never was."""
+        after = self.arrive(request, rest)
+        tasks = [(request.id, after)]
+        for place, second in enumerate(rest):
+            both = after.arrive(second, rest[:place] + rest[place + 1 :])
+            tasks.append((f"{request.id}, and then {second.id}", both))
+        for name, world in tasks:
+            if not world.behind or world.run.status in ENDED:
+                continue  # a row that says that a run has ended is set back by `reconcile` alone
+            rows = replace(world._publication(), listed=self.published.listed)
+            before = replace(self, lapses=self.lapses - 1, published=rows, lapsed=True)
+            forgotten = f"{name}: published, and forgotten by Temporal"
+            yield f"{forgotten}; they come again", partial(_same, before)
+            yield forgotten, partial(_same, replace(before, flight=world.flight))
 
     def _tries(self) -> Iterator[tuple[str, Callable[[], "RunWorld"]]]:
         for task in self.run.tasks.values():
@@ -250,12 +284,23 @@ class RunWorld:
     def behind(self) -> bool:
         return self.published.listed != publication.as_listed(self.run)
 
+    @property
+    def _ahead(self) -> int | None:
+        """By how much what is on record is ahead of the run, if it isn't of its past."""
+        kept: Any = self.published
+        number = flow_runs._ahead(kept, _as_kept(self.run))
+        return None if number is None else number - self.run.events
+
     def _publication(self) -> Published:
         rows = publication.approvals_of(self.setting.definition, self.run, self.run.id)
         listed = publication.as_listed(self.run)
-        return Published(self.run.events, self.run.status, listed, tuple(map(Row.of, rows)))
+        about = (self.run.events, self.run.status, listed, tuple(map(Row.of, rows)))
+        return Published(*about, history=_past(self.run))
 
     def _write(self, news: Published, *, reported: bool) -> "RunWorld":
+        if reported and self._ahead is not None and self.published.status not in ENDED:
+            number = self.published.events + 1
+            return replace(self, run=self.run.model_copy(update={"events": number}))
         kept = news if published_over(self.published, news) else self.published
         listed = news.listed if reported else self.published.listed
         return replace(self, published=replace(kept, listed=listed))
@@ -274,7 +319,7 @@ class RunWorld:
             raise BrokenPromise(TOLD, f"{event!r} came back to a run that was being taken back")
         live = {task.id for task in run.tasks.values()}
         tries = tuple(one for one in self.tries if one[0] in live)
-        after = replace(self, run=run, unsure=self.unsure or unsure, tries=tries)
+        after = replace(self, run=run, unsure=self.unsure or unsure, tries=tries, lapsed=False)
         if made and isinstance(event, events.Amended) and not made[0].problems:
             after = replace(after, amended=tuple(sorted(event.slots.items())))
         if isinstance(event, events.Decided) and event.verdict == "approve":
@@ -410,6 +455,14 @@ class RunWorld:
 TOLD = "what may have been done is said"
 SAME = "the same request has the same answer"
 FINAL = ("approve", "reject", "return")
+
+
+def _past(run: Run) -> tuple[tuple[str, str | None, datetime], ...]:
+    return tuple((line.event, line.by, line.at) for line in run.history)
+
+
+def _as_kept(run: Run) -> Any:
+    return SimpleNamespace(events=run.events, history=_past(run))
 
 
 def published_over(kept: Published, news: Published) -> bool:

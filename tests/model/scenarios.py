@@ -244,6 +244,16 @@ SCENARIOS = (
         7,
     ),
     Scenario(
+        "Temporal is made to forget",
+        lambda: _with_boss(
+            *(decides("approve"), decides("approve", "carol"), decides("return", "carol")),
+            cancels(),
+            setting=_asking_two("all"),
+            lapses=1,
+        ),
+        6,
+    ),
+    Scenario(
         "an erasure meets what is under way",
         lambda: _world(confirms(), cancels(), faults=2, erasures=1),
         7,
