@@ -263,6 +263,10 @@ def _yaml(text: str, source: str) -> Any:
     except YAMLError as error:
         problem = Problem(source, 1, f"it is no YAML: {error}", "write YAML 1.2")
         raise DefinitionError([problem]) from error
+    except ValueError as error:  # of what looks like a day, and is none
+        what = f"something that looks like a day or time is none: {error}"
+        problem = Problem(source, 1, what, "write one that there is, or put it in quotes")
+        raise DefinitionError([problem]) from error
     except RecursionError:
         raise DefinitionError([too_deep]) from None
 

@@ -86,6 +86,8 @@ class WorkShift(BaseModel, frozen=True):
             begins, ends = map(time.fromisoformat, written.split("-"))
         except ValueError:
             raise ValueError("write hours as 09:00-12:00") from None
+        if begins.tzinfo or ends.tzinfo:
+            raise ValueError("write hours without a time zone, as 09:00-12:00: it is the person's")
         if not begins < ends:
             raise ValueError("write hours that end after they begin, as 09:00-12:00")
         return cls(begins=begins, ends=ends)

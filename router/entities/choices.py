@@ -105,6 +105,8 @@ def answered_choice(choices: Choices, text: str) -> str | None:
 
 
 _CLAUSE = compiled("[^,.;!?、。]+")
+MOST_CLAUSES = 40
+"""Of an answer: in a longer text no slip is looked for, which would take a comparison for each."""
 _LONG_ENOUGH = 5
 """Letters of a word that one wrong letter leaves recognisable."""
 
@@ -112,6 +114,8 @@ _LONG_ENOUGH = 5
 def _mistyped(phrases: Phrases, text: str) -> str | None:
     """The one choice that a whole clause names but for a slip in one word: `anual leave`."""
     clauses = [clause.strip().split(" ") for clause in _CLAUSE.findall(text) if clause.isascii()]
+    if len(clauses) > MOST_CLAUSES:
+        return None
     near = {
         value
         for phrase, value in phrases

@@ -1,6 +1,5 @@
 """What is of the calendar: a day, a moment, and how long something takes."""
 
-import math
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -183,6 +182,10 @@ def _at(day: date, clock: time, now: datetime) -> str:
     return datetime.combine(day, clock, now.tzinfo).isoformat()
 
 
+MOST = 1e9
+"""Of any unit of a length of time: two thousand years of minutes."""
+
+
 @registered
 class DurationType(SlotType):
     """How long: `{"days": 3.5}`, or weeks, or hours."""
@@ -223,7 +226,7 @@ class DurationType(SlotType):
         if isinstance(value, dict) and len(value) == 1 and set(value) <= set(UNITS):
             (length,) = value.values()
             countable = isinstance(length, int | float | Decimal) and not isinstance(length, bool)
-            if countable and math.isfinite(length) and length > 0:  # type: ignore[arg-type,operator]
+            if countable and 0 < length < MOST:  # type: ignore[operator]
                 return value
         raise Unfit(self.fits)
 

@@ -1,6 +1,6 @@
 """What is counted: numbers, whole ones, and money."""
 
-import math
+import sys
 from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -76,8 +76,13 @@ class NumberType(SlotType):
         return plain(value)
 
 
+LARGEST = sys.float_info.max
+"""Beyond it other programs know no number."""
+
+
 def _finite(value: JsonValue) -> int | float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    # Of a whole number of hundreds of digits `math.isfinite` can't say it.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
         raise Unfit(NumberType.fits)
     return value
 

@@ -146,6 +146,11 @@ async def test_who_is_named_and_not_listed_is_nobody_and_told(tmp_path: Path) ->
     [
         *("", "users: [", "users: {}", "users: []", "people: []", "- a", "users:\n\t- a", "a: *b"),
         pytest.param("[" * 5000, id="deep"),
+        pytest.param("x: 2026-02-30", id="no such day"),
+        pytest.param(
+            'users:\n  - {id: a, name: A, hours: ["09:00Z-12:00", "13:00-18:00Z"]}',
+            id="zoned hours",
+        ),
     ],
 )
 def test_what_lists_nobody_is_refused(tmp_path: Path, text: str) -> None:

@@ -33,6 +33,11 @@ def test_no_slip_is_made_of_a_short_word_of_another_or_of_one_among_others(typed
     assert choices.answered_choice(KIND.choices, normalise(typed).text) is None
 
 
+def test_in_a_text_of_very_many_clauses_no_slip_is_looked_for() -> None:
+    text = "anual leave, " + "0, " * choices.MOST_CLAUSES
+    assert choices.answered_choice(KIND.choices, normalise(text).text) is None
+
+
 def test_a_slip_that_two_choices_are_as_near_to_chooses_none() -> None:
     named = {name: Choice(label={"zh": name, "en": name}) for name in ("maple", "marle")}
     assert choices.answered_choice(named, "mable") is None

@@ -114,6 +114,14 @@ def percentage() -> Iterator[Slot]:
     del SLOT_TYPES["percentage"]
 
 
+@pytest.mark.parametrize("value", [10**400, -(10**400), float("inf"), float("nan")])
+@pytest.mark.parametrize("kind", ["number", "integer", "duration"])
+def test_a_number_that_other_programs_do_not_know_is_none(kind: str, value: float) -> None:
+    slot = Slot(type=kind)
+    with pytest.raises(Unfit):
+        slot.kind.fit(slot, {"days": value} if kind == "duration" else value)
+
+
 def test_a_new_type_is_read_kept_and_shown_without_a_change_elsewhere(percentage: Slot) -> None:
     whole = Slot(type="object", fields={"share": percentage})
     assert form_values({"whole": whole}, {"whole": {"share": "15%"}}, NOW) == {
