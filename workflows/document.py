@@ -3,13 +3,20 @@
 What was read stands in the file's row, not in Temporal.
 """
 
+from datetime import timedelta
+
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from router.contracts import activities
-    from router.contracts.document import WORKFLOW, ReadFile
+    from router.contracts.document import WORKFLOW, DocumentKept, ReadFile
+    from router.contracts.failures import from_failure
+    from router.domain.errors import Unavailable
     from workflows.activity import perform
+
+AGAIN = timedelta(seconds=10)
+"""After the database was away for all tries of an activity."""
 
 
 @workflow.defn(name=WORKFLOW)
@@ -24,14 +31,25 @@ class DocumentWorkflow:
         all of it waits, and what becomes of that question takes nothing from anybody.
         """
         try:
-            kept = await perform(activities.READ_DOCUMENT, given, summary=given.file)
+            kept = await self._read(given, given.file)
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
-            await perform(activities.READ_DOCUMENT, given.changed(given_up=True), "given up")
+            await self._read(given.changed(given_up=True), "given up")
             return
         if kept.asks:
             await self._looked_at(given)
+
+    async def _read(self, given: ReadFile, summary: str) -> DocumentKept:
+        """What it comes to, however long the database is away: nothing is wrong with the file."""
+        while True:
+            try:
+                return await perform(activities.READ_DOCUMENT, given, summary=summary)
+            except ActivityError as error:
+                if not isinstance(from_failure(error), Unavailable):
+                    raise
+                workflow.logger.warning("%s isn't read yet: %s", given.file, error.cause)
+            await workflow.sleep(AGAIN, summary="until it can be kept")
 
     async def _looked_at(self, given: ReadFile) -> None:
         try:

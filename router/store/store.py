@@ -44,8 +44,7 @@ class Store:
         self, database: Database, subscriptions: Sequence[WebhookSubscription] = ()
     ) -> None:
         """`subscriptions` are those of other systems, for whom events are kept."""
-        several = database.dialect == "postgresql"
-        self.live = PostgresLive(database) if several else InProcessLive()
+        self.live = PostgresLive(database) if database.dialect == "postgresql" else InProcessLive()
         self.clock = SharedClock(database)
         self.conversations = Conversations(database)
         webhooks = WebhookOutbox(database, subscriptions)

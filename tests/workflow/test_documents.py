@@ -5,7 +5,7 @@ import io
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -16,6 +16,7 @@ from router.contracts import document as contract
 from router.documents.file_format import UnreadableFile
 from router.documents.page import Line, Material, Page
 from router.domain.documents import Place, Source
+from router.domain.errors import Unavailable
 from router.domain.messages import Message, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import FileRecord
@@ -26,6 +27,7 @@ from router.runtime.worker import build_worker
 from tests.fakes.model_server import ModelServer, calls, fails
 from tests.workflow.desk import Talk, defined, flow_of, person, words
 from tests.workflow.tooled import furnished
+from workflows import document
 
 CLAIM = defined("""
 flow: claim
@@ -84,9 +86,14 @@ class Desk:
 
     open: asyncio.Event = field(default_factory=asyncio.Event)
     read_: list[bytes] = field(default_factory=list)
+    away: int = 0
+    """How many tries yet fail as where the database is away."""
 
     async def read(self, content: bytes) -> Material:
         await self.open.wait()
+        if self.away:
+            self.away -= 1
+            raise Unavailable("the database can't be used right now")
         self.read_.append(content)
         said = content.removeprefix(b"%PDF-").rpartition(END_OF_PICTURE)[2].decode()
         if said == "broken":
@@ -270,6 +277,22 @@ async def test_where_every_try_ends_with_its_worker_the_file_is_noted_as_unreada
     document = await talk.parts.store.documents.find(DEFAULT_TENANT, file)
     assert document is not None
     assert (document.readable, document.problems[0].code) == (False, "broken")
+
+
+async def test_a_file_is_read_however_long_the_database_is_away(
+    talk: Talk, desk: Desk, real_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document, "AGAIN", timedelta(milliseconds=1))
+    desk.open.set()
+    desk.away = 7  # more than the tries of two activities
+    file = await handed_in(talk, taxi("5.10"))
+    given = contract.ReadFile(tenant=DEFAULT_TENANT, file=file)
+    await real_client.execute_workflow(
+        contract.WORKFLOW, given, id=contract.workflow_id("default", file), task_queue=talk.queue
+    )
+    read = await talk.parts.store.documents.find(DEFAULT_TENANT, file)
+    assert read is not None
+    assert read.readable
 
 
 WITHOUT_AMOUNT = "CITY TAXI RECEIPT|Date 2026-11-05"
