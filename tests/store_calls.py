@@ -382,6 +382,9 @@ class Calls(ConfigurationCalls):
     async def clock_keep(self) -> None:
         await self.store.clock.keep()
 
+    async def notifications_chosen(self) -> None:
+        await self.store.notifications.chosen(TENANT, self.person)
+
     async def notifications_choice(self) -> None:
         await self.store.notifications.choice(TENANT, self.person)
 

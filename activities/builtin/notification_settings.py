@@ -108,8 +108,7 @@ def _shown(preferences: NotificationPreferences, ctx: ToolContext) -> Notificati
 )
 async def get_notification_settings(ctx: ToolContext, kept: Kept) -> NotificationSettings:
     """Where you are written to unasked, when you are left alone, and whether you get a digest."""
-    choice = await kept.choice(ctx.caller.tenant, ctx.caller.id)
-    return _shown(choice.preferences, ctx)
+    return _shown(await kept.chosen(ctx.caller.tenant, ctx.caller.id), ctx)
 
 
 async def _is_understood(wish: Wish, ctx: ToolContext, kept: Kept, people: People) -> None:
@@ -120,7 +119,7 @@ async def _wished(
     wish: str, ctx: ToolContext, kept: Notifications, people: PeopleDirectory
 ) -> NotificationPreferences:
     caller = ctx.caller
-    now = (await kept.choice(caller.tenant, caller.id)).preferences
+    now = await kept.chosen(caller.tenant, caller.id)
     theirs = sorted(people.accounts_of(caller.tenant, caller.id))
     try:
         return wished(wish, now, caller, theirs)

@@ -392,7 +392,7 @@ class DigestPage(LinkPage):
         except BadLink:
             return self.nothing()
         kept = self.dispatcher.state.services.store.notifications
-        chosen = (await kept.choice(person.tenant, person.id)).preferences
+        chosen = await kept.chosen(person.tenant, person.id)
         if chosen.digest is not None:
             without = chosen.model_copy(update={"digest": None})
             await kept.choose(person.tenant, person.id, without)

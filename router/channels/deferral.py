@@ -237,7 +237,7 @@ class Deferral:
     async def _digest(self, post: DeferredPost, now: datetime) -> None:
         kept = self.services.store.notifications
         person = await self.services.directory.find(post.tenant, post.person)
-        wishes = (await kept.choice(post.tenant, post.person)).preferences
+        wishes = await kept.chosen(post.tenant, post.person)
         if person is None:
             await kept.done(post)
             return

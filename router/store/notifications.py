@@ -67,6 +67,10 @@ class ChosenPreferences(Record):
 class Notifications(Aggregate):
     """What each person has chosen, and what they are told later."""
 
+    async def chosen(self, tenant: str, person: str) -> NotificationPreferences:
+        """What the person has chosen; what is usual where they have chosen nothing."""
+        return (await self.choice(tenant, person)).preferences
+
     async def choice(self, tenant: str, person: str) -> ChosenPreferences:
         """What the person has chosen, and until when what else."""
         return await self._database.read(lambda c: _choice(c, tenant, person))

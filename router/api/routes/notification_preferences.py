@@ -16,8 +16,7 @@ router = APIRouter(
 @router.get("", responses=problems())
 async def show(services: Given, caller: Person) -> NotificationPreferences:
     """Show what the caller has chosen, or what is usual."""
-    choice = await services.store.notifications.choice(caller.tenant, caller.id)
-    return choice.preferences
+    return await services.store.notifications.chosen(caller.tenant, caller.id)
 
 
 @router.put("", responses=problems(400, 413, 415))

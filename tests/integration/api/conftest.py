@@ -239,7 +239,7 @@ async def online(address: str) -> AsyncIterator[AsyncClient]:
 async def until(
     ask: Callable[[], Awaitable[Response]], holds: Callable[[Response], bool] = lambda _: False
 ) -> None:
-    """Ask again until it holds, for ten seconds at most."""
+    """Ask again until it holds, for a minute at most."""
     async with asyncio.timeout(60):
         while not holds(await ask()):  # noqa: ASYNC110 - it is another program that changes
             await asyncio.sleep(0.05)

@@ -71,4 +71,4 @@ async def test_nobody_sees_or_changes_anothers(caller: As, store: Store) -> None
     await caller("bob").put(PATH, json={"days_off": True})
     await caller("carol").put(PATH, json={"requests_wait": True})
     assert (await caller("bob").get(PATH)).json()["requests_wait"] is False
-    assert (await store.notifications.choice("acme", "bob")).preferences == USUAL
+    assert await store.notifications.chosen("acme", "bob") == USUAL
