@@ -210,10 +210,15 @@ def desk(services: Services, user: str | None = None, **settings: Any) -> AsyncC
 
 
 @asynccontextmanager
-async def served(app: FastAPI) -> AsyncIterator[str]:
-    """The application behind a real server; its address."""
+async def served(app: FastAPI, unread: int | None = None) -> AsyncIterator[str]:
+    """The application behind a real server; its address.
+
+    The system keeps so many bytes of what a client doesn't read: megabytes, where nothing is said.
+    """
     server = ApiServer(app, GRACE)
     with socket.create_server(("127.0.0.1", 0)) as listening:
+        if unread is not None:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, unread)
         serving = asyncio.create_task(server.serve([listening]))
         try:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"

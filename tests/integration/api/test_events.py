@@ -299,7 +299,7 @@ class TestBothStreams:
         path, long = house.paths[stream], "x" * 6000
         app = await house.open()
         state: AppState = app.state.shared
-        async with served(app) as where:
+        async with served(app, unread=65_536) as where:
             await house.furnish()
             with idle_reader(where, path) as idle:
                 async with reading(where, "alice", path) as other, asyncio.timeout(60):
