@@ -234,9 +234,13 @@ async def publish(runs: Runs, told: Publish, *, anew: bool = False) -> int | Non
     """
     if told.run.remedy is not None and told.definition is not None:
         await runs.keep_definition(told.run.remedy.definition, told.definition)
+    note, over = told.withdrawal_note, told.run.status in ENDED
+    # Whoever sees that a withdrawal has come to its end sees it at what was withdrawn as well.
+    if note is not None and over:
+        await runs.note_withdrawal(note)
     ahead = await runs.publish(told.run, told.approvals, told.entries, anew=anew)
-    if told.withdrawal_note is not None:
-        await runs.note_withdrawal(told.withdrawal_note)
+    if note is not None and not over:
+        await runs.note_withdrawal(note)
     return ahead
 
 

@@ -33,6 +33,7 @@ from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, Workflo
 from activities import provided
 from activities.capabilities import Capabilities
 from activities.models import Models
+from activities.tool_caller import ToolCircuits
 from activities.writer import Writer, writer
 from router.directory.file import FileDirectory
 from router.domain.errors import (
@@ -400,6 +401,8 @@ async def opened(settings: Settings, *, asking_models: bool = False) -> AsyncIte
             whole.dependencies.provide(provided.directory, directory)
             whole.dependencies.provide(provided.temporal, connect)
             watch(whole.offered.registry, books)
+            # What fails because a story says so tells the next one nothing, nor is its time theirs.
+            whole.caller.circuits = ToolCircuits(failures=sys.maxsize)
             index = whole.index if asking_models else CapabilityIndex(None)
             await index.update(whole.offered.everything())
             parts = replace(whole, directory=directory, index=index)

@@ -68,7 +68,7 @@ class TestFlowFiles:
         talk = await Talk(client, parts, alice, queue="kept").open()
         async with build_worker(client, with_flows(parts, file), "kept"):
             began = await talk.waiting_leave()
-        edited(file, ("version: 3", "version: 4"), ("> 3.0", "> 1.0"), ("好消息：", "第二版："))
+        edited(file, ("version: 4", "version: 5"), ("> 3.0", "> 1.0"), ("好消息：", "第二版："))
         async with build_worker(client, with_flows(parts, file), "kept"):
             assert (await bob.decide(began, "approve")).status == "completed"
             await heard(talk, "好消息：")
@@ -77,9 +77,9 @@ class TestFlowFiles:
             assert (await bob.decide(fresh, "approve")).state == "director"
             versions = [(await run_of(parts, run)).version for run in (began, fresh)]
             drawn = await definition_of(client, await run_of(parts, began))
-        assert versions == [3, 4]
+        assert versions == [4, 5]
         assert drawn is not None
-        assert drawn.version == 3
+        assert drawn.version == 4
 
     async def test_a_run_that_temporal_does_not_know_has_no_definition(self, talk: Talk) -> None:
         run = await run_of(talk.parts, await talk.waiting_leave())

@@ -192,8 +192,11 @@ class Witness(Desk):
             assert answer.status_code == 200, answer.text
             lines = [line for line in answer.text.splitlines() if line.startswith("data: ")]
             last = json.loads(lines[-1].removeprefix("data: "))
+            if last["type"] == "RUN_ERROR" and last.get("code") == "turn-failed":
+                begun = await self._begun(user, thread, text)
+                last["result"] = await self.get(user, f"{OPENING}/{begun}/messages/{key}")
             turn: dict[str, Any] | None = last.get("result")
-            return turn if last["type"] == "RUN_FINISHED" else None
+            return turn
 
         times = 1 + (self._draws.random() < SENT_AGAIN)
         told = [await until(f"run {key} of {user}'s to end", ran) for _ in range(times)]

@@ -8,12 +8,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from router.contracts.activities import Publish
 from router.domain.budgets import Spent
 from router.domain.errors import (
     DuplicateKey,
     InvalidInput,
     MisconfiguredError,
     TooManyRequests,
+    Unavailable,
 )
 from router.domain.locale import Localised
 from router.domain.messages import Usage
@@ -28,6 +30,7 @@ from router.domain.records import (
     RunRecord,
     WithdrawalNote,
 )
+from router.gateway import lost_runs
 from router.runtime.upkeep import check_keys
 from router.settings import Settings
 from router.store import flow_runs
@@ -433,6 +436,27 @@ def test_an_end_that_is_told_again_with_a_later_line_is_noted_once() -> None:
     assert [line.event for line in once.history] == ["began", asked.line.event, rejected.line.event]
     assert with_withdrawal_note(once, again) == once
     assert with_withdrawal_note(once, second).history == [*once.history, second.line]
+
+
+async def test_whoever_sees_a_withdrawal_ended_sees_what_it_took_back_cancelled(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cut_off(*_: object, **__: object) -> None:
+        raise Unavailable("the database is away")
+
+    await store.runs.publish(run(status="completed"), [])
+    note = noting("withdrawn", 1).model_copy(update={"status": "cancelled"})
+    ended = run("w1", status="completed", withdraws="r1")
+    over = Publish(run=ended, approvals=[], entries=[], withdrawal_note=note)
+    with monkeypatch.context() as patched:
+        patched.setattr(store.runs, "publish", cut_off)
+        with pytest.raises(Unavailable):
+            await lost_runs.publish(store.runs, over)
+    assert await store.runs.find("default", "w1") is None
+    assert (await kept(store)).status == "cancelled"
+    await lost_runs.publish(store.runs, over)
+    assert (await kept(store, "w1")).status == "completed"
+    assert [line.event for line in (await kept(store)).history] == ["began", "withdrawn"]
 
 
 A, B = {"a" * 64: b"one"}, {"b" * 64: b"\x00\xff"}

@@ -23,7 +23,7 @@ def after(tmp_path: Path, old: str, new: str) -> str:
     ("old", "new"),
     [
         ("想请什么假？", "要请哪种假？"),
-        ("version: 3", "version: 4"),
+        ("version: 4", "version: 5"),
         ("好消息：", "喜讯："),
         ('"vacation", ', ""),
         ("Leave request", "Leave"),
@@ -69,6 +69,7 @@ SHIPPED = {
     "equipment_request 1": "008831f629be2f54",
     "leave_request 2": "a7971e6b83a96dda",
     "leave_request 3": "6fab04715189beb3",
+    "leave_request 4": "217fe7a31da67834",
     "reimbursement 2": "5a60eb10d1647f5c",
     "reimbursement 3": "b41fd8551da01a57",
 }
