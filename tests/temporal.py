@@ -11,7 +11,7 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
-SLOW_START = timedelta(seconds=30)
+SLOW_START = timedelta(minutes=2)
 """For machines that are busy with something else; what is tested begins after it."""
 
 

@@ -67,7 +67,7 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
         await worker.start()
         alice = await open_.enter_async_context(served(parts, temporal.client, place.queue))
         dave = AsyncClient(
-            base_url=alice.base_url, headers={"Authorization": "Bearer dave"}, timeout=30
+            base_url=alice.base_url, headers={"Authorization": "Bearer dave"}, timeout=60
         )
         yield House(parts, worker, alice, await open_.enter_async_context(dave))
         await worker.kill()

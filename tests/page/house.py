@@ -190,7 +190,7 @@ class Caller:
 
     def __init__(self, served: Served, person: str) -> None:
         self.http = httpx.AsyncClient(
-            base_url=served.origin, headers={"Authorization": f"Bearer {person}"}, timeout=30
+            base_url=served.origin, headers={"Authorization": f"Bearer {person}"}, timeout=60
         )
 
     async def asks_for_leave(self, words: str) -> str:

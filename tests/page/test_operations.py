@@ -51,7 +51,7 @@ async def house(parts: Parts, real_client: Client) -> AsyncIterator[Served]:
 async def says(house: Served, words: str) -> str:
     """Alice says so in a conversation of its own; the run that it begins."""
     alice = {"Authorization": "Bearer alice"}
-    async with AsyncClient(base_url=house.origin, headers=alice, timeout=30) as http:
+    async with AsyncClient(base_url=house.origin, headers=alice, timeout=60) as http:
         conversation = (await http.post("/v1/conversations")).json()["id"]
         path = f"/v1/conversations/{conversation}/messages"
         turn = await http.post(path, json={"text": words})

@@ -170,7 +170,7 @@ async def taken_up_again(author: Author, version: int) -> None:
 async def begins(house: Served) -> int:
     """The version that a run goes by which alice's words begin."""
     headers = {"Authorization": "Bearer alice"}
-    async with httpx.AsyncClient(base_url=house.origin, headers=headers, timeout=30) as http:
+    async with httpx.AsyncClient(base_url=house.origin, headers=headers, timeout=60) as http:
         conversation = (await http.post("/v1/conversations")).json()["id"]
         path = f"/v1/conversations/{conversation}/messages"
         turn = (await http.post(path, json={"text": "我要申请加班"})).json()

@@ -106,7 +106,7 @@ async def caller(house: Parts, real_client: Client) -> AsyncIterator[As]:
         def of(user: str) -> AsyncClient:
             if user not in others:
                 headers = {"Authorization": f"Bearer {user}"}
-                others[user] = AsyncClient(base_url=alice.base_url, headers=headers, timeout=30)
+                others[user] = AsyncClient(base_url=alice.base_url, headers=headers, timeout=60)
             return others[user]
 
         yield of

@@ -25,7 +25,7 @@ async def served(parts: Parts, temporal: Client, queue: str) -> AsyncIterator[As
         serving = asyncio.create_task(server.serve([listening]))
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         async with AsyncClient(
-            base_url=address, headers={"Authorization": "Bearer alice"}, timeout=30
+            base_url=address, headers={"Authorization": "Bearer alice"}, timeout=60
         ) as client:
             try:
                 yield client

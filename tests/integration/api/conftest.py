@@ -237,7 +237,7 @@ async def address(app: FastAPI) -> AsyncIterator[str]:
 async def online(address: str) -> AsyncIterator[AsyncClient]:
     """Alice, over a real socket."""
     headers = {"Authorization": "Bearer alice"}
-    async with AsyncClient(base_url=address, headers=headers, timeout=30) as client:
+    async with AsyncClient(base_url=address, headers=headers, timeout=60) as client:
         yield client
 
 

@@ -48,7 +48,7 @@ async def reading(
 ) -> AsyncIterator[Reader]:
     headers = {"Authorization": f"Bearer {user}"}
     async with (
-        AsyncClient(base_url=address, headers=headers, timeout=30) as client,
+        AsyncClient(base_url=address, headers=headers, timeout=60) as client,
         followed(client, path, after) as reader,
     ):
         yield reader

@@ -204,7 +204,7 @@ class TestStreams:
         headers = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream", **more}
         async with (
             served(create_app(services)) as address,
-            AsyncClient(base_url=address, headers=headers, timeout=20) as client,
+            AsyncClient(base_url=address, headers=headers, timeout=60) as client,
         ):
             if "{" in path:
                 begun = (await client.post("/v1/conversations", json={})).json()["id"]

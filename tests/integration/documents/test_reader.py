@@ -73,7 +73,7 @@ async def test_cancelling_ends_the_process_and_the_next_file_is_read(
     asked.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asked
-    psutil.wait_procs(family, timeout=30)
+    psutil.wait_procs(family, timeout=60)
     assert not any(one.is_running() and one.status() != "zombie" for one in family)
     assert (await reader.read(GOOD)).text.count(NUMBER) == 1
 

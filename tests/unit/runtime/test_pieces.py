@@ -230,7 +230,7 @@ with claimed(Path({str(tmp_path)!r})) as folder:
             parent.stdout.readline()
             (child,) = psutil.Process(parent.pid).children()
             parent.kill()
-            gone, _ = psutil.wait_procs([child], timeout=5)
+            gone, _ = psutil.wait_procs([child], timeout=60)
             assert gone
         with claimed(tmp_path):
             pass

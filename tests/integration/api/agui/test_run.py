@@ -25,7 +25,7 @@ NEVER_BEGAN = -1
 
 @pytest.fixture
 async def http(address: str) -> AsyncIterator[AsyncClient]:
-    async with AsyncClient(base_url=address, timeout=30) as client:
+    async with AsyncClient(base_url=address, timeout=60) as client:
         yield client
 
 

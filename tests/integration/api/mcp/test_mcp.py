@@ -377,7 +377,7 @@ class TestSubscriptions:
         body = message("subscriptions/listen", **wanted)
         async with (
             served(create_app(services)) as address,
-            AsyncClient(base_url=address, headers=headers, timeout=20) as client,
+            AsyncClient(base_url=address, headers=headers, timeout=60) as client,
             client.stream("POST", PATH, json=body) as answer,
         ):
             assert answer.status_code == 200
