@@ -70,9 +70,9 @@ async def test_a_process_is_refused_with_what_to_do(settings: Settings, file: Pa
     with pytest.raises(DefinitionError) as refused:
         async with at_work(settings):
             pass
-    where = f"{file}:5: leave_request does something else than version 3"
+    where = f"{file}:5: leave_request does something else than version 4"
     assert str(refused.value).startswith(where)
-    assert "raise version to 4 (runs of version 3 keep theirs)" in str(refused.value)
+    assert "raise version to 5 (runs of version 4 keep theirs)" in str(refused.value)
 
 
 async def test_a_version_that_was_raised_is_welcome_and_the_old_one_too(
@@ -80,7 +80,7 @@ async def test_a_version_that_was_raised_is_welcome_and_the_old_one_too(
 ) -> None:
     await started(settings)
     edited(file, "> 3.0", "> 1.0")
-    edited(file, "version: 3", "version: 4")
+    edited(file, "version: 4", "version: 5")
     await started(settings)
     shutil.copy(SHIPPED, file)
     await started(settings)
@@ -110,7 +110,7 @@ async def test_an_author_is_warned_once_and_goes_on(
             await started(settings, editing=True)
     warned = [record.getMessage() for record in caplog.records if record.name == "router.flows"]
     assert len(warned) == 1
-    assert "raise version to 4" in warned[0]
+    assert "raise version to 5" in warned[0]
 
 
 async def test_processes_that_start_at_once_agree(settings: Settings) -> None:
@@ -145,8 +145,8 @@ async def test_a_process_takes_up_edits_while_it_runs(settings: Settings, file: 
         edited(file, "想请什么假？", "请什么假？")
         await until(lambda: asks(parts) == "请什么假？")
         edited(file, "> 3.0", "> 1.0")
-        edited(file, "version: 3", "version: 4")
-        await until(lambda: parts.offered.catalog.flows["leave_request"].version == 4)
+        edited(file, "version: 4", "version: 5")
+        await until(lambda: parts.offered.catalog.flows["leave_request"].version == 5)
         other = beside(file, "days_off", SHIPPED_TEXT.replace("leave_request", "days_off"))
         await until(lambda: "days_off" in parts.offered.catalog.flows)
         names = {capability.name for capability in parts.offered.everything()}
@@ -163,9 +163,9 @@ async def test_a_version_that_was_not_raised_is_refused_while_running_too(
         edited(file, "> 3.0", "> 1.0")
         await until(lambda: "stays as it was" in caplog.text)
         assert parts.offered.catalog.get("leave_request") == before
-        assert "raise version to 4" in caplog.text
-        edited(file, "version: 3", "version: 4")
-        await until(lambda: parts.offered.catalog.flows["leave_request"].version == 4)
+        assert "raise version to 5" in caplog.text
+        edited(file, "version: 4", "version: 5")
+        await until(lambda: parts.offered.catalog.flows["leave_request"].version == 5)
 
 
 async def test_an_author_sees_the_same_version_do_something_else_at_once(
@@ -175,7 +175,7 @@ async def test_an_author_sees_the_same_version_do_something_else_at_once(
         before = parts.offered.catalog.get("leave_request")
         edited(file, "> 3.0", "> 1.0")
         await until(lambda: parts.offered.catalog.get("leave_request") != before)
-    assert "raise version to 4" in caplog.text
+    assert "raise version to 5" in caplog.text
 
 
 async def test_flows_that_no_longer_fit_together_stay_as_they_were(
