@@ -26,7 +26,7 @@ def documented(beginning: str) -> str:
 
 
 def test_flows_in_use_are_checked_where_no_paths_are_named_and_have_no_warnings(run: Run) -> None:
-    assert "ok  leave_request version 3" in run.printed("flows", "validate", "--strict")
+    assert "ok  leave_request version 4" in run.printed("flows", "validate", "--strict")
 
 
 def test_the_first_flow_of_the_docs_is_sound_and_its_stories_go_as_written(
@@ -198,7 +198,7 @@ def test_the_way_of_a_run_is_drawn_from_the_store(run: Run, elsewhere: Path) -> 
     words = ("flows", "graph", "leave_request", "--data", str(elsewhere), "--run")
     assert "class s0 here" in run(*words, "r1").out
     for id_, why in (
-        ("r2", "error: the run r2 began with version 7 of leave_request, and this is version 3"),
+        ("r2", "error: the run r2 began with version 7 of leave_request, and this is version 4"),
         ("r3", "error: the run r3 is of other: draw that one"),
         ("r4", "has no flow run 'r4'"),
     ):
