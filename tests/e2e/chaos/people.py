@@ -194,9 +194,10 @@ class Witness(Desk):
             last = json.loads(lines[-1].removeprefix("data: "))
             if last["type"] == "RUN_ERROR" and last.get("code") == "turn-failed":
                 begun = await self._begun(user, thread, text)
-                last["result"] = await self.get(user, f"{OPENING}/{begun}/messages/{key}")
+                failed: dict[str, Any] = await self.get(user, f"{OPENING}/{begun}/messages/{key}")
+                return failed
             turn: dict[str, Any] | None = last.get("result")
-            return turn
+            return turn if last["type"] == "RUN_FINISHED" else None
 
         times = 1 + (self._draws.random() < SENT_AGAIN)
         told = [await until(f"run {key} of {user}'s to end", ran) for _ in range(times)]
