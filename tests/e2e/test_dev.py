@@ -101,6 +101,7 @@ def test_leave_is_asked_for_and_its_approval_comes_over_it(house: House, state: 
         assert frank.ends() == 0
 
 
+@pytest.mark.slow
 def test_choices_take_numbers_and_forms_are_asked_field_by_field(house: House, state: Path) -> None:
     with at(house, state, "gina", "--new") as gina:
         gina.sees("/help")
@@ -121,6 +122,7 @@ def test_choices_take_numbers_and_forms_are_asked_field_by_field(house: House, s
     assert "2027-04-01" not in history.read_text()
 
 
+@pytest.mark.slow
 def test_a_chat_goes_on_where_it_was_left(house: House, state: Path) -> None:
     begun = piped(house, "我要请假\n", "--user", "alice", "--new")
     with at(house, state, "alice") as alice:
@@ -135,6 +137,7 @@ def test_a_chat_goes_on_where_it_was_left(house: House, state: Path) -> None:
     assert (begun.returncode, begun.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_what_is_said_in_another_window_is_shown(house: House, state: Path) -> None:
     chat = Person(house, "dave").chat()
     with at(house, state, "dave", "--conversation", chat.id) as dave:
@@ -153,6 +156,7 @@ def test_a_pipe_gets_plain_answers(house: House) -> None:
     assert "从哪天开始？" in ran.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "line"),
     [

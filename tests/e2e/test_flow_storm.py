@@ -185,6 +185,7 @@ def a_few_decisions(desk: Desk, draws: random.Random) -> Callable[[], Awaitable[
     return calm
 
 
+@pytest.mark.slow
 async def test_eight_requests_end_as_decided_while_the_worker_is_killed(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/router.db"
     await every_request_ends_as_decided(tmp_path, url, 8, 1, a_few_decisions)

@@ -81,6 +81,7 @@ async def taken_in(send: Callable[[], Awaitable[Response]]) -> Any:
     return answer.json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "point",
     [

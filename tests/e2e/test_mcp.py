@@ -12,6 +12,7 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from tests.e2e.house import COMMAND, House, Person, free_ports
+from tests.samples import one_in
 
 pytestmark = pytest.mark.xdist_group("dev")
 
@@ -32,7 +33,7 @@ async def do(agent: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     return dict(result.structured_content)
 
 
-@pytest.mark.parametrize("mode", REVISIONS)
+@pytest.mark.parametrize("mode", one_in(2, REVISIONS))
 async def test_an_assistant_files_a_request_that_its_person_confirms_and_another_approves(
     house: House, mode: str
 ) -> None:
@@ -71,6 +72,7 @@ async def test_what_a_program_without_forms_is_told_is_confirmed_by_a_second_cal
     assert declined["flow"]["status"] == "collecting"
 
 
+@pytest.mark.slow
 async def test_a_program_hears_what_the_api_has_against_it(house: House) -> None:
     async with Client(program_of(house, "gina")) as client:
         refused = await client.call_tool("calculate", {"expression": 4})
@@ -82,6 +84,7 @@ async def test_a_program_hears_what_the_api_has_against_it(house: House) -> None
     assert "4" in sum_of["replies"][-1]["text"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -96,6 +99,7 @@ def test_what_it_can_t_be_started_with_is_usage(house: House, words: list[str], 
     assert said in outcome.stderr
 
 
+@pytest.mark.slow
 def test_nobody_is_served_whom_no_api_knows(house: House) -> None:
     nowhere = f"http://127.0.0.1:{free_ports(1)[0]}"
     unknown, unanswered = (
@@ -129,6 +133,7 @@ def with_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hous
     assert house.stop() == 0
 
 
+@pytest.mark.slow
 def test_a_tool_of_a_server_is_used_in_a_conversation(with_files: House) -> None:
     frank = Person(with_files, "frank")
     names = {each["name"] for each in frank.get("/v1/capabilities?kind=tool")["items"]}

@@ -347,6 +347,7 @@ def a_whole_day(house: House, outside: Outside) -> None:
     a_steered_turn(house, outside)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [f"k1:{KEY}", pytest.param("", marks=pytest.mark.slow)])
 def test_no_word_is_in_a_dump_where_a_key_is_set_and_every_one_where_none_is(
     planted: House, outside: Outside, key: str

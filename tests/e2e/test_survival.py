@@ -22,6 +22,7 @@ from tests.fakes.webhook_consumer import SECRET, VARIABLE
 STEPS = ("我要请假", "年假", "2026-12-07", "2026-12-08", "家里有事", "确认")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "moments",
     [
@@ -79,6 +80,7 @@ def test_a_message_under_way_when_everything_dies_is_answered_once(
     assert len(users) == 1
 
 
+@pytest.mark.slow
 def test_another_system_hears_all_of_a_request_whenever_everything_dies(tmp_path: Path) -> None:
     """In order, though it refuses the first two tries, and everything is killed around it."""
     told, refused = list[dict[str, Any]](), list[str]()

@@ -55,6 +55,7 @@ def unlike(outcomes: Sequence[Outcome], *verdicts: str) -> list[str]:
     return [one.label.text for one in outcomes if one.judgement.verdict not in verdicts]
 
 
+@pytest.mark.slow
 async def test_a_model_that_is_always_right_is_never_led_astray(asking: Desk) -> None:
     assert unlike(await decided(asking, checked=False), "right") == []
     outcomes = await decided(asking, checked=True)
@@ -62,6 +63,7 @@ async def test_a_model_that_is_always_right_is_never_led_astray(asking: Desk) ->
     assert [one.label.text for one in outcomes if one.judgement.forms] == []
 
 
+@pytest.mark.slow
 async def test_a_model_that_is_always_right_is_taken_at_its_word_but_for_one_in_nine(
     asking: Desk,
 ) -> None:

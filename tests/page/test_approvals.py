@@ -7,6 +7,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.page.house import PHONE, Caller, Door, Served, Visitor
+from tests.samples import one_in
 
 
 async def asking(door: Door, served: Served, text: str) -> Visitor:
@@ -39,6 +40,7 @@ async def test_a_rejection_is_asked_twice_and_says_why(door: Door, served: Serve
     await alice.hears("那周要交付")
 
 
+@pytest.mark.slow
 async def test_a_reason_repaints_nothing_that_stands_beside_it(door: Door, served: Served) -> None:
     await Caller(served, "alice").asks_for_leave("我要请年假，12月16日一天，看\u202e画\u200b展")
     card = await (await deciding(door, served, "陈博 Bob")).opened("看画展")
@@ -47,6 +49,7 @@ async def test_a_reason_repaints_nothing_that_stands_beside_it(door: Door, serve
     assert "\u202e" not in await card.inner_text()
 
 
+@pytest.mark.slow
 async def test_what_is_sent_back_says_why_and_another_click_there_decides_nothing(
     door: Door, served: Served
 ) -> None:
@@ -77,6 +80,7 @@ async def test_what_is_sent_back_says_why_and_another_click_there_decides_nothin
     await expect(below).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_a_decision_is_passed_on_and_its_way_can_be_read(door: Door, served: Served) -> None:
     await Caller(served, "alice").asks_for_leave("我要请年假，12月28日到29日，拍毕业照")
     bob = await deciding(door, served, "陈博 Bob")
@@ -115,7 +119,7 @@ async def test_one_takes_back_what_one_asked_for(door: Door, served: Served) -> 
     await expect(alice.page.locator(".flow-card summary")).to_contain_text("已取消")
 
 
-@pytest.mark.parametrize("where", ["我的申请", "the conversation"])
+@pytest.mark.parametrize("where", one_in(2, ("我的申请", "the conversation")))
 async def test_one_changes_what_one_asked_for_in_words_that_are_begun(
     door: Door, served: Served, where: str
 ) -> None:
@@ -262,6 +266,7 @@ async def test_many_are_looked_through_by_words_and_decided_by_keys(
     assert await carol.violations() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("looks", [{"viewport": PHONE, "color_scheme": "dark"}, {}], ids=str)
 async def test_several_are_decided_with_one_comment_and_stand_under_what_was_decided(
     door: Door, served: Served, looks: dict[str, Any]
@@ -306,6 +311,7 @@ async def test_what_comes_back_from_somebody_added_before_is_there_at_once(
     await expect(bob.card("踏青")).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_an_approver_sees_what_has_changed_since_it_was_sent_back(
     door: Door, served: Served
 ) -> None:

@@ -202,6 +202,7 @@ async def test_what_cant_be_read_keeps_the_last_picture_until_it_is_mended(
     await expect(dave.problems).to_have_text("No problems")
 
 
+@pytest.mark.slow
 async def test_drafts_are_each_persons_and_both_are_told(door: Door, house: Served) -> None:
     dave = await writing(door, house, "dave", "business_trip")
     await dave.point("manager")
@@ -215,6 +216,7 @@ async def test_drafts_are_each_persons_and_both_are_told(door: Door, house: Serv
     assert "领导审批" not in await erin.yaml()
 
 
+@pytest.mark.slow
 async def test_two_windows_of_one_person_dont_write_over_each_other(
     door: Door, house: Served
 ) -> None:
@@ -242,6 +244,7 @@ async def test_two_windows_of_one_person_dont_write_over_each_other(
     await second.saved()
 
 
+@pytest.mark.slow
 async def test_typing_on_while_it_is_saved_is_no_other_window(reader: Any) -> None:
     seen, standing, revision, kept = await reader.evaluate(TYPES_ON_WHILE_IT_SAVES, FLOW)
     assert seen == "unsaved"
@@ -345,6 +348,7 @@ async def test_the_first_limit_of_an_amount_keeps_it_to_one_currency(
     await expect(erin.problems).to_have_text(await erin.t("noProblems"))
 
 
+@pytest.mark.slow
 async def test_what_names_a_step_follows_its_new_name_and_leads_on_once_it_is_gone(
     door: Door, house: Served
 ) -> None:
@@ -391,6 +395,7 @@ async def kept_of(house: Served, flow: str, who: str = "dave") -> Any:
         return (await http.get(f"/v1/flow-drafts/{flow}")).raise_for_status().json()
 
 
+@pytest.mark.slow
 async def test_an_approved_review_stays_in_sight_and_older_ones_within_reach(
     door: Door, house: Served
 ) -> None:
@@ -441,6 +446,7 @@ async def test_a_key_in_the_yaml_leaves_all_other_lines_as_they_were(
     assert (await kept_of(house, FLOW))["text"] == f"{windows}# x"
 
 
+@pytest.mark.slow
 async def test_a_check_is_offered_only_where_it_can_be_read(door: Door, house: Served) -> None:
     dave = await writing(door, house, "dave", FLOW)
     await dave.pick("reason")
@@ -513,6 +519,7 @@ async def test_no_part_of_it_keeps_anybody_out(door: Door, house: Served, locale
     assert {view: wrong for view, wrong in found.items() if wrong} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", [pytest.param("zh-CN", marks=pytest.mark.slow), "en-US"])
 async def test_a_small_screen_shows_all_of_it(door: Door, house: Served, locale: str) -> None:
     phone: dict[str, Any] = {"viewport": NARROW, "has_touch": True, "is_mobile": True}
@@ -532,6 +539,7 @@ async def test_a_small_screen_shows_all_of_it(door: Door, house: Served, locale:
     assert small == []
 
 
+@pytest.mark.slow
 async def test_who_writes_no_flows_loads_none_of_it(door: Door, house: Served) -> None:
     alice = await door.visitor(house)
     asked: list[str] = []

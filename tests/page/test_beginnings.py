@@ -11,6 +11,7 @@ from tests.integration.api.test_flow_beginnings import PAPER
 from tests.page.author_house import Author, authors_house, writing
 from tests.page.house import Door, Served
 from tests.page.test_looks import violations
+from tests.samples import one_in
 from tests.unit.beginnings.test_paragraph import PURCHASE
 
 
@@ -27,10 +28,13 @@ async def house(
 
 @pytest.mark.parametrize(
     ("who", "new", "gallery", "process", "begin"),
-    [
-        ("dave", "New flow", "a process from the gallery", "Process", "Begin"),
-        ("erin", "新建流程", "现成的流程", "流程", "开始设计"),
-    ],
+    one_in(
+        2,
+        (
+            ("dave", "New flow", "a process from the gallery", "Process", "Begin"),
+            ("erin", "新建流程", "现成的流程", "流程", "开始设计"),
+        ),
+    ),
 )
 async def test_a_process_of_the_gallery_becomes_a_draft_with_its_stories(
     door: Door, house: Served, who: str, new: str, gallery: str, process: str, begin: str
@@ -61,6 +65,7 @@ async def bring_paragraph(author: Author) -> None:
     await author.fill("beginWords", "Goods are bought once a manager agrees.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "bring", "question", "title"),
     [

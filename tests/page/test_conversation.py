@@ -58,6 +58,7 @@ async def test_alice_asks_step_by_step_and_sees_bob_decide(alice: Visitor, bob: 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("looks", [{}, {"viewport": PHONE, "color_scheme": "dark"}], ids=str)
 async def test_what_one_may_begin_with_is_of_every_kind_and_lists_are_tables(
     door: Door, served: Served, looks: dict[str, Any]
@@ -75,6 +76,7 @@ async def test_what_one_may_begin_with_is_of_every_kind_and_lists_are_tables(
     assert await frank.overflow() <= 0
 
 
+@pytest.mark.slow
 async def test_a_suggestion_is_answered_by_a_rule(door: Door, served: Served) -> None:
     frank = await (await door.visitor(served)).come("Frank Novak")
     await frank.page.get_by_role("button", name="how much leave do I have").click()
@@ -84,6 +86,7 @@ async def test_a_suggestion_is_answered_by_a_rule(door: Door, served: Served) ->
     assert await frank.page.locator(".why code:visible").count() == 0
 
 
+@pytest.mark.slow
 async def test_what_may_be_left_out_has_a_button_that_leaves_it_out(alice: Visitor) -> None:
     await alice.say("我要出差，下周二到周四去上海拜访客户，坐高铁，预计3000元")
     await alice.hears("有同行的同事吗")
@@ -150,6 +153,7 @@ async def test_a_request_from_first_word_to_last_by_keys(door: Door, served: Ser
     await expect(alice.page.locator("#status")).to_contain_text("已提交给 陈博 Bob 审批")
 
 
+@pytest.mark.slow
 async def test_whoever_went_on_to_a_button_before_the_answer_was_finished_stays_on_it(
     alice: Visitor,
 ) -> None:
@@ -169,6 +173,7 @@ async def test_whoever_went_on_to_a_button_before_the_answer_was_finished_stays_
     await expect(annual).to_be_focused()
 
 
+@pytest.mark.slow
 async def test_what_is_said_before_a_conversation_is_there_all_belongs_to_it(
     alice: Visitor,
 ) -> None:
@@ -218,6 +223,7 @@ async def test_what_is_said_while_the_server_is_away_is_answered_when_it_is_back
     await expect(alice.log.locator(".pending")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_a_restart_amid_an_answer_loses_none_of_it(door: Door, served: Served) -> None:
     alice = await (await door.visitor(served, forgives=LOST_CONNECTION)).come("王丽 Alice")
     async with alice.page.expect_request(lambda asked: asked.url.endswith("/messages")):
@@ -305,6 +311,7 @@ ADDRESSES = {
 }
 
 
+@pytest.mark.slow
 async def test_an_address_in_text_can_be_followed(door: Door, served: Served, parts: Parts) -> None:
     gina, conversation = await at_a_conversation(door, served, parts)
     for text, address in ADDRESSES.items():
@@ -315,6 +322,7 @@ async def test_an_address_in_text_can_be_followed(door: Door, served: Served, pa
         assert await link.get_attribute("rel") == "noopener noreferrer"
 
 
+@pytest.mark.slow
 async def test_news_elsewhere_are_marked_until_they_are_looked_at(
     door: Door, served: Served, parts: Parts
 ) -> None:
@@ -332,6 +340,7 @@ async def test_news_elsewhere_are_marked_until_they_are_looked_at(
     await expect(entry).not_to_contain_text("有新消息")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
@@ -349,6 +358,7 @@ async def test_a_card_keeps_what_is_asked_and_leaves_out_what_it_lists(
     assert shown == kept
 
 
+@pytest.mark.slow
 async def test_a_conversation_is_deleted_once_it_is_confirmed(alice: Visitor, parts: Parts) -> None:
     page = alice.page
     await alice.say("现在几点")
@@ -369,6 +379,7 @@ async def test_a_conversation_is_deleted_once_it_is_confirmed(alice: Visitor, pa
     await expect(alice.box).to_be_focused()
 
 
+@pytest.mark.slow
 async def test_a_conversation_that_is_deleted_elsewhere_is_gone_here_too(
     served: Served, alice: Visitor
 ) -> None:

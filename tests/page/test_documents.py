@@ -54,6 +54,7 @@ async def handing_in(visitor: Visitor, files: dict[Path, str]) -> None:
     await visitor.box.press("Enter")
 
 
+@pytest.mark.slow
 async def test_three_papers_are_a_claim_that_is_corrected_and_decided_on_by_sight(
     door: Door, served: Served, tmp_path: Path
 ) -> None:

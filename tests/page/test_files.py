@@ -123,6 +123,7 @@ async def test_a_receipt_is_handed_in_and_seen_by_who_decides(house: Served, doo
     await alice.hears("收下了。")
 
 
+@pytest.mark.slow
 async def test_what_is_attached_or_typed_waits_where_it_was_until_something_takes_it(
     house: Served, door: Door
 ) -> None:
@@ -168,6 +169,7 @@ async def test_what_is_attached_or_typed_waits_where_it_was_until_something_take
     await expect(alice.box).to_be_empty()
 
 
+@pytest.mark.slow
 async def test_a_form_that_asks_for_a_file_takes_the_first_that_waits(
     house: Served, door: Door
 ) -> None:
@@ -184,6 +186,7 @@ async def test_a_form_that_asks_for_a_file_takes_the_first_that_waits(
     await expect(alice.page.locator(".attachments li")).to_contain_text(["又一张.png"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.slow)])
 async def test_a_picture_dropped_while_a_date_is_asked_is_the_receipt_for_both(
     house: Served, door: Door, width: int

@@ -41,6 +41,7 @@ async def house(
         yield served
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "opens", "steps", "every", "half"),
     [

@@ -74,6 +74,7 @@ async def test_who_helps_takes_answers_and_gives_back(
     await alice.hears("想请什么假")
 
 
+@pytest.mark.slow
 async def test_the_employee_comes_back_by_the_button(
     alice: Visitor, door: Door, house: Served
 ) -> None:
@@ -107,6 +108,7 @@ async def test_of_two_at_the_queue_the_second_is_told_who_was_quicker(
     await expect(take).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_who_takes_none_has_no_such_section(
     alice: Visitor, door: Door, house: Served
 ) -> None:

@@ -105,6 +105,7 @@ async def test_a_small_screen_shows_all_of_it_and_fingers_hit_it(
     assert small == broken == []
 
 
+@pytest.mark.slow
 async def test_the_menu_of_a_small_screen_keeps_the_focus_until_it_is_closed(
     door: Door, served: Served
 ) -> None:
@@ -120,6 +121,7 @@ async def test_the_menu_of_a_small_screen_keeps_the_focus_until_it_is_closed(
     await expect(menu).to_be_focused()
 
 
+@pytest.mark.slow
 async def test_a_chosen_theme_and_language_stay(alice: Visitor) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     light = await alice.page.evaluate(ground)

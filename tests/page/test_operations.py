@@ -22,6 +22,7 @@ from router.store.store import Store
 from tests.integration.api.test_runs import run_record
 from tests.page.house import Door, Served, Visitor
 from tests.page.test_looks import SMALL_TARGETS
+from tests.samples import one_in
 from tests.workflow.test_wider_flows import OUTAGES, TOOLS, approval, flow
 from tests.workflow.tooled import furnished
 
@@ -98,6 +99,7 @@ async def test_a_held_run_says_why_and_is_made_again(house: Served, door: Door) 
     assert (line["who"], line["reason"]) == ("olga", "the bank says sorry")
 
 
+@pytest.mark.slow
 async def test_its_requester_reads_what_was_tried(house: Served, door: Door) -> None:
     await unpaid(house, "account 16 is closed")
     alice = await (await door.visitor(house)).come("王丽 Alice")
@@ -107,6 +109,7 @@ async def test_its_requester_reads_what_was_tried(house: Served, door: Door) -> 
     await expect(why).not_to_contain_text("account 16")
 
 
+@pytest.mark.slow
 async def test_a_run_is_ended_once_it_was_asked_twice(house: Served, door: Door) -> None:
     run = await unpaid(house, "account 18 is closed")
     olga = await operating(door, house)
@@ -140,6 +143,7 @@ async def test_who_is_gone_is_replaced(house: Served, door: Door) -> None:
     assert (await asked(house, f"/v1/flow-runs/{run}"))["waiting_for"] == ["carol"]
 
 
+@pytest.mark.slow
 async def test_what_went_on_is_drawn_told_and_exported(
     house: Served, door: Door, tmp_path: Path
 ) -> None:
@@ -250,6 +254,7 @@ async def test_what_another_system_missed_is_sent_again_in_order(
     assert due["flow.completed"] is None
 
 
+@pytest.mark.slow
 async def test_one_that_was_missed_is_sent_again_by_itself(
     house: Served, door: Door, parts: Parts
 ) -> None:
@@ -262,6 +267,7 @@ async def test_one_that_was_missed_is_sent_again_by_itself(
     await expect(olga.card("r-missed-2")).to_have_count(1)
 
 
+@pytest.mark.slow
 async def test_where_nobody_was_there_is_nothing_and_that_is_said(
     house: Served, door: Door
 ) -> None:
@@ -279,7 +285,7 @@ async def test_where_nobody_was_there_is_nothing_and_that_is_said(
 
 @pytest.mark.parametrize(
     ("language", "options"),
-    [("zh", {"viewport": {"width": 1280, "height": 820}}), ("en", PHONE)],
+    one_in(2, (("zh", {"viewport": {"width": 1280, "height": 820}}), ("en", PHONE))),
 )
 async def test_nobody_is_kept_out(
     house: Served, door: Door, language: str, options: dict[str, Any]
@@ -302,6 +308,7 @@ async def test_nobody_is_kept_out(
         assert await olga.overflow() == 0
 
 
+@pytest.mark.slow
 async def test_who_operates_nothing_sees_no_such_section(house: Served, door: Door) -> None:
     alice = await (await door.visitor(house)).come("王丽 Alice")
     await expect(alice.page.get_by_role("link", name="我的申请")).to_be_visible()
@@ -311,6 +318,7 @@ async def test_who_operates_nothing_sees_no_such_section(house: Served, door: Do
     await expect(alice.page.locator(".operations")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_what_might_be_mended_is_shown_when_it_is_asked_for(
     door: Door, served: Served
 ) -> None:

@@ -199,6 +199,7 @@ async def made_and_tried(author: Author, watch: Stopwatch) -> None:
         await green(author)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "by", "other"),
     [

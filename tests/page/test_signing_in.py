@@ -38,6 +38,7 @@ async def test_dev_lets_a_browser_in_by_the_address_that_it_printed(
     assert await stranger.page.evaluate("document.cookie") == ""
 
 
+@pytest.mark.slow
 async def test_who_signs_out_while_the_page_still_comes_stays_out(
     served: Served, door: Door
 ) -> None:
@@ -144,6 +145,7 @@ SPOILT: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 async def test_a_token_for_something_else_signs_nobody_in(
     house: Served, door: Door, provider: OidcProvider
 ) -> None:
@@ -157,6 +159,7 @@ async def test_a_token_for_something_else_signs_nobody_in(
         await visitor.press("用公司账号登录")
 
 
+@pytest.mark.slow
 async def test_what_nobody_asked_for_signs_nobody_in(
     house: Served, door: Door, provider: OidcProvider
 ) -> None:

@@ -89,6 +89,7 @@ async def test_a_skill_is_seen_to_think_and_its_tools_to_work(
     await expect(line).to_have_attribute("data-status", "done")
 
 
+@pytest.mark.slow
 async def test_a_tool_at_work_turns_until_it_is_stopped(
     house: Served, door: Door, model: ModelServer
 ) -> None:
@@ -106,6 +107,7 @@ async def test_a_tool_at_work_turns_until_it_is_stopped(
     await expect(alice.page.locator(".work")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_in_dev_it_is_seen_that_no_model_is_there_before_anybody_asks_one(
     parts: Parts, real_client: Client, door: Door
 ) -> None:
@@ -117,6 +119,7 @@ async def test_in_dev_it_is_seen_that_no_model_is_there_before_anybody_asks_one(
         await alice.page.goto("about:blank")
 
 
+@pytest.mark.slow
 async def test_what_is_said_meanwhile_waits_its_turn_or_steers(
     house: Served, door: Door, model: ModelServer, parts: Parts, real_client: Client
 ) -> None:

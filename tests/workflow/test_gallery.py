@@ -18,7 +18,7 @@ from tests.unit.flow.test_gallery import GALLERY
 
 pytestmark = pytest.mark.xdist_group("gallery")
 
-IN_SHORT = {"contract_review", "overtime", "visitor"}
+IN_SHORT = {"overtime"}
 """Of the others, what all their stories take is seconds of a processor each."""
 NAMES = [
     pytest.param(name, marks=() if name in IN_SHORT else pytest.mark.slow)

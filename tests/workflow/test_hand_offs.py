@@ -34,6 +34,7 @@ from router.settings import Settings
 from router.store.erasure import PersonErasure
 from router.story_runner.runner import skip
 from tests.fakes.model_server import ModelServer, calls, says
+from tests.samples import one_in
 from tests.workflow import desk
 from tests.workflow.test_streaming import served
 
@@ -237,7 +238,7 @@ async def test_a_deed_that_is_sent_again_is_one(caller: As) -> None:
     assert other.status_code == 422
 
 
-@pytest.mark.parametrize("stranger", ["frank", "bob", "acme/dave", "acme/alice"])
+@pytest.mark.parametrize("stranger", one_in(2, ("frank", "bob", "acme/dave", "acme/alice")))
 async def test_who_takes_none_finds_nothing(caller: As, stranger: str) -> None:
     _, id_ = await handed_off(caller)
     for kind in ("take", "reply", "return", "close"):
@@ -314,7 +315,7 @@ async def test_how_many_wait_and_how_long_is_counted(caller: As, house: Parts) -
 BACK = ["/back", "交还", "取消", "回到助手吧", "不用人工了", "back to the desk, please"]
 
 
-@pytest.mark.parametrize("said", BACK)
+@pytest.mark.parametrize("said", one_in(3, BACK))
 async def test_a_word_of_the_employees_comes_back_to_the_desk(caller: As, said: str) -> None:
     talk, id_ = await handed_off(caller)
     await deed(caller("dave"), id_, "take")
@@ -431,7 +432,7 @@ HOSTILE: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("body", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("body", one_in(4, HOSTILE), ids=range(len(HOSTILE)))
 async def test_what_cannot_be_said_changes_nothing(caller: As, body: Any) -> None:
     talk, id_ = await handed_off(caller)
     await deed(caller("dave"), id_, "take")

@@ -427,6 +427,7 @@ class TestConversationsThatLostTheirWorkflow:
         assert len([line for line in await talk.texts() if "系统出过故障" in line]) == 1
         assert await talk.say("我要请年假，12月7日到8日，家里有事", "m1") == first
 
+    @pytest.mark.slow
     async def test_a_message_that_comes_again_is_answered_as_before_whoever_reconciled(
         self, talk: Talk
     ) -> None:

@@ -17,6 +17,7 @@ from router.domain.locale import Locale
 from router.domain.messages import ENDED, ChoicesReply, ChooseAction, ConfirmReply, Message, Turn
 from router.runtime.composition import Parts
 from tests.one_try import run_tool
+from tests.samples import one_in
 from tests.workflow.desk import Approver, Talk, flow_of, run_of, skipping, words
 
 
@@ -190,7 +191,8 @@ def options_of(turn: Turn) -> list[tuple[str, JsonValue]]:
 
 
 @pytest.mark.parametrize(
-    "answer", ["the first one", "2", "sick leave", "the one for December 9", "第一个", "button"]
+    "answer",
+    one_in(3, ("the first one", "2", "sick leave", "the one for December 9", "第一个", "button")),
 )
 async def test_of_several_that_fit_one_is_chosen_in_any_way(talk: Talk, answer: str) -> None:
     talk, tools = await clean(talk, "en")

@@ -53,6 +53,7 @@ def schemathesis(house: House, folder: Path, *options: str) -> str:
     return found.stdout
 
 
+@pytest.mark.slow
 def test_a_few_requests_to_each_operation_find_nothing(
     requests_waiting: House, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ from tests.integration.api.conftest import problem
 from tests.integration.api.reviewed import STORIES, Room, room
 from tests.integration.api.test_configuration import ok, put
 from tests.integration.api.test_runs import run_record
+from tests.samples import one_in
 from tests.unit.runtime.documents import SKILL, overtime
 
 PATH = "/v1/flow-publications/overtime"
@@ -65,6 +66,7 @@ async def test_stories_that_were_published_are_those_of_the_next_draft(people: R
     assert [each.text for each in await held(people, "stories")] == [STORIES]
 
 
+@pytest.mark.slow
 async def test_a_draft_that_everybody_has_by_now_is_none_any_more_and_a_changed_one_stays(
     people: Room,
 ) -> None:
@@ -79,6 +81,7 @@ async def test_a_draft_that_everybody_has_by_now_is_none_any_more_and_a_changed_
     assert (shown["text"], shown["outdated"]) == (overtime(hours=4), True)
 
 
+@pytest.mark.slow
 async def test_stories_are_widened_and_rolled_back_with_their_flow(people: Room) -> None:
     await people.published(overtime())
     more = f"{STORIES}- story: two\n"
@@ -174,6 +177,7 @@ async def test_a_new_flow_that_not_everybody_has_yet_is_there_for_authors(
     assert [(each["share"], each["begins"]) for each in mine] == [(None, None)]
 
 
+@pytest.mark.slow
 async def test_beside_a_share_nothing_else_of_the_flow_is_published(people: Room) -> None:
     await people.published(overtime())
     await people.published(overtime(2, hours=3), share=10)
@@ -217,6 +221,7 @@ async def test_one_press_brings_back_what_held_before(people: Room) -> None:
     problem(await people.anna.client.post(f"{PATH}/rollback"), 409)
 
 
+@pytest.mark.slow
 async def test_a_draft_goes_on_from_what_was_taken_back_and_is_published_again(
     people: Room,
 ) -> None:
@@ -273,7 +278,7 @@ RESTORED: list[tuple[Any, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("body", "status"), RESTORED)
+@pytest.mark.parametrize(("body", "status"), one_in(4, RESTORED))
 async def test_a_hostile_restoration_leaves_the_draft_as_it_is(
     people: Room, body: Any, status: int
 ) -> None:
@@ -285,6 +290,7 @@ async def test_a_hostile_restoration_leaves_the_draft_as_it_is(
     assert ok(await people.anna.client.get(DRAFT))["text"] == kept["text"]
 
 
+@pytest.mark.slow
 async def test_what_was_planned_over_what_is_rolled_back_does_not_begin_by_itself(
     people: Room,
 ) -> None:
@@ -371,7 +377,7 @@ HOSTILE: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("body", HOSTILE)
+@pytest.mark.parametrize("body", one_in(4, HOSTILE))
 async def test_a_hostile_publication_is_refused(people: Room, body: Any) -> None:
     await people.approved(overtime())
     assert (await people.ann.client.post(PATH, json=body)).status_code == 422

@@ -264,6 +264,7 @@ async def test_why_a_draft_cannot_be_tried_is_said_in_the_author_s_language(
     assert why in problem(answer, 422)["errors"][0]["detail"]
 
 
+@pytest.mark.slow
 async def test_a_process_killed_in_the_middle_costs_a_moment(
     olga: AsyncClient, trials: DraftTrials
 ) -> None:
@@ -396,6 +397,7 @@ async def test_submissions_wait_for_each_other_alone_and_tenants_take_turns(
     assert ([each.passed for each in found], one.pids) == ([1] * 4, [])
 
 
+@pytest.mark.slow
 async def test_two_at_once_see_nothing_of_each_other(caller: As) -> None:
     here, there = caller("olga"), caller("algae/olga")
     one, other = await asyncio.gather(
@@ -464,6 +466,7 @@ async def test_what_takes_too_long_is_ended_and_the_next_step_is_taken(
     await hasty.close()
 
 
+@pytest.mark.slow
 async def test_without_its_test_server_it_says_what_to_install(
     services: Services, trials: DraftTrials, trace: Path, tmp_path: Path
 ) -> None:

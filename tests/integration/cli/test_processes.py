@@ -32,6 +32,7 @@ from tests.unit.runtime.test_pieces import free_ports
 STOPPED_WITHIN = 60.0
 
 
+@pytest.mark.slow
 async def test_answer_and_stop_when_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ports = free_ports()
     async with deployment(tmp_path, ports) as environment:
@@ -52,6 +53,7 @@ async def test_answer_and_stop_when_told(tmp_path: Path, monkeypatch: pytest.Mon
                 assert status == 0
 
 
+@pytest.mark.slow
 async def test_several_apis_share_a_port_and_one_that_dies_is_replaced(tmp_path: Path) -> None:
     ports = free_ports()
     first = ports_in_a_row(2)
@@ -137,6 +139,7 @@ def test_a_number_of_processes_that_makes_no_sense_is_refused(
     assert (outcome.status, "'--processes'" in outcome.err) == (2, True)
 
 
+@pytest.mark.slow
 async def test_say_where_temporal_should_be(tmp_path: Path) -> None:
     ports = free_ports()
     with postgres_server() as postgres:

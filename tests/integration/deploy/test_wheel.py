@@ -111,6 +111,7 @@ def run(bare: Path, folder: Path, *words: str) -> "subprocess.CompletedProcess[s
     )
 
 
+@pytest.mark.slow
 def test_it_needs_nothing_of_the_repository_and_nothing_that_only_tests_have(
     bare: Path, tmp_path: Path
 ) -> None:
@@ -123,6 +124,7 @@ def test_it_needs_nothing_of_the_repository_and_nothing_that_only_tests_have(
     assert re.fullmatch(rf"{bare.parents[1]}/lib/\S+/site-packages/router/__init__\.py\n", told)
 
 
+@pytest.mark.slow
 def test_it_tells_its_commands_and_checks_the_flows_that_it_has(bare: Path, tmp_path: Path) -> None:
     helped = run(bare, tmp_path, "--help")
     assert (helped.returncode, "flows" in helped.stdout) == (0, True)
@@ -146,6 +148,7 @@ def dev(bare: Path, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     process.wait()
 
 
+@pytest.mark.slow
 def test_dev_comes_up_from_an_empty_folder_and_ends_when_it_is_told(
     dev: "subprocess.Popen[str]",
 ) -> None:

@@ -43,9 +43,18 @@ async def outcome(reader: DocumentReader, content: bytes) -> str:
 
 SLOW = {
     *("pdf, size: two million lines", "pdf, size: fine pattern", "pdf, size: forms in forms"),
-    *("pdf, size: form that draws itself", "picture, size: page full of words"),
+    *("pdf, size: form that draws itself", "pdf, size: flate bomb in another"),
+    *(
+        "pdf, size: noise as jbig2",
+        "pdf, size: noise as jpeg 2000",
+        "pdf, size: thousands of pages",
+    ),
+    *("picture, size: page full of words", "picture, size: wall of codes", "picture, size: noise"),
+    *("picture, size: png that is just not too large", "picture, size: four inks"),
+    *("picture, junk: junk for exif", "picture, junk: orientation that is none"),
+    "picture, junk: text bomb",
 }
-"""Seconds each, until they are stopped: of each kind a quicker one stands beside them."""
+"""Seconds each: of each kind a quicker one stands beside them."""
 EACH = [
     pytest.param(one, marks=pytest.mark.slow if str(one) in SLOW else (), id=str(one))
     for one in HOSTILE

@@ -145,6 +145,7 @@ def gone(processes: list[psutil.Process], seconds: float) -> bool:
     return not alive
 
 
+@pytest.mark.slow
 def test_runs_until_it_is_told_to_stop_and_leaves_nothing(
     tmp_path: Path, ports: Ports, start: Start
 ) -> None:
@@ -184,6 +185,7 @@ def test_goes_on_after_kill_9_and_says_when_temporal_dies(ports: Ports, start: S
     assert "error: the Temporal server ended with status -9" in again.errors
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_one_line_and_nothing_is_started(
     tmp_path: Path, ports: Ports, start: Start
 ) -> None:
@@ -197,6 +199,7 @@ def test_a_port_in_use_is_one_line_and_nothing_is_started(
     assert not (tmp_path / "data" / "temporal.db").exists()
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, start: Start) -> None:
     (tmp_path / "data").touch()
     dev = start()
@@ -205,6 +208,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, start: Star
     assert dev.errors.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_bad_flow_is_refused_with_its_line_and_temporal_is_stopped(
     tmp_path: Path, ports: Ports, start: Start
 ) -> None:

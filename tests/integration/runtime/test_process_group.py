@@ -132,6 +132,7 @@ async def test_one_that_never_comes_to_work_ends_them_all(said: Said) -> None:
     assert said.pids() == []
 
 
+@pytest.mark.slow
 async def test_each_ends_what_it_has_under_way_when_they_are_stopped(
     said: Said, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -140,6 +141,7 @@ async def test_each_ends_what_it_has_under_way_when_they_are_stopped(
     assert capfd.readouterr().out.split() == ["drained", "drained"]
 
 
+@pytest.mark.slow
 async def test_one_that_does_not_end_when_told_is_killed(said: Said) -> None:
     async with kept(ProcessGroup(command(STUBBORN), 1, grace=0.1)):
         await said.until(lambda _: len(said.pids()) == 1)

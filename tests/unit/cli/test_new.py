@@ -15,6 +15,7 @@ import flows
 import skills
 from router.cli.new import package_of
 from router.tool.registry import Registry
+from tests.samples import one_in
 from tests.unit.cli.conftest import Run
 
 ROOT = Path(__file__).parents[3]
@@ -244,7 +245,7 @@ class TestHook:
 
 
 class TestOtherTools:
-    @pytest.mark.parametrize("kind", ["http", "openapi", "mcp"])
+    @pytest.mark.parametrize("kind", one_in(3, ("http", "openapi", "mcp")))
     def test_the_test_of_it_passes(self, run: Run, elsewhere: Path, kind: str) -> None:
         named = ("find_permits", *PERMIT[1:], "--kind", kind, "--folder", "mine")
         run.printed("new", "tool", *named)

@@ -23,6 +23,7 @@ keep 还没有批
 """
 
 
+@pytest.mark.slow
 def test_a_flow_file_is_played_line_by_line(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -174,6 +174,7 @@ def test_without_a_model_it_says_what_to_set(run: Run, cases: Path) -> None:
     assert "set ROUTER_LLM_MODEL" in run.refused(*OF)
 
 
+@pytest.mark.slow
 def test_every_case_that_ships_can_be_asked(run: Run, model: ModelServer) -> None:
     """Whatever a model answers: nothing in a case names what this house doesn't have."""
     model._script = says("I can't tell.")

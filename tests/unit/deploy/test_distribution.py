@@ -71,6 +71,7 @@ def test_what_isnt_code_travels_with_it(wheel: Path) -> None:
         assert sizes[path] > 0
 
 
+@pytest.mark.slow
 def test_it_routes_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
     unpacked, empty = tmp_path / "site", tmp_path / "empty"
     empty.mkdir()

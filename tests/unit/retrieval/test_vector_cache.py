@@ -101,6 +101,7 @@ def write_for_ever(path: Path, name: str) -> None:
         number += 1
 
 
+@pytest.mark.slow
 def test_processes_share_it_and_may_be_killed_in_the_middle(path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=write_for_ever, args=(path, name)) for name in "ab"]

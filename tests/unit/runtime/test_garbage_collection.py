@@ -47,6 +47,7 @@ def cycles(number: int) -> None:
         one.append(one)
 
 
+@pytest.mark.slow
 def test_what_is_left_of_much_is_not_looked_at_again(policy: CollectionPolicy) -> None:
     before = gc.get_freeze_count()
     stays = objects(GROWN)
@@ -55,6 +56,7 @@ def test_what_is_left_of_much_is_not_looked_at_again(policy: CollectionPolicy) -
     assert len(gc.get_objects(2)) < GROWN / 2
 
 
+@pytest.mark.slow
 def test_what_is_left_of_little_may_yet_become_garbage(policy: CollectionPolicy) -> None:
     before = gc.get_freeze_count()
     stays = objects(GROWN // 2)
@@ -82,12 +84,14 @@ def test_garbage_that_was_set_aside_is_found_once_the_process_has_nothing_to_do(
     assert policy.unexplained < GROWN
 
 
+@pytest.mark.slow
 def test_twice_as_much_is_looked_for_however_busy_it_is(policy: CollectionPolicy) -> None:
     frozen_garbage(2 * MANY + GROWN)
     assert policy.look(idle=False)
     assert policy.unexplained < GROWN
 
 
+@pytest.mark.slow
 def test_what_open_workflows_explain_is_not_looked_through(
     policy: CollectionPolicy, kept: Kept
 ) -> None:
@@ -99,6 +103,7 @@ def test_what_open_workflows_explain_is_not_looked_through(
     assert policy.look(idle=True)
 
 
+@pytest.mark.slow
 def test_the_next_full_collection_is_as_soon_after_a_look_through_all(
     policy: CollectionPolicy,
 ) -> None:

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.samples import one_in
+
 SCRIPT = """
 import asyncio
 from router.runtime.process import until_told_to_stop
@@ -32,7 +34,7 @@ def started(cleaning: float) -> "subprocess.Popen[str]":
     return process
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", one_in(3, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)))
 def test_one_signal_lets_it_clean_up(number: signal.Signals) -> None:
     with started(cleaning=0.1) as process:
         process.send_signal(number)

@@ -16,6 +16,7 @@ from router.entities.money import Money, find_money
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.view import FlowView
+from tests.samples import one_in
 from tests.unit.entities.tables import phrases
 from tests.unit.understanding.dialogue import NOW, TAXI, asking, read
 from tests.unit.understanding.flows import EXPENSE, LEAVE
@@ -154,7 +155,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("piece", one_in(4, HOSTILE))
 @pytest.mark.parametrize("active", VIEWS, ids=lambda v: v.awaiting and v.awaiting[0] if v else "no")
 def test_a_hostile_text_costs_time_in_proportion(piece: str, active: FlowView | None) -> None:
     """Generous: what isn't linear takes many seconds of CPU."""
@@ -164,7 +165,7 @@ def test_a_hostile_text_costs_time_in_proportion(piece: str, active: FlowView | 
     assert time.thread_time() - began < 1
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("piece", one_in(4, HOSTILE))
 def test_a_text_four_times_as_long_costs_no_more_than_a_few_times_as_much(piece: str) -> None:
     """What is quadratic costs sixteen times as much; ten leaves room for a busy machine."""
     short, long = ((piece * size)[:size] for size in (LONGEST // 4, LONGEST))

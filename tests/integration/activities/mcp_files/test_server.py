@@ -15,6 +15,7 @@ from router.domain.errors import ArgumentsToolError, TransientToolError
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from tests.e2e.house import free_ports
 from tests.integration.tool.mcp.conftest import PATIENCE, House, house_of
+from tests.samples import one_in
 
 SERVER = (sys.executable, "-m", "activities.mcp_files")
 READS = {"file_read": ToolEntry(permission="read"), "file_search": ToolEntry(permission="read")}
@@ -101,7 +102,7 @@ async def test_another_site_s_page_can_t_use_it(notes: Path) -> None:
             assert answer.status_code in (403, 421)
 
 
-@pytest.mark.parametrize("words", [["/no/such/folder"], ["--http", "8000"], []])
+@pytest.mark.parametrize("words", one_in(3, (["/no/such/folder"], ["--http", "8000"], [])))
 async def test_what_it_can_t_serve_is_told(words: list[str]) -> None:
     process = await asyncio.create_subprocess_exec(
         *SERVER, *words, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE

@@ -50,6 +50,7 @@ async def test_a_slow_start_of_a_server_holds_up_nothing(open_house: Open, tmp_p
     assert await house.call("slow__sing", text="la") == '{"text": "la"}'
 
 
+@pytest.mark.slow
 async def test_no_description_ends_the_process_that_encodes_it(open_house: Open) -> None:
     house = await open_house(evil=program("--described", "\ufdfa" * 64))
     await house.has("evil")
