@@ -1,6 +1,7 @@
 """Taking back a completed run: the way to start the run that does it, for requests and tools."""
 
 import hashlib
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -19,7 +20,7 @@ from router.flow.engine import compensation
 from router.flow.engine.events import Began
 from router.flow.engine.run import Done, Run
 from router.gateway import run_updates
-from router.gateway.retries import RPC_TIMEOUT
+from router.gateway.retries import RPC_TIMEOUT, watched
 from router.gateway.run_updates import RunStanding
 from router.store.flow_runs import Runs
 
@@ -85,7 +86,7 @@ class Withdrawals:
 
         async def attempt() -> FlowAnswer:
             operation = run_updates.operation(start, id_, self.task_queue, self.share)
-            answer: FlowAnswer = await self.temporal.execute_update_with_start_workflow(
+            telling: Awaitable[FlowAnswer] = self.temporal.execute_update_with_start_workflow(
                 flow.TELL,
                 Tell(event=event, locale=start.locale, aside=True),
                 start_workflow_operation=operation,
@@ -93,7 +94,7 @@ class Withdrawals:
                 result_type=FlowAnswer,
                 rpc_timeout=RPC_TIMEOUT,
             )
-            return answer
+            return await watched(operation, telling)
 
         over = "The run was taken back, or that was refused, a moment ago."
         return await run_updates.in_time(attempt, over)

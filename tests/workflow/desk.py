@@ -1,7 +1,7 @@
 """Talking to workflows as the API does, without HTTP in between."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Cancelled, Decided
 from router.formats.yaml_document import read_yaml
 from router.gateway import run_updates
+from router.gateway.retries import watched
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.fakes.model_server import Behaviour, ModelServer
@@ -119,28 +120,29 @@ class Talk:
 
     async def send(self, message: Message, message_id: str = "", **more: Any) -> Turn:
         name = message_id or uuid4().hex
-        turn: Turn = await self.client.execute_update_with_start_workflow(
+        start: temporal.WithStartWorkflowOperation[Any, Any] = temporal.WithStartWorkflowOperation(
+            conversation.WORKFLOW,
+            conversation.ConversationStart(
+                tenant=DEFAULT_TENANT,
+                conversation=self.id,
+                owner=self.person.id,
+                locale=self.locale,
+                continue_after=self.continue_after,
+                state=self.state,
+            ),
+            id=conversation.workflow_id(DEFAULT_TENANT, self.id),
+            task_queue=self.queue,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+        )
+        sending: Awaitable[Turn] = self.client.execute_update_with_start_workflow(
             conversation.SUBMIT,
             conversation.Submission(message_id=name, message=message, caller=self.person, **more),
-            start_workflow_operation=temporal.WithStartWorkflowOperation(
-                conversation.WORKFLOW,
-                conversation.ConversationStart(
-                    tenant=DEFAULT_TENANT,
-                    conversation=self.id,
-                    owner=self.person.id,
-                    locale=self.locale,
-                    continue_after=self.continue_after,
-                    state=self.state,
-                ),
-                id=conversation.workflow_id(DEFAULT_TENANT, self.id),
-                task_queue=self.queue,
-                id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-                id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
-            ),
+            start_workflow_operation=start,
             id=conversation.update_id(name, message.digest),
             result_type=Turn,
         )
-        return turn
+        return await watched(start, sending)
 
     async def press(self, kind: str, message_id: str = "", **about: Any) -> Turn:
         """Press a button, or send a form: an action of this kind; a yes is to what is asked."""

@@ -3,6 +3,7 @@
 import io
 import struct
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -46,20 +47,20 @@ def sizes(found: list[renditions.RenderedPicture]) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize(
-    ("content", "kind", "expected"),
+    ("make", "kind", "expected"),
     [
-        (drawn(300, 200), "image/png", [(300, 200)]),
-        (drawn(4000, 2000), "image/png", [(LONGEST_EDGE, 784)]),
-        (noise(3000, 3000), "image/jpeg", [(LONGEST_EDGE, LONGEST_EDGE)]),
-        (drawn(300, 200, "WEBP"), "image/webp", [(300, 200)]),
-        (drawn(300, 200, "GIF"), "image/gif", [(300, 200)]),
-        (pdf(6), PDF, [(800, 1200)] * 4),
+        (lambda: drawn(300, 200), "image/png", [(300, 200)]),
+        (lambda: drawn(4000, 2000), "image/png", [(LONGEST_EDGE, 784)]),
+        (lambda: noise(3000, 3000), "image/jpeg", [(LONGEST_EDGE, LONGEST_EDGE)]),
+        (lambda: drawn(300, 200, "WEBP"), "image/webp", [(300, 200)]),
+        (lambda: drawn(300, 200, "GIF"), "image/gif", [(300, 200)]),
+        (lambda: pdf(6), PDF, [(800, 1200)] * 4),
     ],
 )
 async def test_what_is_shown_is_scaled_and_bounded(
-    content: bytes, kind: str, expected: list[tuple[int, int]]
+    make: Callable[[], bytes], kind: str, expected: list[tuple[int, int]]
 ) -> None:
-    found = await PictureReader().pictures_of(content, kind, 4)
+    found = await PictureReader().pictures_of(make(), kind, 4)
     assert sizes(found) == expected
     assert all(len(one.content) <= MOST_BYTES for one in found)
     assert {one.media_type for one in found} == {"image/jpeg"}
@@ -77,22 +78,22 @@ async def test_a_picture_is_upright_and_says_nothing_of_whose_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "kind"),
+    ("make", "kind"),
     [
-        (b"", "image/png"),
-        (b"\x89PNG\r\n\x1a\n", "image/png"),
-        (png_that_says(30_000, 30_000), "image/png"),
-        (drawn(3000, 3000)[:500], "image/png"),
-        (b"<svg onload='x()'/>", "image/png"),
-        (drawn(10, 10, "TIFF"), "image/png"),
-        (b"\x00\x00\x00\x18ftypheic" + bytes(100), "image/heic"),
-        (b"%PDF-1.7\n" + b"<<" * 100_000, PDF),
-        (b"%PDF-1.7\n%%EOF", PDF),
-        (pdf(1)[:200], PDF),
+        (lambda: b"", "image/png"),
+        (lambda: b"\x89PNG\r\n\x1a\n", "image/png"),
+        (lambda: png_that_says(30_000, 30_000), "image/png"),
+        (lambda: drawn(3000, 3000)[:500], "image/png"),
+        (lambda: b"<svg onload='x()'/>", "image/png"),
+        (lambda: drawn(10, 10, "TIFF"), "image/png"),
+        (lambda: b"\x00\x00\x00\x18ftypheic" + bytes(100), "image/heic"),
+        (lambda: b"%PDF-1.7\n" + b"<<" * 100_000, PDF),
+        (lambda: b"%PDF-1.7\n%%EOF", PDF),
+        (lambda: pdf(1)[:200], PDF),
     ],
 )
-async def test_what_can_t_be_decoded_is_not_shown(content: bytes, kind: str) -> None:
-    assert await PictureReader().pictures_of(content, kind, 4) == []
+async def test_what_can_t_be_decoded_is_not_shown(make: Callable[[], bytes], kind: str) -> None:
+    assert await PictureReader().pictures_of(make(), kind, 4) == []
 
 
 async def test_what_takes_too_long_is_left() -> None:

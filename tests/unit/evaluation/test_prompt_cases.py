@@ -7,7 +7,7 @@ import pytest
 from router.cli.prompt_jobs import JOB_INPUTS
 from router.domain.errors import DefinitionError
 from router.evaluation.assertions import ASSERTIONS
-from router.evaluation.prompt_cases import SHIPPED, cases_in, read_cases
+from router.evaluation.prompt_cases import SHIPPED, PromptCase, cases_in, read_cases
 from router.routing.prompts import JOBS
 
 ONE = """\
@@ -27,16 +27,24 @@ def problems(path: Path, text: str | bytes) -> list[str]:
     return [f"{problem.line}: {problem.what}" for problem in found.value.problems]
 
 
-def test_every_job_ships_with_six_cases_in_both_languages() -> None:
-    cases = cases_in(SHIPPED, JOB_INPUTS)
+@pytest.fixture(scope="module")
+def cases() -> dict[str, list[PromptCase]]:
+    """All that ship, by their jobs."""
+    return cases_in(SHIPPED, JOB_INPUTS)
+
+
+def test_every_job_ships_with_six_cases_in_both_languages(
+    cases: dict[str, list[PromptCase]],
+) -> None:
     assert set(cases) == set(JOBS) == set(JOB_INPUTS)
     for job, each in cases.items():
         assert len(each) >= 6, job
         assert {case.locale for case in each} == {"zh", "en"}, job
 
 
-def test_every_kind_of_assertion_is_used_by_a_case_that_ships() -> None:
-    cases = cases_in(SHIPPED, JOB_INPUTS)
+def test_every_kind_of_assertion_is_used_by_a_case_that_ships(
+    cases: dict[str, list[PromptCase]],
+) -> None:
     used = {kind for each in cases.values() for case in each for kind in case.expect}
     of_skills = {"calls", "not_calls", "file"}  # used by the tasks for them
     assert used | of_skills == {*ASSERTIONS}
@@ -97,9 +105,8 @@ HOSTILE = {
 
 @pytest.mark.parametrize(("text", "said"), HOSTILE.values(), ids=HOSTILE)
 def test_what_is_wrong_is_said_at_its_line(tmp_path: Path, text: str | bytes, said: str) -> None:
-    assert any(each.startswith(said) for each in problems(tmp_path / "a.yaml", text)), problems(
-        tmp_path / "a.yaml", text
-    )
+    found = problems(tmp_path / "a.yaml", text)
+    assert any(each.startswith(said) for each in found), found
 
 
 def test_all_that_is_wrong_in_all_files_is_said_at_once(tmp_path: Path) -> None:
