@@ -253,6 +253,7 @@ async def test_who_takes_none_finds_nothing(caller: As, stranger: str) -> None:
     assert stranger == "acme/dave" or there.json() == {"items": [], "next": None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", ["without a model"], indirect=True)
 async def test_why_is_told_in_the_language_of_whoever_reads_it(caller: As) -> None:
     """Alice's is Chinese, and Dave's English."""
@@ -269,6 +270,7 @@ async def test_why_is_told_in_the_language_of_whoever_reads_it(caller: As) -> No
         assert there.json()["reason"].isascii() is False
 
 
+@pytest.mark.slow
 async def test_an_operator_sees_the_queue_without_words_and_may_give_back(caller: As) -> None:
     talk, id_ = await handed_off(caller)
     await deed(caller("dave"), id_, "take")
@@ -295,6 +297,7 @@ async def test_what_happens_is_told_by_ids_once_and_in_order(caller: As, house: 
     assert "秘密" not in str([*rows, *news])
 
 
+@pytest.mark.slow
 async def test_how_many_wait_and_how_long_is_counted(caller: As, house: Parts) -> None:
     await handed_off(caller)
     _, id_ = await handed_off(caller, "frank", "talk to a human")
@@ -339,6 +342,7 @@ async def test_the_button_comes_back_and_no_other_does_anything(caller: As) -> N
     assert (await talk.send(action=pressed))["flow"]["status"] == "waiting_approval"
 
 
+@pytest.mark.slow
 async def test_a_person_who_gives_it_back_has_the_flow_ask_again(caller: As) -> None:
     talk = await Talk.of(caller, "alice")
     await talk.say("我要请年假，2027-06-14 到 2027-06-15")
@@ -354,6 +358,7 @@ async def test_a_person_who_gives_it_back_has_the_flow_ask_again(caller: As) -> 
     assert turn["flow"]["status"] == "confirming"
 
 
+@pytest.mark.slow
 async def test_what_a_flow_has_to_tell_arrives_meanwhile(caller: As) -> None:
     talk = await Talk.of(caller, "alice")
     await talk.say("我要请年假，2027-07-13 到 2027-07-14，家里有事")
@@ -394,6 +399,7 @@ async def test_a_flow_that_understands_no_answer_hands_over(caller: As) -> None:
     assert "想请什么假" in words(await talk.say("/back"))
 
 
+@pytest.mark.slow
 async def test_where_nobody_is_on_duty_it_is_said_from_when_on(caller: As) -> None:
     talk = await Talk.of(caller, "away/eve")
     turn = await talk.say("talk to a human")
@@ -405,6 +411,7 @@ async def test_where_nobody_is_on_duty_it_is_said_from_when_on(caller: As) -> No
     assert (await deed(caller("away/dan"), waiting["id"], "take")).is_success
 
 
+@pytest.mark.slow
 async def test_where_nobody_takes_any_it_is_said_whom_to_ask(caller: As) -> None:
     talk = await Talk.of(caller, "bare/ann")
     assert "please ask HR" in words(await talk.say("talk to a human"))
@@ -504,6 +511,7 @@ async def does(talk: desk.Talk, kind: Any, text: str = "") -> HandOffStanding:
     return standing
 
 
+@pytest.mark.slow
 async def test_who_does_not_answer_is_reminded_and_then_the_desk_has_it_again(
     skipped: desk.Talk, environment: WorkflowEnvironment
 ) -> None:
@@ -527,6 +535,7 @@ async def test_where_the_employee_is_silent_the_desk_has_it_again(
     assert not any("再次提醒" in text for text in await skipped.texts())
 
 
+@pytest.mark.slow
 async def test_a_hand_off_outlives_the_run_of_its_conversation(skipped: desk.Talk) -> None:
     before = (await skipped.handle.describe()).run_id
     short = await replace(skipped, id=uuid4().hex[:12], continue_after=40).open()

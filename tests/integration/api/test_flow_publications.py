@@ -244,6 +244,7 @@ async def test_a_draft_goes_on_from_what_was_taken_back_and_is_published_again(
     assert document.text == overtime(2, hours=3)
 
 
+@pytest.mark.slow
 async def test_an_earlier_version_is_a_draft_over_what_holds_and_gets_a_number_of_its_own(
     people: Room,
 ) -> None:
@@ -305,6 +306,7 @@ async def test_what_was_planned_over_what_is_rolled_back_does_not_begin_by_itsel
     assert (shown["status"], shown["outdated"]) == ("approved", True)
 
 
+@pytest.mark.slow
 async def test_a_share_is_rolled_back_with_all_that_it_was_widened_to(people: Room) -> None:
     await people.published(overtime())
     await people.published(overtime(2, hours=3), share=10)
@@ -487,6 +489,7 @@ async def test_what_is_withdrawn_while_it_is_published_is_not_published(people: 
     assert (await people.anna.review(review))["status"] == "withdrawn"
 
 
+@pytest.mark.slow
 async def test_a_repeat_after_a_refusal_does_what_was_refused(people: Room) -> None:
     review = await people.approved(overtime())
     calls: list[tuple[str, dict[str, str] | None, tuple[Any, ...]]] = [

@@ -48,6 +48,7 @@ async def test_a_second_person_sees_the_difference_and_approves(people: Room) ->
     assert (done["status"], done["reviewer"], done["comment"]) == ("approved", "ann", "fine")
 
 
+@pytest.mark.slow
 async def test_of_more_ways_than_can_be_drawn_soon_there_are_words_and_no_picture(
     people: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +208,7 @@ async def test_a_draft_that_says_what_holds_is_not_submitted(people: Room) -> No
     assert "no difference" in problem(answer, 422)["detail"]
 
 
+@pytest.mark.slow
 async def test_what_was_written_over_something_else_is_outdated_and_can_only_be_refused(
     people: Room,
 ) -> None:
@@ -219,6 +221,7 @@ async def test_what_was_written_over_something_else_is_outdated_and_can_only_be_
     assert ok(await people.ann.decide(review, "refuse"))["status"] == "refused"
 
 
+@pytest.mark.slow
 async def test_a_draft_over_what_a_colleague_has_replaced_is_submitted_once_that_was_looked_at(
     people: Room,
 ) -> None:
@@ -359,6 +362,7 @@ def git(folder: Path, *words: str) -> None:
     subprocess.run(["git", "-C", str(folder), *named, *words], check=True, capture_output=True)
 
 
+@pytest.mark.slow
 async def test_git_takes_an_approved_review_into_a_repository_of_flows(
     people: Room, tmp_path: Path
 ) -> None:

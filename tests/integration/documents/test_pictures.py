@@ -100,6 +100,7 @@ def test_a_page_that_is_a_picture_is_read_as_one() -> None:
     assert [line.text for line in scanned.lines][1:] == list(LATIN)
 
 
+@pytest.mark.slow
 def test_an_ofd_that_is_a_picture_is_read_as_one() -> None:
     parts = ofd(pages=((),), picture=saved(picture()))
     material = read_here(parts, FileReading())

@@ -104,6 +104,7 @@ async def test_a_reader_that_was_killed_is_started_anew(reader: DocumentReader) 
     assert NUMBER in (await reader.read(GOOD)).text
 
 
+@pytest.mark.slow
 async def test_closing_it_ends_what_it_reads_and_starts_nothing_anew() -> None:
     began = asyncio.Event()
     async with DocumentReader() as closing:
@@ -117,6 +118,7 @@ async def test_closing_it_ends_what_it_reads_and_starts_nothing_anew() -> None:
     assert closing.pid is None
 
 
+@pytest.mark.slow
 async def test_it_goes_when_it_has_nothing_to_do() -> None:
     async with DocumentReader(idle=0) as idle:
         await idle.read(EINVOICE.encode())

@@ -534,6 +534,7 @@ class TestInATerminal:
         assert [each for one in found for each in one.sentences] == taken
         assert asked[0] == "a: a1  [y]es / [n]o / [a]ll / [q]uit "
 
+    @pytest.mark.slow
     def test_what_is_said_yes_to_there_is_written_and_the_rest_is_not(
         self, model: ModelServer
     ) -> None:

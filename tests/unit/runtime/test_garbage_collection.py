@@ -74,6 +74,7 @@ def frozen_garbage(number: int) -> None:
         gc.enable()
 
 
+@pytest.mark.slow
 def test_garbage_that_was_set_aside_is_found_once_the_process_has_nothing_to_do(
     policy: CollectionPolicy,
 ) -> None:
