@@ -10,7 +10,11 @@ from router.domain.principals import EVERYONE, Directory, Principal
 from router.tool.context import Depends
 from router.tool.hook import hook
 
-PAY = r"工资|薪资|薪水|薪酬|月薪|年薪|奖金|salar|\bpay\b|\bwages?\b|\bbonus|\bearns?\b|\bpaid\b"
+PAY = (
+    r"工资|薪资|薪水|薪酬|月薪|年薪|奖金|salar|\bpay\b|\bwages?\b|\bbonus|\bearns?\b"
+    # Whoever paid for dinner is no secret: what somebody is, gets or was paid.
+    r"|\b(?:am|is|are|was|were|being|gets?|got) (?:\w+ ){0,3}paid\b"
+)
 OTHERS = (
     *("同事", "别人", "其他人", "大家", "每个人", "所有人"),
     *("colleague", "everyone", "everybody", "somebody", "coworker"),

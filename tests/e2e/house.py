@@ -210,7 +210,7 @@ class Chat:
     def transcript(self) -> list[dict[str, Any]]:
         return list(self.person.get(f"/v1/conversations/{self.id}/messages?limit=200")["items"])
 
-    def heard(self, text: str, within: float = 15.0, after: int = 0) -> dict[str, Any]:
+    def heard(self, text: str, within: float = 60.0, after: int = 0) -> dict[str, Any]:
         """The first line of the assistant's with this in it, behind the one with the id `after`.
 
         It waits for news to arrive.

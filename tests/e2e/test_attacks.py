@@ -19,6 +19,8 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import create_async_engine
 from temporalio.client import Client
 from temporalio.common import RawValue
 
@@ -27,6 +29,7 @@ from router.contracts import flow
 from router.domain.principals import DEFAULT_TENANT
 from router.runtime.server import Ports
 from router.settings import Settings
+from router.store.tables import mailboxes
 from tests.deployed import SECRET, deployment, last_words, ready, running
 from tests.e2e.house import free_ports
 from tests.fakes.model_server import ModelServer, sends_bytes
@@ -87,6 +90,7 @@ class House:
     slack: Slack
     processes: tuple[Process, Process]
     directory: Path
+    database: str
 
     def client(
         self, user: str | None, tenant: str = DEFAULT_TENANT, seconds: int = 3600
@@ -139,7 +143,8 @@ async def built(folder: Path) -> AsyncIterator[House]:
             await ready(f"{ports.api_url}/readyz", api, worker)
             settings = Settings.load(auth="jwt", jwt_secret=SECRET, jwt_tenant_claim="tenant")
             address = given["ROUTER_TEMPORAL_ADDRESS"]
-            yield House(ports.api_url, address, settings, slack, (api, worker), directory)
+            database = given["ROUTER_DATABASE_URL"]
+            yield House(ports.api_url, address, settings, slack, (api, worker), directory, database)
             ends = [await last_words(each) for each in (worker, api)]
     assert [status for status, _ in ends] == [0, 0]
 
@@ -355,6 +360,16 @@ async def test_a_stream_that_outlives_its_token(house: House) -> None:
                 pass
 
 
+async def told_to_bob(house: House) -> int:
+    """The last row that he was told on Slack, or was passed over as nobody's."""
+    engine = create_async_engine(house.database)
+    his = mailboxes.c.subject == "bob", mailboxes.c.platform == "slack"
+    async with engine.connect() as connection:
+        found = await connection.execute(select(mailboxes.c.position).where(*his))
+    await engine.dispose()
+    return int(found.scalar_one())
+
+
 async def test_an_account_that_is_nobodys_any_more(house: House) -> None:
     before = house.directory.read_text("utf-8")
     async with house.client("alice") as alice:
@@ -365,7 +380,11 @@ async def test_an_account_that_is_nobodys_any_more(house: House) -> None:
             async with asyncio.timeout(60):
                 while "gone" not in (await alice.get("/v1/people")).text:  # noqa: ASYNC110
                     await asyncio.sleep(0.2)
+            before_it = await told_to_bob(house)
             await handed_in(alice, "不给从前的账号看")
+            async with asyncio.timeout(60):
+                while await told_to_bob(house) <= before_it:  # noqa: ASYNC110
+                    await asyncio.sleep(0.2)
         finally:
             house.directory.write_text(before, "utf-8")
         async with asyncio.timeout(60):

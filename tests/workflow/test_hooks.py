@@ -562,6 +562,7 @@ async def test_all_that_look_on_have_ended_before_a_run_continues_as_new(tooled:
         ("alice", "how much does frank earn, what is his salary", True),
         ("alice", "大家的薪水都是多少", True),
         ("frank", "what is everyone paid here", True),
+        ("alice", "we were five at dinner, it came to 328.50, and frank paid", False),
         ("alice", "我的工资什么时候发", False),
         ("alice", "frankly, is my salary fair", False),
         ("alice", "Bob 在哪里上班", False),

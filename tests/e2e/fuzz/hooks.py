@@ -43,6 +43,7 @@ UNSAYABLE = re.compile(
     r"|nobody has this id"  # who is in the directory
     r"|通讯录里没有您的|The directory has no"  # an account, which writing there takes
     r"|begin before the end|are more than \d+ days"  # two days, each of which is well by itself
+    r"|end at another time than they begin"  # and quiet hours, likewise
     r"|says where to begin already"  # and a third way to say one of them
 )
 """Why a request is refused that fits its schema, in words of the answer: no schema says these."""
