@@ -1,6 +1,7 @@
 """The one place where errors become answers: RFC 9457 `application/problem+json`, always."""
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -19,6 +20,7 @@ from router.domain.locale import Locale
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+BRANCH = re.compile(r"[a-z-]+\[.*\]", re.DOTALL)
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 ALWAYS_POSSIBLE = (401, 408, 413, 422, 429, 503)
@@ -125,14 +127,22 @@ async def _validation_error(_: Request, error: Exception) -> Response:
     found = error.errors() if isinstance(error, RequestValidationError) else []
     faults = [
         FieldFault(
-            # ("body", "action", "value") as `action.value`, the whole body as `body`
-            field=".".join(map(str, fault["loc"][1:])) or str(fault["loc"][0]),
+            field=_field(fault["loc"]),
             detail=str(fault["msg"]).removeprefix("Value error, "),
         )
         for fault in found
     ]
     detail = "; ".join(f"{fault.field}: {fault.detail}" for fault in faults[:5])
     return problem(422, detail, faults)
+
+
+def _field(place: Sequence[str | int]) -> str:
+    """`("body", "action", "value")` as `action.value`, the whole body as `body`.
+
+    How pydantic calls a branch of a union, `literal['never']`, is nothing that somebody sent.
+    """
+    sent = [each for each in map(str, place[1:]) if not BRANCH.fullmatch(each)]
+    return ".".join(sent) or str(place[0])
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

@@ -67,6 +67,11 @@ async def test_what_can_t_be_had_changes_nothing(alice: AsyncClient, body: Any) 
     assert (await alice.get(PATH)).json()["days_off"] is True
 
 
+async def test_what_is_wrong_is_at_the_field_that_was_sent(alice: AsyncClient) -> None:
+    answer = await alice.put(PATH, json={"quiet": {"begins": "19:00", "ends": "19:00"}})
+    assert {fault["field"] for fault in answer.json()["errors"]} == {"quiet"}
+
+
 async def test_nobody_sees_or_changes_anothers(caller: As, store: Store) -> None:
     await caller("bob").put(PATH, json={"days_off": True})
     await caller("carol").put(PATH, json={"requests_wait": True})
