@@ -32,8 +32,8 @@ dev: .venv/.runtime ## start Temporal, worker, API and chat page in this termina
 test: .venv/.everything ## run every test but the slow ones
 	$(bin)/pytest -n 4 --dist loadgroup -m "not slow and not llm" $(ARGS)
 
-test-slow: .venv/.everything ## run the slow tests
-	$(bin)/pytest -m slow $(ARGS)
+test-slow: .venv/.everything ## run the slow tests: three quarters of an hour
+	$(bin)/pytest -n 3 --dist loadgroup -m slow $(ARGS)
 
 test-llm: .venv/.everything ## fetch two small real models, 1.6 GB, and run the tests that ask them
 	$(bin)/python -m tests.llm $(ARGS)
