@@ -519,7 +519,6 @@ async def test_no_part_of_it_keeps_anybody_out(door: Door, house: Served, locale
     assert {view: wrong for view, wrong in found.items() if wrong} == {}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("locale", [pytest.param("zh-CN", marks=pytest.mark.slow), "en-US"])
 async def test_a_small_screen_shows_all_of_it(door: Door, house: Served, locale: str) -> None:
     phone: dict[str, Any] = {"viewport": NARROW, "has_touch": True, "is_mobile": True}
