@@ -464,7 +464,8 @@ async def reconciled(
         await check_namespace(client)
         queue = settings.task_queue
         with own_errors():
-            answered = await is_polled(client, queue)
+            await store.clock.keep()
+            answered = await is_polled(client, queue, store.clock())
             apart = (await halves(client, store.houses, queue)).trouble
         if apart:
             typer.echo(apart, err=True)

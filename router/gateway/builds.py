@@ -38,6 +38,8 @@ KINDS = (WORKFLOWS, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY)
 PATIENCE = timedelta(seconds=2)
 LATELY = timedelta(seconds=90)
 """A worker's poll stays open for a minute, and counts from when it began."""
+LISTED = timedelta(minutes=6)
+"""Temporal forgets who hasn't asked for five: where all seem to be older, a clock is ahead."""
 NEVER = datetime.min.replace(tzinfo=UTC)
 STRANDED = timedelta(minutes=1)
 """How long work of a build waits before it is called stranded: a rollout takes a moment."""
@@ -70,12 +72,15 @@ class StrandedBuild:
         )
 
 
-async def is_polled(client: Client, queue: str) -> bool:
-    """True where a worker that takes new work has asked lately for workflows, or activities."""
+async def is_polled(client: Client, queue: str, now: datetime) -> bool:
+    """True where a worker that takes new work has asked lately for workflows, or activities.
+
+    When it asked Temporal's clock says: `now` is of the house's, for this machine's may be wrong.
+    """
     for kind in KINDS:
         described = await _described(client, queue, kind)
         builds = _taking_new(described.versioning_info)
-        if any(_build_of(poller) in builds for poller in _lately(described)):
+        if any(_build_of(poller) in builds for poller in asked_lately(described, now)):
             return True
     return False
 
@@ -92,7 +97,9 @@ async def waiting_seconds(client: Client, queue: str) -> float:
     return max(map(_age, found), default=0.0)
 
 
-async def stranded(client: Client, deployment: str, queues: Sequence[str]) -> list[StrandedBuild]:
+async def stranded(
+    client: Client, deployment: str, queues: Sequence[str], now: datetime
+) -> list[StrandedBuild]:
     """The builds that runs are pinned to, with tasks on one of these queues and no worker."""
     request = DescribeWorkerDeploymentRequest(
         namespace=client.namespace, deployment_name=deployment
@@ -120,7 +127,7 @@ async def stranded(client: Client, deployment: str, queues: Sequence[str]) -> li
         stats = [each.stats for each in all_queues if each.name in queues]
         tasks = sum(each.approximate_backlog_count for each in stats)
         seconds = max(map(_age, stats), default=0.0)
-        came = datetime.now(UTC) - timedelta(seconds=seconds)
+        came = now - timedelta(seconds=seconds)
         last = polls.get((build.deployment_name, build.build_id), NEVER)
         # A worker that had polled since would have taken it.
         if tasks and seconds >= STRANDED.total_seconds() and last < came:
@@ -151,8 +158,11 @@ def _build_of(poller: PollerInfo) -> _Build:
     return options.deployment_name, options.build_id
 
 
-def _lately(described: DescribeTaskQueueResponse) -> Iterator[PollerInfo]:
-    since = datetime.now(UTC) - LATELY
+def asked_lately(described: DescribeTaskQueueResponse, now: datetime) -> Iterator[PollerInfo]:
+    """Those who have asked for work in the last minute and a half."""
+    asked = [each.last_access_time.ToDatetime(tzinfo=UTC) for each in described.pollers]
+    latest = max(asked, default=now)
+    since = (now if now - latest < LISTED else latest) - LATELY
     for poller in described.pollers:
         if poller.last_access_time.ToDatetime(tzinfo=UTC) > since:
             yield poller

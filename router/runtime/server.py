@@ -13,7 +13,7 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from importlib.metadata import version
 from math import ceil, inf
 from typing import Any, get_args
@@ -78,11 +78,13 @@ async def keep_counting(services: Services) -> None:
     temporal, store, settings = services.temporal, services.store, services.settings
     for round_ in itertools.count():
         try:
-            await count(temporal, store.runs)
-            await count_hand_offs(store.hand_offs)
+            await store.clock.keep()
+            now = store.clock()
+            await count(temporal, store.runs, now)
+            await count_hand_offs(store.hand_offs, now)
             # Temporal bears few questions about builds.
             if round_ % 4 == 0:
-                await count_stranded(temporal, settings)
+                await count_stranded(temporal, settings, now)
             await count_orphaned(store.runs, services.directory)
             if round_ and round_ % 4 == 0:
                 await keep_generation(temporal, store, settings)
@@ -92,10 +94,10 @@ async def keep_counting(services: Services) -> None:
         await asyncio.sleep(EVERY)
 
 
-async def count(temporal: Client, runs: Runs) -> None:
+async def count(temporal: Client, runs: Runs, now: datetime) -> None:
     """Count open conversations, and approvals that wait."""
     waiting = await runs.waiting()
-    oldest = (datetime.now(UTC) - waiting.since).total_seconds() if waiting.since else 0.0
+    oldest = (now - waiting.since).total_seconds() if waiting.since else 0.0
     APPROVALS.set(waiting.count)
     EXPIRING_APPROVALS.set(waiting.expiring)
     OLDEST_APPROVAL.set(max(0.0, oldest))
@@ -104,11 +106,11 @@ async def count(temporal: Client, runs: Runs) -> None:
     CONVERSATIONS.set(found.count)
 
 
-async def count_hand_offs(hand_offs: HandOffStore) -> None:
+async def count_hand_offs(hand_offs: HandOffStore, now: datetime) -> None:
     """Count those who wait for a person: for whom nobody has come yet, and for an answer."""
     for state in get_args(HandOffGoingOn):
         waiting = await hand_offs.waiting(state)
-        oldest = (datetime.now(UTC) - waiting.since).total_seconds() if waiting.since else 0.0
+        oldest = (now - waiting.since).total_seconds() if waiting.since else 0.0
         HAND_OFFS.labels(state).set(waiting.count)
         OLDEST_HAND_OFF.labels(state).set(max(0.0, oldest))
 
@@ -119,9 +121,9 @@ async def count_orphaned(runs: Runs, directory: Directory) -> None:
     ORPHANED_REQUESTS.set(sum(one.count for one in await runs.left_behind(directory)))
 
 
-async def count_stranded(temporal: Client, settings: Settings) -> None:
+async def count_stranded(temporal: Client, settings: Settings, now: datetime) -> None:
     """Count the tasks of builds that no worker runs any more."""
-    builds = await stranded(temporal, settings.worker_deployment, settings.queues)
+    builds = await stranded(temporal, settings.worker_deployment, settings.queues, now)
     STRANDED.clear()
     for build in builds:
         _log.error("%s", build)

@@ -302,7 +302,7 @@ async def test_how_many_wait_and_how_long_is_counted(caller: As, house: Parts) -
     await handed_off(caller)
     _, id_ = await handed_off(caller, "frank", "talk to a human")
     await deed(caller("dave"), id_, "take")
-    await count_hand_offs(house.store.hand_offs)
+    await count_hand_offs(house.store.hand_offs, datetime.now(UTC))
 
     def counted(name: str, state: str) -> float:
         return REGISTRY.get_sample_value(name, {"state": state}) or 0.0
@@ -311,7 +311,7 @@ async def test_how_many_wait_and_how_long_is_counted(caller: As, house: Parts) -
     assert [counted(waiting, state) for state in ("open", "taken")] == [1, 1]
     assert min(counted(oldest, state) for state in ("open", "taken")) > 0
     await deed(caller("dave"), id_, "reply", text="Yes?")
-    await count_hand_offs(house.store.hand_offs)
+    await count_hand_offs(house.store.hand_offs, datetime.now(UTC))
     assert [counted(waiting, "taken"), counted(oldest, "taken")] == [0, 0]
 
 

@@ -93,9 +93,9 @@ async def test_who_polls_is_known_by_queue(real_client: Client, own: Parts) -> N
     own = with_queues(own, task_queue="seen-turns", tool_queue="seen-tools")
     async with at_work(real_client, own, "tools"):
         async with asyncio.timeout(30):
-            while not await is_polled(real_client, "seen-tools"):  # noqa: ASYNC110 - Temporal's doing
+            while not await is_polled(real_client, "seen-tools", datetime.now(UTC)):  # noqa: ASYNC110 - Temporal's doing
                 await asyncio.sleep(0.05)
-        assert not await is_polled(real_client, "seen-turns")
+        assert not await is_polled(real_client, "seen-turns", datetime.now(UTC))
 
 
 async def test_a_rate_holds_for_the_whole_queue(real_client: Client, own: Parts) -> None:

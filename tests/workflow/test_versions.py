@@ -5,7 +5,7 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -44,6 +44,10 @@ def file(tmp_path: Path) -> Path:
     folder = tmp_path / "flows"
     folder.mkdir()
     return Path(shutil.copy(SHIPPED, folder))
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
 
 
 def with_flows(parts: Parts, file: Path) -> Parts:
@@ -135,14 +139,14 @@ class TestWorkers:
                 await client.get_workflow_handle(run.workflow_id).signal("nudge")
                 # Temporal's figures are some seconds old.
                 async with asyncio.timeout(120):
-                    while not await builds.stranded(client, "desk", ["desk"]):  # noqa: ASYNC110
+                    while not await builds.stranded(client, "desk", ["desk"], now()):  # noqa: ASYNC110
                         await asyncio.sleep(BETWEEN)
                 with pytest.raises(MisconfiguredError, match=r"stay on build 1\.0 wait .*auto_upg"):
                     await worker_builds(settings)
                 assert await builds.waiting_seconds(client, "desk") == 0
-                assert await builds.is_polled(client, "desk")
+                assert await builds.is_polled(client, "desk", now())
                 await made_current(client, "3.0", polled=False)
-                assert not await builds.is_polled(client, "desk")
+                assert not await builds.is_polled(client, "desk", now())
 
 
 @asynccontextmanager

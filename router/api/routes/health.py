@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import Awaitable
+from contextlib import suppress
 from datetime import timedelta
 from time import monotonic
 from typing import Annotated, Literal
@@ -18,7 +19,6 @@ from router.gateway.builds import is_polled, waiting_seconds
 from router.gateway.generations import halves
 from router.llm.health import ModelAddress, ModelHealth
 from router.secrecy.redaction import bare_addresses
-from router.settings import Settings
 
 PATIENCE = 2.0
 MEBIBYTE = 2**20
@@ -79,7 +79,7 @@ class Probe:
         services = self._services
         temporal, worker, database, llm = await asyncio.gather(
             _checked(_temporal(services.temporal)),
-            _checked(_worker(services.temporal, services.settings)),
+            _checked(_worker(services)),
             self._database(),
             self._llm(),
         )
@@ -146,9 +146,12 @@ async def _temporal(client: Client) -> str:
     return client.service_client.config.target_host
 
 
-async def _worker(client: Client, settings: Settings) -> str:
-    queues = settings.queues
-    polled = await asyncio.gather(*(is_polled(client, queue) for queue in queues))
+async def _worker(services: Services) -> str:
+    client, settings, clock = services.temporal, services.settings, services.store.clock
+    with suppress(Unavailable):  # the database's check says so
+        await clock.keep()
+    queues, now = settings.queues, clock()
+    polled = await asyncio.gather(*(is_polled(client, queue, now) for queue in queues))
     idle = [repr(queue) for queue, is_so in zip(queues, polled, strict=True) if not is_so]
     if idle:
         raise Unavailable(

@@ -276,7 +276,8 @@ async def task_queues(settings: Settings) -> str:
     """Somebody polls every queue that work is sent to, of a build that takes new work."""
     client = await _client(settings)
     with temporal_says():
-        idle = [queue for queue in settings.queues if not await is_polled(client, queue)]
+        now = datetime.now(UTC)
+        idle = [queue for queue in settings.queues if not await is_polled(client, queue, now)]
     if idle:
         raise MisconfiguredError(
             f"nobody polls {', '.join(idle)}: start `intent-router worker`, without --queues or "
@@ -289,7 +290,8 @@ async def worker_builds(settings: Settings) -> str:
     """No run waits for a worker of a build that nobody runs any more."""
     client = await _client(settings)
     with temporal_says():
-        found = await stranded(client, settings.worker_deployment, settings.queues)
+        deployment, queues = settings.worker_deployment, settings.queues
+        found = await stranded(client, deployment, queues, datetime.now(UTC))
     if found:
         raise MisconfiguredError("\n".join(map(str, found)))
     return "no run waits for a build without a worker"
