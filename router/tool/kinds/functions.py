@@ -10,7 +10,7 @@ import importlib.util
 import logging
 import pkgutil
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from importlib.abc import SourceLoader
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -105,11 +105,23 @@ class WatchedModules:
 
 
 def _modules(packages: Sequence[ModuleType]) -> Iterator[tuple[Path, str]]:
+    """The modules of packages; raises `OSError` where a folder of theirs can't be listed.
+
+    `pkgutil` takes such a folder for an empty one, and all its tools would be gone.
+    """
     for package in packages:
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             spec = found.module_finder.find_spec(found.name, None)
-            if spec is not None and spec.origin is not None:
-                yield Path(spec.origin), found.name
+            if spec is None or spec.origin is None:
+                continue
+            _listed(spec.submodule_search_locations or ())
+            yield Path(spec.origin), found.name
+        _listed(package.__path__)
+
+
+def _listed(folders: Iterable[str]) -> None:
+    for folder in folders:
+        next(Path(folder).iterdir(), None)
 
 
 def _declared_in(module: ModuleType) -> list[Declared]:

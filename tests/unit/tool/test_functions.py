@@ -1,6 +1,8 @@
 """Tools of Python follow their modules while their author edits them."""
 
+import errno
 import importlib
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,6 +85,19 @@ def test_a_tool_that_is_renamed_or_whose_module_goes_is_no_longer_there(author: 
     path.unlink()
     assert author.modules.reload()
     assert author.registry.names == {"count"}
+
+
+def test_where_nothing_more_can_be_opened_all_stays_as_it_was(
+    author: Author, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(folder: object) -> list[str]:
+        raise OSError(errno.EMFILE, "Too many open files", str(folder))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "listdir", refused)
+        assert author.modules.reload() is False
+    assert author.modules.reload() is False
+    assert author.registry.names == {"find_lamps", "count"}
 
 
 def test_what_cannot_be_imported_stays_as_it_was_and_is_said_once(
