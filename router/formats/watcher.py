@@ -96,10 +96,9 @@ class Watcher(Generic[Item]):
         A folder that can't be listed, as by a process that may open nothing more, hasn't changed.
         """
         try:
-            paths = [*self._paths()]
+            stamps = {path: stamp_of(self._files(path, self._last(path))) for path in self._paths()}
         except OSError:
             return None
-        stamps = {path: stamp_of(self._files(path, self._last(path))) for path in paths}
         if stamps == {path: seen.stamp for path, seen in self._seen.items()}:
             return None
         self._seen = {path: self._looked(path, stamp) for path, stamp in stamps.items()}

@@ -163,8 +163,8 @@ def asked_lately(described: DescribeTaskQueueResponse, now: datetime) -> Iterato
     asked = [each.last_access_time.ToDatetime(tzinfo=UTC) for each in described.pollers]
     latest = max(asked, default=now)
     since = (now if now - latest < LISTED else latest) - LATELY
-    for poller in described.pollers:
-        if poller.last_access_time.ToDatetime(tzinfo=UTC) > since:
+    for poller, at in zip(described.pollers, asked, strict=True):
+        if at > since:
             yield poller
 
 

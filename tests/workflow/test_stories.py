@@ -16,6 +16,7 @@ from router.story.story import Story
 from router.story_runner import quiescence, runner
 from router.story_runner.environment import Environment, opened
 from router.story_runner.runner import chosen, run_in
+from tests.samples import one_in
 
 pytestmark = pytest.mark.xdist_group("stories")
 
@@ -85,14 +86,7 @@ def expectations(story: Story) -> list[int]:
     return [place for place, step in enumerate(story.steps) if isinstance(step.entry, sorts)]
 
 
-WRONG = [
-    pytest.param(place, marks=pytest.mark.slow if number % 4 else ())
-    for number, place in enumerate(expectations(SHIPPED[0]))
-]
-"""One of four by and by: each plays the story up to there."""
-
-
-@pytest.mark.parametrize("place", WRONG)
+@pytest.mark.parametrize("place", one_in(4, expectations(SHIPPED[0])))
 async def test_a_wrong_expectation_fails_at_its_step(house: Environment, place: int) -> None:
     story = spoilt(SHIPPED[0], place)
     (outcome,) = (await run_in(house, [story], lambda _: None)).outcomes

@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 from collections.abc import Awaitable
-from contextlib import suppress
 from datetime import timedelta
 from time import monotonic
 from typing import Annotated, Literal
@@ -147,10 +146,9 @@ async def _temporal(client: Client) -> str:
 
 
 async def _worker(services: Services) -> str:
-    client, settings, clock = services.temporal, services.settings, services.store.clock
-    with suppress(Unavailable):  # the database's check says so
-        await clock.keep()
-    queues, now = settings.queues, clock()
+    client, settings = services.temporal, services.settings
+    # Whoever counts for the metrics keeps the clock.
+    queues, now = settings.queues, services.store.clock()
     polled = await asyncio.gather(*(is_polled(client, queue, now) for queue in queues))
     idle = [repr(queue) for queue, is_so in zip(queues, polled, strict=True) if not is_so]
     if idle:
