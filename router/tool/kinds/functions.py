@@ -11,6 +11,7 @@ import logging
 import pkgutil
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from importlib.abc import SourceLoader
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -121,7 +122,8 @@ def _modules(packages: Sequence[ModuleType]) -> Iterator[tuple[Path, str]]:
 
 def _listed(folders: Iterable[str]) -> None:
     for folder in folders:
-        next(Path(folder).iterdir(), None)
+        with suppress(FileNotFoundError, NotADirectoryError):  # one that isn't there has none
+            next(Path(folder).iterdir(), None)
 
 
 def _declared_in(module: ModuleType) -> list[Declared]:
