@@ -7,6 +7,8 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 ARGS ?=
 PACKAGES ?=
 MINUTES ?= 60
+PROCESSES ?= 4
+SHARD ?=
 
 bin := .venv/bin
 supported := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
@@ -16,7 +18,7 @@ locked = $(pip) --require-hashes $(foreach lock,$(1),--requirement locks/$(lock)
 install := $(pip) --no-deps --no-build-isolation --editable .
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev test test-slow test-llm model drill fuzz compose-test upgrade-test \
+.PHONY: help setup dev test test-all test-llm model drill fuzz compose-test upgrade-test \
 	wheel sbom lock update chart check ruff types layers shell figures \
 	supply bench docs docs-serve reference clean
 
@@ -29,11 +31,13 @@ dev: .venv/.runtime ## start Temporal, worker, API and chat page in this termina
 	@exec $(bin)/intent-router dev $(ARGS)
 
 # Four on two cores: half of the time a test waits for something other than a processor.
-test: .venv/.everything ## run every test but the slow ones
-	$(bin)/pytest -n 4 --dist loadgroup -m "not slow and not llm" $(ARGS)
+test: .venv/.everything ## run what every landing has to pass: at most five minutes
+	$(bin)/pytest -n $(PROCESSES) --dist loadgroup -m "not slow and not llm" $(ARGS)
 
-test-slow: .venv/.everything ## run the slow tests: three quarters of an hour
-	$(bin)/pytest -n 3 --dist loadgroup -m slow $(ARGS)
+test-all: .venv/.everything ## run the slow tests, or one shard of them with SHARD=2/4: at most 45 minutes
+	$(bin)/pytest -n $(PROCESSES) --dist loadgroup -m "slow and not llm" \
+		$(if $(SHARD),--shard $(SHARD)) $(ARGS)
+	@$(if $(SHARD),$(bin)/python -m tests.shards passed $(SHARD))
 
 test-llm: .venv/.everything ## fetch two small real models, 1.6 GB, and run the tests that ask them
 	$(bin)/python -m tests.llm $(ARGS)
@@ -54,7 +58,8 @@ fuzz: .venv/.fuzz ## send what nobody would to every entrance, MINUTES=60 in all
 	@$(bin)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
 
 check: .venv/.everything ## lint, types, layers, the tree's figures and what it is made of: CI, before the tests
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target ruff types layers shell figures supply
+	@began=$$(date +%s); $(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target ruff types layers shell figures supply \
+	&& echo "make check: $$(($$(date +%s) - began)) s"
 
 ruff:
 	$(bin)/ruff check .
@@ -95,7 +100,7 @@ update: .venv/.uv ## take newer versions (PACKAGES="ruff mypy" these alone), ins
 	@$(MAKE) --no-print-directory .venv/.chart
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory test
-	@$(MAKE) --no-print-directory test-slow
+	@$(MAKE) --no-print-directory test-all
 
 chart: .venv/.chart ## install what renders the Helm chart, and check it
 	$(bin)/pytest -q tests/integration/deploy/test_kubernetes.py $(ARGS)

@@ -5,6 +5,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import gc
+import resource
 import ssl
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -12,14 +13,20 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import httpcore2
 import pytest
 from fastapi import routing
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from temporalio.client import Client
 
 from router.flow.language.functions import Lookup, declare
+from tests.servers import SOCKET, SharedServers
+from tests.shards import Shard
+from tests.temporal import shared_client
 from workflows import flow, flow_client
 
 # Programs that tests start keep their bytecode, as they do for everybody else: some four hundred
@@ -34,6 +41,9 @@ settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("house")
+# Hypothesis reads the constants of every module that is imported, to draw them more often: five
+# seconds of each process, before the first test.
+vars(providers)["_get_local_constants"] = lambda: providers._local_constants
 
 
 # Every HTTP client reads the machine's certificates anew, 30 ms of CPU, to call loopback.
@@ -113,6 +123,50 @@ for _lookup in (
 ):
     declare(_lookup)
 
+SERVERS = pytest.StashKey[SharedServers]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take `--shard 2/4`, which leaves out other shards' modules, and `--shuffle SEED`."""
+    parser.addoption("--shard", type=Shard.parse, help="run the modules of one shard, as 2/4")
+    parser.addoption(
+        "--shuffle", metavar="SEED", help="run modules, and their tests, in this order"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the test modules of other shards, before they are imported."""
+    shard: Shard | None = config.getoption("shard")
+    is_module = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    return True if shard and is_module and not shard.has(collection_path) else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Own the servers of the run, unless this is one of its worker processes."""
+    if SOCKET not in os.environ:
+        config.stash[SERVERS] = SharedServers()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the servers that this process owns, and print what the run took of the processor."""
+    if servers := config.stash.get(SERVERS, None):
+        servers.stop()
+        if config.option.verbose >= 0 and not config.option.collectonly:
+            print(f"processor time: {processor_seconds():.0f} s, servers included")
+
+
+def processor_seconds() -> float:
+    """Return the processor time of this process and of all that it has started and awaited."""
+    usages = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+@pytest.fixture(scope="session")
+async def temporal_client() -> Client:
+    """A client of a real Temporal server, in a namespace that only this process uses."""
+    return await shared_client()
+
+
 LONGEST_ID = 60
 
 
@@ -146,13 +200,19 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
     """What a module makes once is made once in all: tests that share it go to one process.
 
     So do a module's quick tests: whoever gives out fifteen thousand of them one by one counts, for
     each, all that were given out. It is marked before xdist's own hook reads the marks.
     """
+    if seed := config.getoption("shuffle"):
+        _shuffle(items, Random(seed))
     for item in items:
+        if _moves_the_clock(item):
+            item.add_marker(pytest.mark.xdist_group("time-skipping"))
         together = item.path.is_relative_to(UNITS) or _shares_with_its_module(item)
         if together and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{item.path.stem}"))
@@ -160,6 +220,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 
 
 UNITS = Path(__file__).with_name("unit")
+
+
+def _shuffle(items: list[pytest.Item], random: Random) -> None:
+    """Change the order of the modules, and that of the tests within each."""
+    modules: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        modules.setdefault(item.path, []).append(item)
+    order = list(modules.values())
+    random.shuffle(order)
+    for module in order:
+        random.shuffle(module)
+    items[:] = [item for module in order for item in module]
+
+
+def _moves_the_clock(item: pytest.Item) -> bool:
+    return "environment" in getattr(item, "fixturenames", ())
 
 
 def _shares_with_its_module(item: pytest.Item) -> bool:

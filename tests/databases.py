@@ -6,7 +6,7 @@ tests' databases are copies of: run for each of them, they would be most of what
 
 import shutil
 import uuid
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,47 +15,57 @@ import pytest
 from activities.people.tables import PEOPLE
 from router.store.database import Database, Migrations
 from router.store.tables import ROUTER
-from tests.postgres import drop_database, make_database, postgres_server
+from tests.postgres import MISSING, binaries, drop_database, given, make_database
+from tests.servers import run_folder, server_address
 
 TABLES_OF = {"database": ROUTER, "people": PEOPLE}
 """The fixtures that promise tables, and which ones."""
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
+def postgres() -> str:
     """A PostgreSQL server's URL, up to the database's name."""
-    with postgres_server() as server:
-        yield server
+    if not given() and binaries() is None:
+        pytest.skip(MISSING)
+    return server_address("postgresql")
 
 
 @dataclass(frozen=True)
 class Templates:
-    """Databases that are only copied, by the tables that they have; made when first needed."""
+    """Databases that are only copied, by the tables that they have; made when first needed.
 
-    folder: Path
+    The processes of a run share them, and one of them makes each.
+    """
+
     made: dict[str, str] = field(default_factory=dict)
 
     async def file(self, tables: Sequence[Migrations]) -> str:
         """The path of a SQLite file with these tables."""
-        name = _name(tables)
+        name = f"{_name(tables)}.sqlite"
         if name not in self.made:
-            await _migrate(f"sqlite:///{self.folder}/{name}", tables)
-            self.made[name] = f"{self.folder}/{name}"
+            with run_folder("templates") as folder:
+                if not (folder / name).exists():
+                    await _migrate(f"sqlite:///{folder}/new-{name}", tables)
+                    (folder / f"new-{name}").rename(folder / name)
+            self.made[name] = str(folder / name)
         return self.made[name]
 
     async def of(self, server: str, tables: Sequence[Migrations]) -> str:
         """The name of a database of `server` with these tables, to which nobody is connected."""
-        key = f"{server}/{_name(tables)}"
+        key = f"{_name(tables)}.postgresql"
         if key not in self.made:
-            name = f"template_{uuid.uuid4().hex[:12]}"
-            await _migrate(await make_database(server, name), tables)
-            self.made[key] = name
+            with run_folder("templates") as folder:
+                if not (folder / key).exists():
+                    name = f"template_{uuid.uuid4().hex[:12]}"
+                    await _migrate(await make_database(server, name), tables)
+                    (folder / key).write_text(name)
+            self.made[key] = (folder / key).read_text()
         return self.made[key]
 
 
 @pytest.fixture(scope="session")
-def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
-    return Templates(tmp_path_factory.mktemp("templates"))
+def templates() -> Templates:
+    return Templates()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 
@@ -15,7 +16,8 @@ from router.domain.errors import Unavailable
 from router.runtime import dev, temporal_server
 from router.runtime.data_folder import claimed
 from router.runtime.server import Ports
-from tests.postgres import make_database, postgres_server
+from tests.postgres import make_database
+from tests.servers import server_address
 
 PROGRAM = (sys.executable, "-m", "router")
 PATIENCE = 4
@@ -53,8 +55,9 @@ async def last_words(process: Process, told: Callable[[], object] | None = None)
 @asynccontextmanager
 async def deployment(tmp_path: Path, ports: Ports) -> AsyncIterator[dict[str, str]]:
     """The servers that the two need; gives the variables that name them."""
-    with postgres_server() as postgres, claimed(tmp_path / "data") as folder:
-        database = await make_database(postgres, "deployed")
+    postgres = await asyncio.to_thread(server_address, "postgresql")
+    database = await make_database(postgres, f"deployed_{uuid4().hex[:12]}")
+    with claimed(tmp_path / "data") as folder:
         async with temporal_server.running(folder, ports, "default", {}):
             yield variables(database, ports)
 

@@ -25,8 +25,8 @@ MISSING = (
 @contextmanager
 def postgres_server() -> Iterator[str]:
     """The URL of a server in which databases may be made, up to the database's name."""
-    if given := os.environ.get(GIVEN):
-        yield given.rsplit("/", 1)[0]
+    if server := given():
+        yield server
         return
     found = binaries()
     if found is None:
@@ -37,6 +37,11 @@ def postgres_server() -> Iterator[str]:
             yield url
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def given() -> str:
+    """The URL of the server that the environment names, up to the database's name; or nothing."""
+    return os.environ.get(GIVEN, "").rpartition("/")[0]
 
 
 async def make_database(server: str, name: str, template: str | None = None) -> str:

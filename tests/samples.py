@@ -1,4 +1,4 @@
-"""Tables that `make test` takes a sample of, and `make test-slow` the rest."""
+"""Tables that `make test` takes a sample of, and `make test-all` the rest."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +14,7 @@ def one_in(every: int, cases: Iterable[Any]) -> list[ParameterSet]:
 
     For tables whose rows go one way through the code and cost a tenth of a second or more each.
     What of the sample is broken `make test` sees at once; who changes that code runs
-    `make test-slow` on the file. A case that is a tuple gives several arguments.
+    `make test-all` on the file. A case that is a tuple gives several arguments.
 
     >>> [len(case.marks) for case in one_in(3, "abcde")]
     [0, 1, 1, 0, 1]

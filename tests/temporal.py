@@ -1,5 +1,6 @@
 """Temporal's own servers, from the binaries that the virtual environment has."""
 
+import asyncio
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -9,7 +10,10 @@ from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
+
+from tests.servers import process_name, server_address
 
 SLOW_START = timedelta(minutes=2)
 """For machines that are busy with something else; what is tested begins after it."""
@@ -25,8 +29,24 @@ ATTRIBUTES = {
 }
 
 
+async def shared_client() -> Client:
+    """Return a client of the server that the whole run shares, in this process's own namespace."""
+    address = await asyncio.to_thread(server_address, "temporal")
+    async with asyncio.timeout(SLOW_START.total_seconds()):
+        while True:
+            try:
+                client = await Client.connect(
+                    address, namespace=process_name(), data_converter=pydantic_data_converter
+                )
+                await register_attributes(client)
+            except (RPCError, RuntimeError):
+                await asyncio.sleep(0.1)  # the namespaces come after the port
+            else:
+                return client
+
+
 async def dev_server(**options: Any) -> WorkflowEnvironment:
-    """The server that `dev` runs, whose clock nobody moves; entered by whoever awaits it.
+    """Start a server of the test's own, as `dev` runs it; enter the environment to use it.
 
     >>> async with await dev_server() as environment:  # doctest: +SKIP
     ...     client = environment.client

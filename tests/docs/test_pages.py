@@ -46,6 +46,7 @@ from tests.compose.house import TYPED, blocks
 from tests.docs.snippets import COMPOSED, PLAYED, ROOT, Snippet, all_snippets, snippets_of
 from tests.docs.test_tutorials import DESK, lines_of, slips
 from tests.fakes.webhook_consumer import SECRET
+from tests.table import each_row
 from tests.unit.cli.conftest import Run, run  # noqa: F401 - a fixture
 
 
@@ -162,7 +163,7 @@ def test_every_block_that_the_compose_test_types_is_on_its_page() -> None:
     assert sorted(blocks()) == sorted(TYPED)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("script", "slip"),
     [
         ("intent-router flows validat x.yaml", "there is no command flows validat x.yaml"),
@@ -197,6 +198,7 @@ def steps_of(page: str) -> Iterator[dict[str, Any]]:
             yield {"user": what}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", READMES)
 def test_what_there_is_to_try_and_its_dialogue_go_as_printed(
     run: Run,  # noqa: F811
@@ -219,7 +221,7 @@ def test_what_there_is_to_try_and_its_dialogue_go_as_printed(
     assert outcome.status == 0, outcome.out + outcome.err
 
 
-@pytest.mark.parametrize("page", READMES)
+@each_row("page", READMES)
 def test_it_is_read_in_two_minutes(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     prose = re.sub(r"```.*?```|\]\([^)]*\)|<!--.*?-->", "", text, flags=re.DOTALL)
@@ -227,7 +229,7 @@ def test_it_is_read_in_two_minutes(page: str) -> None:
     assert words < 500
 
 
-@pytest.mark.parametrize("name", PAGES)
+@each_row("name", PAGES)
 def test_a_page_is_up_to_date(name: str) -> None:
     written = (FOLDER / name).read_text(encoding="utf-8")
     assert written == PAGES[name](), f"docs/reference/{name} is old: {REMEDY}"
@@ -244,6 +246,7 @@ def test_every_key_and_option_of_a_tool_says_what_it_means() -> None:
     assert set(inspect.signature(tool).parameters) == set(option_docs())
 
 
+@pytest.mark.slow
 def test_every_command_and_call_of_the_api_has_a_section() -> None:
     names = [name for name, _ in commands(typer.main.get_command(app))]
     assert {"dev", "flows validate", "tools call"} <= set(names)
@@ -294,6 +297,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_every_page_is_there_and_none_asks_for_a_diagram_from_elsewhere(site: Path) -> None:
     pages = {page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")}
     assert {p for p in pages if not (site / p.with_suffix(".html")).exists()} == set()

@@ -1,9 +1,7 @@
 """The whole house as a user starts it, and people who use it over HTTP."""
 
 import os
-import secrets
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,29 +11,10 @@ from typing import Any
 
 import httpx
 
+from tests.servers import free_ports
+
 STOPPED_WITHIN = 60.0
 COMMAND = [sys.executable, "-m", "router"]
-BELOW_PASSING = range(15_000, 32_000)
-"""Ports that no connection is given for itself: one that passes by would take a server's place."""
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on right now."""
-    free: list[int] = []
-    while len(free) < count:
-        port = secrets.choice(BELOW_PASSING)  # two processes never draw alike
-        if port not in free and _is_free(port):
-            free.append(port)
-    return free
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as one:
-        try:
-            one.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 @dataclass

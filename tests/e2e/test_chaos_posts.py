@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from tests.e2e.chaos.checker import Records, Row
 from tests.e2e.chaos.entrances import Shown, bare
 from tests.e2e.chaos.posts import Card, Word, lines_of, of_cards, of_posts, of_words
+from tests.table import each_row
 
 
 def row(kind: str, message: str | None, **data: Any) -> Row:
@@ -63,7 +62,7 @@ POSTED = {
 }
 
 
-@pytest.mark.parametrize(("texts", "found"), POSTED.values(), ids=POSTED.keys())
+@each_row(("texts", "found"), POSTED.values(), ids=POSTED.keys())
 def test_what_is_posted_otherwise_is_found(texts: list[str], found: list[str]) -> None:
     posted = of_posts("alice", lines_of(LOG, "c1"), shown(*texts))
     assert kinds(posted.findings)[-1:] == found[-1:]

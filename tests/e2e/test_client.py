@@ -13,6 +13,7 @@ from tests.raw_pdf import page_of
 pytestmark = pytest.mark.xdist_group("dev")
 
 
+@pytest.mark.slow
 def test_a_request_is_made_approved_and_read_without_a_word_of_http(house: House) -> None:
     with Client(house.url, "alice") as alice, Client(house.url, "bob") as bob:
         conversation = alice.begin(locale="en")

@@ -231,6 +231,7 @@ async def test_a_second_death_on_the_way_changes_nothing(house: House) -> None:
     await is_honestly_unknown(shot, 1)
 
 
+@pytest.mark.slow
 async def test_a_death_while_the_question_is_open_leaves_it_open(house: House) -> None:
     orders = await asyncio.gather(house.order("pay"), house.order("shoot"))
     for order in orders:
@@ -269,6 +270,7 @@ async def test_a_message_that_two_processes_died_of_is_set_aside_and_told(house:
     assert worker.process.is_alive()
 
 
+@pytest.mark.slow
 async def test_a_write_that_two_processes_died_of_is_set_aside_and_may_have_happened(
     house: House,
 ) -> None:

@@ -17,6 +17,7 @@ from router.routing.structured import REFUSALS
 from tests.docs.snippets import PLAYED, Snippet, all_snippets
 from tests.e2e.house import COMMAND, House, Person
 from tests.fakes.terminal import Terminal
+from tests.table import each_row
 
 pytestmark = pytest.mark.xdist_group("dev")
 
@@ -149,6 +150,7 @@ def test_what_is_said_in_another_window_is_shown(house: House, state: Path) -> N
         dave.sees("rom which")
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_plain_answers(house: House) -> None:
     ran = piped(house, "我要请假\n\n1\n", "--user", "alice", "--new")
     assert (ran.returncode, "\x1b" in ran.stdout) == (0, False)
@@ -157,7 +159,7 @@ def test_a_pipe_gets_plain_answers(house: House) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each_row(
     ("words", "line"),
     [
         (["--user", "mallory"], "error: the API won't have this person: "),
@@ -311,6 +313,7 @@ def test_an_openai_client_gets_an_answer(play: Callable[..., str]) -> None:
     assert play(sys.executable, "-c", text=block.text).strip()
 
 
+@pytest.mark.slow
 def test_an_openai_client_that_wants_fields_hears_why_it_gets_none(
     play: Callable[..., str],
 ) -> None:

@@ -23,6 +23,7 @@ from router.settings import Settings
 from tests.e2e.chaos.house import answers
 from tests.e2e.chaos.machine import Kept
 from tests.e2e.house import free_ports
+from tests.table import each_row
 from tests.temporal import register_attributes
 from tests.workflow.desk import QUEUE, Talk, person
 
@@ -78,7 +79,8 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
         yield built
 
 
-@pytest.mark.parametrize("next_is", ["another", "the same"])
+@pytest.mark.slow
+@each_row("next_is", ["another", "the same"])
 async def test_a_turn_that_the_server_forgot_keeps_its_number_and_its_answer(
     house: House, next_is: str
 ) -> None:

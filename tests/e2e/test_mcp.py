@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.e2e.house import COMMAND, House, Person, free_ports
 from tests.samples import one_in
+from tests.table import each_row
 
 pytestmark = pytest.mark.xdist_group("dev")
 
@@ -33,6 +34,7 @@ async def do(agent: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     return dict(result.structured_content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", one_in(2, REVISIONS))
 async def test_an_assistant_files_a_request_that_its_person_confirms_and_another_approves(
     house: House, mode: str
@@ -61,6 +63,7 @@ async def test_an_assistant_files_a_request_that_its_person_confirms_and_another
     assert ["家里有事" in each for each in shown] == [True, True]
 
 
+@pytest.mark.slow
 async def test_what_a_program_without_forms_is_told_is_confirmed_by_a_second_call(
     house: House,
 ) -> None:
@@ -85,7 +88,7 @@ async def test_a_program_hears_what_the_api_has_against_it(house: House) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@each_row(
     ("words", "said"),
     [
         ([], "name one of --user and --token"),

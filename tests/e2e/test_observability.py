@@ -15,6 +15,7 @@ from prometheus_client.samples import Sample
 from tests.e2e.house import Chat, House, Person
 from tests.fakes.model_server import MODEL, ModelServer, calls, fails, says
 from tests.fakes.otlp_collector import Collector, attributes, collecting, names
+from tests.table import each_row
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 CALLER = "b7ad6b7169203331"
@@ -84,6 +85,7 @@ def _asked(house: House, model: ModelServer, collector: Collector) -> Watched:
     return Watched(house, model, collector, chat, turn, mine)
 
 
+@pytest.mark.slow
 async def test_a_turn_is_one_trace_from_the_caller_to_model_and_tool(watched: Watched) -> None:
     assert watched.turn["route"]["by"] == "llm"
     parents = {span.span_id: span for span in watched.spans}
@@ -133,7 +135,7 @@ async def test_the_model_server_is_told_whose_work_it_does(watched: Watched) -> 
     assert parents == [[TRACE, span.span_id.hex()] for span in chats]
 
 
-@pytest.mark.parametrize("word", ["年假", "15 天", "leave_type", "annual"])
+@each_row("word", ["年假", "15 天", "leave_type", "annual"])
 async def test_no_span_has_a_word_of_it(watched: Watched, word: str) -> None:
     assert not any(word.encode() in body for body in watched.collector.raw)
 
@@ -177,6 +179,7 @@ async def test_no_label_has_an_id_or_a_path_that_somebody_made_up(watched: Watch
     assert len(watched.samples()) == len(after)
 
 
+@pytest.mark.slow
 async def test_the_log_joins_failures_to_their_trace_and_turn(watched: Watched) -> None:
     """The script has come to its failing server; who is asked has a message to fall back on."""
     await asyncio.to_thread(watched.chat.say, "讲讲别的吧，随便什么", message_id="m-failing")

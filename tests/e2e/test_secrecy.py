@@ -28,6 +28,7 @@ from router.settings.values import PayloadKeys
 from tests.e2e.house import Chat, House, Person
 from tests.fakes.model_server import MODEL, Behaviour, ModelServer, calls, says, waits
 from tests.fakes.web_server import Got, Received, Reply, WebServer, json_reply
+from tests.table import each_row
 
 LONG_ENOUGH = 8
 """Characters of base64 that aren't found by chance."""
@@ -366,8 +367,8 @@ def test_no_word_is_in_a_dump_where_a_key_is_set_and_every_one_where_none_is(
     assert base64.b64decode(KEY) not in dump
 
 
-@pytest.mark.parametrize("word", [*WORDS.values()])
-@pytest.mark.parametrize("before", ["", "x", "xy"])
+@each_row("word", [*WORDS.values()])
+@each_row("before", ["", "x", "xy"])
 def test_a_word_is_recognised_in_whatever_it_is_wrapped_in(word: str, before: str) -> None:
     text = f"{before}{word} and more"
     wrapped = [

@@ -62,6 +62,7 @@ def killed(house: House, moment: int, moments: set[int]) -> None:
         house.start()
 
 
+@pytest.mark.slow
 def test_a_message_under_way_when_everything_dies_is_answered_once(
     own_house: House, tmp_path: Path
 ) -> None:

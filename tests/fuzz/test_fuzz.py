@@ -21,6 +21,7 @@ from tests.fuzz.faces import request
 from tests.fuzz.findings import keep, replay
 from tests.fuzz.mutation import changed
 from tests.fuzz.trial import Broken, Promise
+from tests.table import each_row
 
 ALL = entrances()
 MOST = 1024 * 1024
@@ -40,7 +41,8 @@ def test_every_entrance_has_a_corpus_and_no_corpus_is_nobodys() -> None:
     assert sum(path.stat().st_size for path in CORPUS.rglob("*") if path.is_file()) < MOST
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.slow
+@each_row("name", ALL)
 async def test_what_an_entrance_begins_with_breaks_nothing(name: str) -> None:
     assert await replay(ALL[name], ALL[name].seeds()) == []
 
@@ -90,6 +92,7 @@ PLANTED: dict[Promise, tuple[str, Any, str, Any, bytes]] = {
 """By promise: where, whose, what and by what is replaced in the product, and what meets it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("promise", PLANTED)
 async def test_a_fault_that_is_planted_is_found(
     promise: Promise, monkeypatch: pytest.MonkeyPatch
@@ -112,7 +115,7 @@ async def test_an_exception_that_is_only_logged_is_found_too(
     assert "KeyError" in logged.said
 
 
-@pytest.mark.parametrize("form", ["json", "text", "request"])
+@each_row("form", ["json", "text", "request"])
 def test_a_change_is_another_input_of_the_form_and_the_same_for_the_same_seed(form: Form) -> None:
     whole = as_bytes({"text": "hello", "files": [{"id": 1}]})
     data = request("POST", "/v1/x", "alice", whole) if form == "request" else whole
@@ -130,6 +133,7 @@ def test_any_bytes_can_be_changed_in_any_form() -> None:
             changed(data, form, seed, 100)
 
 
+@pytest.mark.slow
 def test_a_finding_is_a_file_that_says_how_to_see_it_again(tmp_path: Path) -> None:
     path = keep(tmp_path, "slack", b"{", Broken("going on", "300 ms"))
     assert path.read_bytes() == b"{"

@@ -17,6 +17,7 @@ from tests.llm.answers import Journal, Kept
 from tests.llm.dialogues import dated, invented
 from tests.llm.labels import FILES, Labelled, load
 from tests.llm.measure import Desk, Outcome, desk, usual
+from tests.table import each_row
 
 WORDS = {"reply", "clarify", "handoff", "fill", "cancel", "withdraw"}
 
@@ -27,7 +28,7 @@ async def asking(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk
         yield asking
 
 
-@pytest.mark.parametrize("name", FILES)
+@each_row("name", FILES)
 async def test_every_label_names_what_its_writer_may_use(asking: Desk, name: str) -> None:
     for label in load(name):
         caller = await asking.parts.directory.find("default", label.user)
@@ -95,7 +96,7 @@ def test_what_the_message_does_not_hold_was_invented(asking: Desk) -> None:
     assert judged.missing == ["start"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("shown", "verdict"),
     [("leave_request", "asked"), ("Leave request", "asked"), ("reimbursement", "wrong")],
 )
@@ -126,7 +127,7 @@ def test_what_was_answered_is_kept_though_the_last_line_was_cut(tmp_path: Path) 
     assert again.find("three") is not None
 
 
-@pytest.mark.parametrize("name", dialogues.FILES)
+@each_row("name", dialogues.FILES)
 def test_dialogues_are_of_both_languages_and_name_what_there_is(asking: Desk, name: str) -> None:
     played = dialogues.load(name)
     assert min(Counter(one.lang for one in played).values()) >= 20

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,6 +37,7 @@ async def _did(ledger: Any, prefix: str, deed: tuple[str, str, str | None]) -> o
     return await ledger.release(prefix + key)
 
 
+@pytest.mark.slow
 async def test_the_models_ledger_answers_as_the_real_one_whatever_is_done_to_it(
     database: Database,
 ) -> None:

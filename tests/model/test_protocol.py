@@ -6,9 +6,11 @@ from tests.model import conversation, outbox, promises, run
 from tests.model.exploration import explore
 from tests.model.mutants import FAR_ENOUGH, MUTANTS, Mutant, planted
 from tests.model.scenarios import BY_NAME, SCENARIOS, Scenario
+from tests.table import each_row
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+@pytest.mark.slow
+@each_row("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_every_promise_is_kept_in_every_state_near_by(scenario: Scenario) -> None:
     seen = explore(scenario.first(), scenario.check, scenario.depth)
 
@@ -16,7 +18,7 @@ def test_every_promise_is_kept_in_every_state_near_by(scenario: Scenario) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+@each_row("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_every_promise_is_kept_in_every_state_there_is(scenario: Scenario) -> None:
     seen = explore(scenario.first(), scenario.check)
 
@@ -24,6 +26,7 @@ def test_every_promise_is_kept_in_every_state_there_is(scenario: Scenario) -> No
     assert seen.whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_fault_breaks_its_promise(
     mutant: Mutant, monkeypatch: pytest.MonkeyPatch

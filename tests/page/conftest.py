@@ -5,11 +5,11 @@ from playwright.async_api import Browser
 from temporalio.client import Client
 
 from router.runtime.composition import Parts
-from tests.page.house import Door, Served, Visitor, chromium
-from tests.workflow.conftest import parts, real_client
-from tests.workflow.desk import QUEUE
+from router.runtime.worker import build_worker
+from tests.page.house import QUEUE, Door, Served, Visitor, chromium
+from tests.workflow.conftest import parts
 
-__all__ = ["parts", "real_client"]
+__all__ = ["parts"]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -25,6 +25,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 async def browser() -> AsyncIterator[Browser]:
     async with chromium() as browser:
         yield browser
+
+
+@pytest.fixture(scope="session")
+async def real_client(parts: Parts, temporal_client: Client) -> AsyncIterator[Client]:
+    async with build_worker(temporal_client, parts, QUEUE):
+        yield temporal_client
 
 
 @pytest.fixture(scope="session")

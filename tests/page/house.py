@@ -34,6 +34,9 @@ LOST_CONNECTION = ("ERR_CONNECTION_", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EM
 
 expect.set_options(timeout=WITHIN)
 
+QUEUE = "page"
+"""The task queue of the house that these tests share."""
+
 
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:

@@ -23,7 +23,7 @@ from router.settings import Settings
 from tests.document_files import pdf, saved
 from tests.fakes.smtp import MailServer
 from tests.page.author_house import AUTHORS, with_authors, writing
-from tests.page.house import PHONE, Caller, Door, Served, Visitor, chromium
+from tests.page.house import PHONE, QUEUE, Caller, Door, Served, Visitor, chromium
 from tests.page.test_overtime import (
     BOB,
     CAROL,
@@ -37,7 +37,6 @@ from tests.page.test_overtime import (
 )
 from tests.page.test_portal import Portal
 from tests.temporal import dev_server, register_attributes
-from tests.workflow.desk import QUEUE
 from tests.workflow.mail_house import BOBS, here, with_addresses
 from tests.workflow.test_hand_offs import TENANTS, always_worked
 

@@ -119,6 +119,7 @@ async def test_one_takes_back_what_one_asked_for(door: Door, served: Served) -> 
     await expect(alice.page.locator(".flow-card summary")).to_contain_text("已取消")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", one_in(2, ("我的申请", "the conversation")))
 async def test_one_changes_what_one_asked_for_in_words_that_are_begun(
     door: Door, served: Served, where: str

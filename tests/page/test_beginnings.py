@@ -26,6 +26,7 @@ async def house(
             yield served
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "new", "gallery", "process", "begin"),
     one_in(

@@ -192,6 +192,7 @@ async def test_what_is_said_before_a_conversation_is_there_all_belongs_to_it(
     await expect(alice.log.locator(".pending")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_a_reload_in_the_middle_loses_nothing_and_says_nothing_twice(alice: Visitor) -> None:
     await alice.say("我要请年假")
     await expect(alice.page.get_by_label("开始", exact=True)).to_be_visible()
@@ -206,6 +207,7 @@ async def test_a_reload_in_the_middle_loses_nothing_and_says_nothing_twice(alice
     await alice.hears("已提交给 陈博 Bob 审批")
 
 
+@pytest.mark.slow
 async def test_what_is_said_while_the_server_is_away_is_answered_when_it_is_back(
     door: Door, served: Served
 ) -> None:

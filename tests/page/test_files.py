@@ -228,6 +228,7 @@ async def test_a_picture_dropped_while_a_date_is_asked_is_the_receipt_for_both(
         assert (await visitor.violations(), await visitor.overflow()) == ([], 0)
 
 
+@pytest.mark.slow
 async def test_a_file_on_its_way_when_the_page_is_left_arrives_once(
     house: Served, door: Door
 ) -> None:

@@ -65,6 +65,7 @@ async def test_an_author_sees_where_requests_stay_and_are_given_up(
     assert await violations(author.visitor) == {}
 
 
+@pytest.mark.slow
 async def test_one_version_is_looked_at_alone(door: Door, house: Served) -> None:
     dave = await writing(door, house, "dave")
     card = dave.page.get_by_role("listitem").filter(has_text="equipment_request")

@@ -49,6 +49,7 @@ def talk(visitor: Visitor) -> Locator:
     return visitor.page.get_by_role("log", name="Transcript")
 
 
+@pytest.mark.slow
 async def test_who_helps_takes_answers_and_gives_back(
     alice: Visitor, door: Door, house: Served
 ) -> None:

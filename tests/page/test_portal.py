@@ -13,8 +13,7 @@ from temporalio.client import Client
 
 from router.api.routes.page import WEB
 from router.runtime.composition import Parts
-from tests.page.house import Door, Served, Visitor
-from tests.workflow.desk import QUEUE
+from tests.page.house import QUEUE, Door, Served, Visitor
 
 MOST_BYTES = 40 * 1024
 PARTS = ("portal.js", "dom.js", "events.js", "fields.js", "markdown.js", "wire.js")

@@ -10,8 +10,7 @@ from temporalio.client import Client
 
 from router.runtime.composition import Parts
 from tests.fakes.oidc_provider import API, Changed, OidcProvider
-from tests.page.house import Door, Served, Visitor
-from tests.workflow.desk import QUEUE
+from tests.page.house import QUEUE, Door, Served, Visitor
 
 CLIENT = "desk"
 REFUSED = ("status of 401",)

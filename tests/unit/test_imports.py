@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 ROOMS = ("router", "workflows", "activities")
 TEMPLATES = ROOT / "router" / "cli" / "templates"
@@ -20,6 +22,7 @@ ONLY_FOR_SOME = {
 }
 
 
+@pytest.mark.slow
 def test_libraries_that_only_some_settings_need_are_not_imported_without_them() -> None:
     started = (
         "import sys, router.runtime.server, router.runtime.worker, router.runtime;"
@@ -52,6 +55,7 @@ def file_of(module: str) -> Path | None:
     return next((file for file in found if file.is_file()), None)
 
 
+@pytest.mark.slow
 def test_nothing_that_workflows_reach_knows_temporals_client() -> None:
     """import-linter can't name a module of an outside package."""
     ahead = [f for room in REACHED_BY_WORKFLOWS for f in (ROOT / room).rglob("*.py")]
@@ -101,6 +105,7 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+@pytest.mark.slow
 def test_whatever_is_imported_is_declared() -> None:
     ours, known, missing = {*ROOMS, "flows", "skills"}, declared(), {}
     distributions = packages_distributions()

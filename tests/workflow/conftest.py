@@ -20,7 +20,7 @@ from router.story_runner.runner import skip
 from tests.fakes.model_server import ModelServer
 from tests.fakes.slack import Slack
 from tests.fakes.smtp import MailServer
-from tests.temporal import dev_server, register_attributes
+from tests.servers import process_name
 from tests.workflow.desk import QUEUE, Approver, Talk, person, skipping
 from tests.workflow.mail_house import (
     ALICE,
@@ -40,7 +40,8 @@ Passing = Callable[..., Awaitable[None]]
 
 @pytest.fixture(scope="session")
 async def parts(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Parts]:
-    settings = Settings.load(data=tmp_path_factory.mktemp("data"))
+    data = tmp_path_factory.mktemp("data")
+    settings = Settings.load(data=data, temporal_namespace=process_name())
     async with at_work(settings) as parts:
         alice = Owner(tenant=DEFAULT_TENANT, person="alice")
         people = await parts.dependencies.resolve(human_resources)
@@ -57,12 +58,10 @@ async def environment(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
 
 
 @pytest.fixture(scope="session")
-async def real_client(parts: Parts) -> AsyncIterator[Client]:
+async def real_client(parts: Parts, temporal_client: Client) -> AsyncIterator[Client]:
     """A client of the server that `dev` runs, whose clock nobody moves."""
-    async with await dev_server() as environment:
-        await register_attributes(environment.client)
-        async with build_worker(environment.client, parts, QUEUE):
-            yield environment.client
+    async with build_worker(temporal_client, parts, QUEUE):
+        yield temporal_client
 
 
 @pytest.fixture
@@ -84,8 +83,13 @@ async def model() -> AsyncIterator[ModelServer]:
 
 
 @pytest.fixture
-def client(environment: WorkflowEnvironment) -> Client:
-    return environment.client
+def client(request: pytest.FixtureRequest) -> Client:
+    """A client of the real server, or of the one whose clock a test moves if it moves one."""
+    if "environment" in request.fixturenames:
+        environment: WorkflowEnvironment = request.getfixturevalue("environment")
+        return environment.client
+    real_client: Client = request.getfixturevalue("real_client")
+    return real_client
 
 
 @pytest.fixture

@@ -110,6 +110,7 @@ HOSTILE: dict[str, tuple[dict[str, Any], int, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("slots", "status", "field"), HOSTILE.values(), ids=HOSTILE)
 async def test_a_change_that_cannot_be_is_told_and_changes_nothing(
     desk: Desk, slots: dict[str, Any], status: int, field: str

@@ -31,6 +31,7 @@ from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import load_http_tools, tools_in_text
 from router.tool.tool import Tool
 from tests.fakes.web_server import WebServer, json_reply
+from tests.table import each_row
 from tests.unit.tool.samples import context
 from tests.workflow.desk import Talk, becomes, defined, flow_of
 from tests.workflow.tooled import Tooled
@@ -211,9 +212,7 @@ async def test_a_workflow_that_is_not_there_is_said(
         await becomes(parts, run, lambda r: r.status == "failed")
 
 
-@pytest.mark.parametrize(
-    ("permission", "error"), [("write", UnknownOutcome), ("read", PermanentToolError)]
-)
+@each_row(("permission", "error"), [("write", UnknownOutcome), ("read", PermanentToolError)])
 async def test_a_call_that_somebody_stops_is_no_refusal(
     parts: Parts, others: Client, tmp_path: Path, permission: str, error: type[Exception]
 ) -> None:
@@ -391,7 +390,7 @@ HOSTILE: list[tuple[Mapping[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("entry", "why"), HOSTILE)
+@each_row(("entry", "why"), HOSTILE)
 def test_what_can_not_be_declared_is_said(
     tmp_path: Path, entry: Mapping[str, Any], why: str
 ) -> None:

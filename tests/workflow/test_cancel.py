@@ -148,6 +148,7 @@ class TestTrips:
         assert run not in await requests.on_the_desk_of("bob")
         assert await requests.booked_trips() == 0
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("agreed", [0, 1])
     async def test_both_branches_end_and_it_is_said(self, requests: Requests, agreed: int) -> None:
         run = await requests.trip(DEAR)
@@ -176,6 +177,7 @@ class TestTrips:
         await requests.talk.say("现在有什么在办？")
         assert await requests.times_cancelled() == 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("estimate", ["800.00", DEAR])
     async def test_a_trip_to_come_is_called_off(self, requests: Requests, estimate: str) -> None:
         run = await requests.trip(estimate)
@@ -247,6 +249,7 @@ class TestEquipment:
         assert undone(await run_of(requests.parts, run)) == ["release_equipment"] * 2
         assert (await requests.left("phone"), await requests.left("headset")) == before
 
+    @pytest.mark.slow
     async def test_delivered_it_is_handed_back_on_approval(self, requests: Requests) -> None:
         before = await requests.left("keyboard")
         run = await requests.equipment(keyboard=3)

@@ -72,6 +72,7 @@ async def test_what_was_taken_in_is_answered_in_order_though_nobody_comes_again(
     assert len(await spoken(talk)) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("breaks", ["append_turn", "turn"])
 async def test_what_was_taken_in_and_breaks_in_the_next_run_is_answered_with_that(
     real_client: Client, parts: Parts, monkeypatch: pytest.MonkeyPatch, breaks: str

@@ -4,7 +4,6 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from uuid import uuid4
 
 import psutil
-import pytest
 from httpx import AsyncClient
 from temporalio.client import Client
 
@@ -14,6 +13,7 @@ from router.runtime.worker import build_worker
 from router.telemetry.crashes import ActivityRegister, Work
 from router.tool.tool import tool
 from tests.fakes.model_server import ModelServer, calls
+from tests.table import each_row
 from tests.workflow.desk import Talk, person, words
 from tests.workflow.tooled import furnished, skill
 
@@ -57,7 +57,7 @@ async def look() -> str:
     return "closed"
 
 
-@pytest.mark.parametrize("deadly", ["understand", "decide", "think", "look"])
+@each_row("deadly", ["understand", "decide", "think", "look"])
 async def test_whatever_is_set_aside_ends_its_turn_and_is_not_begun_in_another_way(
     real_client: Client, parts: Parts, deadly: str
 ) -> None:

@@ -167,6 +167,7 @@ async def test_a_stream_that_ends_is_opened_again(
     assert not dingtalk.troubles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "trouble",
     [
@@ -237,6 +238,7 @@ async def test_pictures_stand_in_text_too(files_desk: FilesDesk) -> None:
     await files_desk.dingtalk.posted("交 file.png？")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "content", "said"),
     [

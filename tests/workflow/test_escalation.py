@@ -35,6 +35,7 @@ def asked(talk: Talk) -> list[str]:
     return [chat["model"] for chat in talk.model.chats]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("unsure", "why"),
     [

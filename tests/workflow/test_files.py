@@ -155,6 +155,7 @@ async def test_a_receipt_is_shown_by_name_and_passed_by_id(tooled: Tooled, parts
     assert said[1]["text"] == "receipt: a.pdf"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "value", [BOBS, {"id": BOBS, "name": "x"}, "z" * 24, "alice.pdf", "", {}, 7]
 )

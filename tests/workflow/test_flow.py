@@ -102,6 +102,7 @@ async def test_what_was_looked_up_is_asked_when_someone_wants_it_changed(talk: T
     assert str(flow_of(turn).slots["end"]).endswith("-12-09")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nothing", ["不改了", "没什么要改的", "确认"])
 async def test_who_declined_may_change_nothing_after_all(talk: Talk, nothing: str) -> None:
     before = await talk.say("我要请年假，12月7日到8日，家里有事")
@@ -161,6 +162,7 @@ async def test_what_a_run_was_told_before_it_continued_as_new_is_not_taken_again
     assert taken == answer.view.events
 
 
+@pytest.mark.slow
 async def test_a_decision_is_answered_as_before_where_it_comes_again_to_the_next_run(
     real_client: Client, parts: Parts
 ) -> None:

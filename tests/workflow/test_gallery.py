@@ -55,6 +55,7 @@ async def desk() -> AsyncIterator[tuple[Environment, Settings]]:
                 yield house, settings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 async def test_its_stories_go_as_they_are_written_and_take_every_way(
     desk: tuple[Environment, Settings], name: str

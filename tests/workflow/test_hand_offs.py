@@ -212,6 +212,7 @@ async def handed_off(caller: As, user: str = "alice", text: str = "转人工") -
     return talk, (await talk.with_person())["hand_off"]
 
 
+@pytest.mark.slow
 async def test_of_two_who_take_it_at_once_one_has_it(caller: As) -> None:
     _, id_ = await handed_off(caller)
     answers = await asyncio.gather(*(deed(caller(u), id_, "take") for u in ("dave", "hilda")))
@@ -225,6 +226,7 @@ async def test_of_two_who_take_it_at_once_one_has_it(caller: As) -> None:
     assert (await caller(other).get(f"/v1/handoffs/{id_}/messages")).status_code == 404
 
 
+@pytest.mark.slow
 async def test_a_deed_that_is_sent_again_is_one(caller: As) -> None:
     talk, id_ = await handed_off(caller)
     for _ in range(2):
@@ -238,6 +240,7 @@ async def test_a_deed_that_is_sent_again_is_one(caller: As) -> None:
     assert other.status_code == 422
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stranger", one_in(2, ("frank", "bob", "acme/dave", "acme/alice")))
 async def test_who_takes_none_finds_nothing(caller: As, stranger: str) -> None:
     _, id_ = await handed_off(caller)
@@ -318,6 +321,7 @@ async def test_how_many_wait_and_how_long_is_counted(caller: As, house: Parts) -
 BACK = ["/back", "交还", "取消", "回到助手吧", "不用人工了", "back to the desk, please"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", one_in(3, BACK))
 async def test_a_word_of_the_employees_comes_back_to_the_desk(caller: As, said: str) -> None:
     talk, id_ = await handed_off(caller)
@@ -328,6 +332,7 @@ async def test_a_word_of_the_employees_comes_back_to_the_desk(caller: As, said: 
     assert over["ending"] == "taken_back"
 
 
+@pytest.mark.slow
 async def test_the_button_comes_back_and_no_other_does_anything(caller: As) -> None:
     talk = await Talk.of(caller, "alice")
     asked = await talk.say("我要请年假，2027-05-11 到 2027-05-12，家里有事")
@@ -373,6 +378,7 @@ async def test_what_a_flow_has_to_tell_arrives_meanwhile(caller: As) -> None:
     assert (await talk.with_person())["name"] == "Dave"
 
 
+@pytest.mark.slow
 async def test_what_a_model_gives_up_on_reaches_a_person(
     caller: As, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -387,6 +393,7 @@ async def test_what_a_model_gives_up_on_reaches_a_person(
     assert [one["cause"] for one in waiting] == ["gave_up"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", ["without a model"], indirect=True)
 async def test_a_flow_that_understands_no_answer_hands_over(caller: As) -> None:
     talk = await Talk.of(caller, "alice")
@@ -439,6 +446,7 @@ HOSTILE: list[Any] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", one_in(4, HOSTILE), ids=range(len(HOSTILE)))
 async def test_what_cannot_be_said_changes_nothing(caller: As, body: Any) -> None:
     talk, id_ = await handed_off(caller)
@@ -472,6 +480,7 @@ async def skipped(house: Parts, environment: WorkflowEnvironment) -> AsyncIterat
         yield talk
 
 
+@pytest.mark.slow
 async def test_a_hand_off_that_cannot_be_made_known_loses_no_word_and_is_made_known_later(
     skipped: desk.Talk, environment: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:

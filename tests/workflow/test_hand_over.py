@@ -156,6 +156,7 @@ async def test_nobody_is_handed_a_skill_that_the_employee_may_not_use(
     assert "hand_over" not in offered(model.chats[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", ["turns", "tokens", "calls"])
 async def test_its_bounds_are_what_the_first_has_left(
     tooled: Tooled, model: ModelServer, bound: str

@@ -541,6 +541,7 @@ async def test_one_that_is_gone_by_the_time_it_is_called_has_no_say(tooled: Tool
     assert len(heard) == 1
 
 
+@pytest.mark.slow
 async def test_all_that_look_on_have_ended_before_a_run_continues_as_new(tooled: Tooled) -> None:
     looking_on, heard = seen("after_turn")
     async with tooled([get_menu], says("again"), hooks=[looking_on]) as talk:
@@ -554,6 +555,7 @@ async def test_all_that_look_on_have_ended_before_a_run_continues_as_new(tooled:
     assert [each.turn for each in heard] == [*range(1, 21)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "text", "is_refused"),
     [

@@ -29,6 +29,7 @@ from tests.fakes.model_server import (
     says,
 )
 from tests.fakes.web_server import WebServer, json_reply
+from tests.table import each_row
 from tests.unit.tool.http.declaring import TEXT, Folder, declaration, takes
 from tests.workflow.desk import Talk, flow_of
 from tests.workflow.poison import (
@@ -128,6 +129,7 @@ async def audited(talk: Talk) -> set[tuple[str, str]]:
     return {(r.tool, r.outcome) for r in records if r.conversation == talk.id}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("obeyed", OBEYING, ids=str)
 async def test_an_obedient_sub_agent_calls_only_what_it_was_offered(
     tooled: Tooled, world: World, obeyed: Call
@@ -156,6 +158,7 @@ async def test_a_sub_agent_that_may_open_a_form_pays_nothing(tooled: Tooled, wor
     assert world.done == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", HOSTILE)
 async def test_a_page_that_is_said_back_is_words(tooled: Tooled, world: World, page: str) -> None:
     world.page = page
@@ -166,6 +169,7 @@ async def test_a_page_that_is_said_back_is_words(tooled: Tooled, world: World, p
     assert world.done == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("obeyed", OBEYING, ids=str)
 async def test_an_obedient_model_only_asks(tooled: Tooled, world: World, obeyed: Call) -> None:
     script = [calls(obeyed)] * 3 + [says("好")]
@@ -185,6 +189,7 @@ async def test_no_model_answers_an_open_card(tooled: Tooled, world: World, obeye
     assert world.done == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [*HOSTILE, "{{ slots }}", "{% include 'x' %}", "{#"])
 async def test_a_description_is_no_template(tooled: Tooled, world: World, words: str) -> None:
     async with tooled(world.tools(words)) as talk:
@@ -396,6 +401,7 @@ async def poisoned(
             yield Poisoned(talk, model, world, server, given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SHORT_AND_SLOW, ids=str)
 async def test_whatever_is_read_moves_no_hand(poisoned: Poisoned, case: Case) -> None:
     talk, turns = await poisoned.play(case)
@@ -409,7 +415,7 @@ async def test_whatever_is_read_moves_no_hand(poisoned: Poisoned, case: Case) ->
     assert done <= {"read_first", "read_second"}
 
 
-@pytest.mark.parametrize("want", CALLS)
+@each_row("want", CALLS)
 async def test_what_was_pasted_by_the_person_moves_no_hand(poisoned: Poisoned, want: Want) -> None:
     """An address in it is one that the person gave; all else holds."""
     poisoned.world.done.clear()
@@ -451,7 +457,7 @@ async def test_a_tool_whose_words_are_poisoned_moves_no_hand(
     assert carried(given) == []
 
 
-@pytest.mark.parametrize("reader", ["desk", "named"])
+@each_row("reader", ["desk", "named"])
 async def test_an_address_that_the_person_gave_is_used(poisoned: Poisoned, reader: str) -> None:
     poisoned.given.clear()
     to_skill = {"desk": [], "named": [calls(TO_NAMED)]}

@@ -81,6 +81,7 @@ async def look(talk: Talk) -> None:
 def settings_of(talk: Talk) -> Settings:
     address = talk.client.service_client.config.target_host
     here = {"task_queue": QUEUE, "temporal_address": address}
+    here["temporal_namespace"] = talk.client.namespace
     return talk.parts.settings.model_copy(update=here)
 
 
@@ -120,6 +121,7 @@ async def news_of(talk: Talk, who: str, run: str) -> list[dict[str, Any]]:
     return [entry.data for entry in news if entry.data.get("flow_run") == run]
 
 
+@pytest.mark.slow
 async def test_a_run_whose_workflow_was_ended_is_noticed_and_both_people_are_told_once(
     talk: Talk, api: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +233,7 @@ class TestReconcile:
         run = await terminated(talk)
         settings = settings_of(talk)
         monkeypatch.setenv("ROUTER_TEMPORAL_ADDRESS", settings.temporal_address)
+        monkeypatch.setenv("ROUTER_TEMPORAL_NAMESPACE", settings.temporal_namespace)
         monkeypatch.setenv("ROUTER_TASK_QUEUE", QUEUE)
 
         async def typed(**options: Any) -> str:
@@ -288,6 +291,7 @@ class TestReconcile:
         await listed(talk, run, "Terminated")
         assert await reconcile(talk, run.id, confirmed=False) is None
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("row", ["older", "none"])
     async def test_an_older_database_gets_what_has_completed_and_is_told_what_it_lost(
         self, talk: Talk, row: str
@@ -341,13 +345,19 @@ class TestReconcile:
         assert (await run_of(talk.parts, run.id)).status == "waiting_approval"
         assert await talk.approver("bob").waiting(run.id)
 
+    @pytest.mark.slow
     async def test_reconciling_is_its_own_worker_where_none_dares_to_start(
         self, real_client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(lost_runs, "QUIET", timedelta())
         monkeypatch.setattr("router.cli.reconcile.is_polled", nobody)
         address = real_client.service_client.config.target_host
-        given = Settings.load(data=tmp_path, temporal_address=address, task_queue="alone")
+        given = Settings.load(
+            data=tmp_path,
+            temporal_address=address,
+            temporal_namespace=real_client.namespace,
+            task_queue="alone",
+        )
         async with at_work(given) as parts:
             async with build_worker(real_client, parts, "alone"):
                 talk = Talk(real_client, parts, await person(parts, "alice"), queue="alone")
@@ -414,6 +424,7 @@ class TestConversationsThatLostTheirWorkflow:
         assert await reconcile(talk, talk.id, confirmed=False) is None
         assert (await talk.say("确认")).flow.status == "waiting_approval"  # type: ignore[union-attr]
 
+    @pytest.mark.slow
     async def test_where_its_history_is_gone_too_its_owner_is_told_once_what_is_forgotten(
         self, talk: Talk
     ) -> None:

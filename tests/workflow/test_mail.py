@@ -250,6 +250,7 @@ async def test_a_link_serves_its_person_for_as_long_as_they_are_asked(
     assert await ended(router, run) == "completed"
 
 
+@pytest.mark.slow
 async def test_a_server_that_defers_is_tried_again_and_a_refusal_holds_up_nobody(
     house: House, router: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,7 @@ async def told_what_would_happen(client: Client, **slots: Any) -> dict[str, Any]
     return {key: told["next"][key] for key in ("question", "conversation")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", REVISIONS)
 async def test_without_forms_a_second_call_brings_the_persons_answer(url: str, mode: str) -> None:
     async with program(url, mode=mode) as client:
@@ -175,6 +176,7 @@ def answered(told: Mapping[str, Any]) -> dict[str, Any]:
     return {key: told["next"][key] for key in ("question", "conversation")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", REVISIONS)
 async def test_who_declines_has_said_no_and_who_closes_the_form_nothing(
     url: str, mode: str
@@ -211,6 +213,7 @@ async def waiting_for_bob(url: str) -> tuple[str, str]:
     return run, next(each["id"] for each in items if each["flow_run"] == run)
 
 
+@pytest.mark.slow
 async def test_only_who_was_asked_decides_and_only_by_a_form(url: str) -> None:
     _, approval = await waiting_for_bob(url)
     form = {"decision": "approve"}
@@ -231,6 +234,7 @@ async def test_only_who_was_asked_decides_and_only_by_a_form(url: str) -> None:
     assert approval in {each["id"] for each in waiting}
 
 
+@pytest.mark.slow
 async def test_a_decision_is_bound_to_the_digest_that_was_shown(url: str) -> None:
     _, approval = await waiting_for_bob(url)
     _, another = await waiting_for_bob(url)
@@ -316,6 +320,7 @@ async def test_what_reads_answers_at_once_and_says_how_far_it_is(url: str) -> No
     assert heard == ["计算器"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", REVISIONS)
 async def test_what_waits_is_a_resource_of_its_approvers_alone(url: str, mode: str) -> None:
     run, approval = await waiting_for_bob(url)
@@ -353,6 +358,7 @@ class Alternating(httpx2.AsyncBaseTransport):
         return await self._inner.handle_async_request(request)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", REVISIONS)
 async def test_any_process_answers_any_request(
     api: AsyncClient, parts: Parts, real_client: TemporalClient, mode: str
@@ -407,6 +413,7 @@ async def test_words_that_would_confirm_go_to_no_conversation_but_as_a_slots_val
     assert (filled["flow"]["status"], filled["flow"]["slots"]["reason"]) == ("confirming", "好的")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", REVISIONS)
 async def test_a_refusal_names_what_is_open_and_the_call_that_answers_it(
     url: str, mode: str
@@ -442,6 +449,7 @@ async def test_a_skill_is_not_asked_over_an_open_confirmation_whose_form_is_show
     assert done["flow"]["status"] == "waiting_approval"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tool", "given", "other"),
     [

@@ -123,6 +123,7 @@ async def test_a_tool_takes_the_file_that_a_model_is_shown(tooled: Tooled) -> No
         assert words(turn) == "photo.png 是图片。"
 
 
+@pytest.mark.slow
 async def test_a_tool_gets_no_file_of_somebody_else_s(tooled: Tooled) -> None:
     """Whoever names it, and however they came by its id."""
     async with tooled([measure]) as talk:

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-import pytest
 from temporalio.client import Client
 
 from router.llm.client import ChatModel
@@ -13,6 +12,7 @@ from router.runtime.composition import Parts
 from router.settings import ModelOptions
 from tests.fakes.provider_rules import seals_in, strictly
 from tests.fakes.providers import DIALECTS, Dialect, ProviderServer, Said, sealed
+from tests.table import each_row
 from tests.workflow.desk import Talk, flow_of, texts
 from tests.workflow.tooled import working
 
@@ -35,7 +35,7 @@ async def talking(
         await chat.aclose()
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+@each_row("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 async def test_a_tool_is_called_and_said_and_a_form_begun(
     real_client: Client, parts: Parts, dialect: Dialect
 ) -> None:

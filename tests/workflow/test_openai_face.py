@@ -77,6 +77,7 @@ async def told(api: AsyncClient, text: str) -> None:
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 async def test_a_decision_comes_with_the_next_answer(api: AsyncClient, alice: AsyncOpenAI) -> None:
     chat = Chat(alice)
     kinds, first_day, _, reason, card = await chat.say_all(
@@ -97,6 +98,7 @@ async def test_a_decision_comes_with_the_next_answer(api: AsyncClient, alice: As
     assert "批准" not in await chat.say("好的")
 
 
+@pytest.mark.slow
 async def test_a_claim_of_two_items_is_made_in_english_by_numbers(frank: AsyncOpenAI) -> None:
     answers = await Chat(frank).say_all(
         *("I'd like to claim expenses", "2", "58", "yesterday", f"INV-{uuid4().int % 10**8}"),

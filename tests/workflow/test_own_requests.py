@@ -50,6 +50,7 @@ def tools(talk: Talk) -> Tools:
     return Tools(talk)
 
 
+@pytest.mark.slow
 async def test_what_waits_is_taken_back_and_then_is_over(tools: Tools, talk: Talk) -> None:
     run = await talk.waiting_leave()
     first = await tools.call("withdraw_request", request=run, about={"key": run})
@@ -137,6 +138,7 @@ async def test_both_ask_first_unless_they_would_be_refused_anyway(tools: Tools, 
     await tools.call("withdraw_request", request=run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "request_", ["", " ", "x" * 101, "a\x00b", "' or 1=1 --", "%", "_", "e", 7, None]
 )
@@ -190,6 +192,7 @@ def options_of(turn: Turn) -> list[tuple[str, JsonValue]]:
     return [(option.label, option.value) for option in reply.options]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     one_in(3, ("the first one", "2", "sick leave", "the one for December 9", "第一个", "button")),
@@ -248,6 +251,7 @@ async def test_what_is_none_of_the_choices_is_asked_for_once_more(talk: Talk) ->
         await tools.call("withdraw_request", request=each)
 
 
+@pytest.mark.slow
 async def test_tools_speak_the_language_of_the_conversation(talk: Talk) -> None:
     talk = await talk.another("erin", "en")
     tools = Tools(talk)

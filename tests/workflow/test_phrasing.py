@@ -55,6 +55,7 @@ async def asked(
         return turn, list(talk.model.chats)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "check"),
     [

@@ -303,6 +303,7 @@ async def test_stopped_it_keeps_what_is_finished(talk: Talk, model: PlanningMode
     assert "G1, 500" in told(model.asked["plan"][1])
 
 
+@pytest.mark.slow
 async def test_a_long_plan_goes_on(parts: Parts, server: ModelServer, model: PlanningModel) -> None:
     tasks = [f"Look {n}" for n in range(4)]
     chain = ((f"s{n}", task, *([f"s{n - 1}"] * bool(n))) for n, task in enumerate(tasks))
@@ -357,6 +358,7 @@ async def test_a_plan_is_shown_before_it_runs(shown: Talk, model: PlanningModel)
     assert (made, turn.tool_calls) == ([], [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["button", "words"])
 async def test_agreed_to_it_runs_as_it_was_shown(
     shown: Talk, model: PlanningModel, how: str

@@ -19,6 +19,7 @@ from router.runtime.worker import build_worker
 from tests.fakes.feishu import Feishu
 from tests.fakes.slack import Slack
 from tests.fakes.web_server import Reply, json_reply
+from tests.table import each_row
 from tests.workflow.test_files import HAND_IN, PHOTOS, stamp
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import furnished
@@ -81,6 +82,7 @@ async def test_a_file_beside_words_fills_what_they_begin_and_one_comes_back(desk
     assert len([post for post in slack.posts if "交 打车.pdf" in post["text"]]) == 1
 
 
+@pytest.mark.slow
 async def test_several_files_without_a_word_answer_what_is_asked(desk: Desk) -> None:
     slack = desk.slack
     await desk.says("交照片")
@@ -92,7 +94,8 @@ async def test_several_files_without_a_word_answer_what_is_asked(desk: Desk) -> 
     assert sum("files-pri" in target for target in slack.targets) == 10
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     ("content", "more", "said"),
     [
         (b"PK\x03\x04 a zip", {}, "只收 PDF 和图片"),
@@ -163,7 +166,8 @@ async def test_feishu_s_pictures_stand_in_text_too(desk: Desk) -> None:
     await feishu.posted("交 file.png？")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     ("kind", "content", "said"),
     [
         ("audio", {"file_key": "sound"}, "只收 PDF 和图片"),

@@ -118,6 +118,7 @@ async def test_a_fallback_goes_on_with_a_dialogue(tooled: Tooled, refused: tuple
         assert "tools" not in fallback.chats[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refused", [(), ("tools",)], ids=["functions", "json_schema alone"])
 async def test_a_fallback_goes_on_with_a_plan(tooled: Tooled, refused: tuple[str, ...]) -> None:
     first, second = PlanningModel(), PlanningModel()

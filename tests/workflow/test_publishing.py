@@ -11,6 +11,7 @@ from activities.people.claims import ClaimBook
 from activities.people.people import human_resources
 from router.domain.records import HistoryLine, RunRecord
 from router.runtime.composition import Parts
+from tests.table import each_row
 from tests.workflow.desk import Approver, Talk, becomes, flow_of, person, run_of
 
 
@@ -60,7 +61,7 @@ async def test_what_happens_while_a_run_is_being_published_is_published_too(
     assert (await Approver(real_client, parts, "bob").waiting(flow_of(turn).id)).active
 
 
-@pytest.mark.parametrize("further", [0, 1, 5], ids=["of the same number", "next", "further"])
+@each_row("further", [0, 1, 5], ids=["of the same number", "next", "further"])
 async def test_rows_of_what_temporal_was_made_to_forget_follow_the_run_again(
     real_client: Client, parts: Parts, further: int
 ) -> None:

@@ -140,6 +140,7 @@ async def begun(talk: Talk) -> str:
     return flow_of(turn).id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "back"),
     [

@@ -11,6 +11,7 @@ import flows
 from router.flow.loader import load_flow
 from router.runtime.sandbox import sandbox
 from tests.replays.histories import HISTORIES, flows_begun, history_in, later
+from tests.table import each_row
 from workflows.conversation import ConversationWorkflow
 from workflows.flow import FlowWorkflow
 from workflows.skill import SkillWorkflow
@@ -32,14 +33,14 @@ def replayer() -> Replayer:
     )
 
 
-@pytest.mark.parametrize("file", HISTORIES, ids=lambda file: file.stem)
+@each_row("file", HISTORIES, ids=lambda file: file.stem)
 async def test_a_history_replays_with_the_workflows_of_today(
     replayer: Replayer, file: Path
 ) -> None:
     await replayer.replay_workflow(history_in(file))
 
 
-@pytest.mark.parametrize("file", HISTORIES, ids=lambda file: file.stem)
+@each_row("file", HISTORIES, ids=lambda file: file.stem)
 async def test_what_a_workflow_does_never_hangs_on_when_it_is_asked_to(
     replayer: Replayer, file: Path
 ) -> None:

@@ -63,6 +63,7 @@ async def test_a_result_with_nothing_in_it_says_so(tooled: Tooled) -> None:
         assert texts(await chosen(talk, "find_out")) == ["（没有查到内容）"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_once", [1, 4])
 async def test_a_sub_agent_always_sees_how_to_read_on(tooled: Tooled, at_once: int) -> None:
     shown: list[Any] = []

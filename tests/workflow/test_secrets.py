@@ -26,6 +26,7 @@ from router.settings.environment import is_secret
 from tests.fakes.certificates import Authority
 from tests.fakes.model_server import ModelServer, fails
 from tests.fakes.oidc_provider import Served, serving
+from tests.table import each_row
 from tests.temporal import dev_server, register_attributes
 from tests.workflow.desk import QUEUE
 
@@ -59,7 +60,7 @@ def written_in(folder: Path) -> bytes:
     return b"\n".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("hidden", [f"x{MARKER}y", f"xy{MARKER}", MARKER])
+@each_row("hidden", [f"x{MARKER}y", f"xy{MARKER}", MARKER])
 def test_what_is_looked_for_would_be_found(hidden: str) -> None:
     assert found(hidden.encode())
     assert found(base64.b64encode(hidden.encode()))
@@ -155,6 +156,7 @@ def services_of(parts: Parts, client: Client) -> Services:
     )
 
 
+@pytest.mark.slow
 async def test_no_secret_is_in_answers_logs_databases_or_temporal(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, model: ModelServer, people: Served
 ) -> None:

@@ -92,6 +92,7 @@ async def asked(
         return turn
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["react", "plan"])
 @pytest.mark.parametrize("turns", [1, 2, 7])
 async def test_turns(tooled: Tooled, mode: str, turns: int) -> None:
@@ -100,6 +101,7 @@ async def test_turns(tooled: Tooled, mode: str, turns: int) -> None:
     assert turn.usage.llm_calls <= turns + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["react", "plan"])
 @pytest.mark.parametrize("tokens", [1000, 4000])
 @pytest.mark.parametrize("dear", [0.7, 2.0])
@@ -108,6 +110,7 @@ async def test_tokens(tooled: Tooled, mode: str, tokens: int, dear: float) -> No
     assert texts(turn) == [ANSWER]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["react", "plan"])
 @pytest.mark.parametrize("questions", [2, 3, 5, 9])
 async def test_the_calls_of_a_turns_budget(tooled: Tooled, mode: str, questions: int) -> None:
@@ -127,6 +130,7 @@ async def more(parts: Parts, scope: str, **limits: int) -> Budgets:
     return Budgets.model_validate({scope: limit})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["react", "plan"])
 @pytest.mark.parametrize("tokens", [5000, 11_000])
 async def test_the_tokens_of_a_turns_budget(tooled: Tooled, mode: str, tokens: int) -> None:
@@ -135,6 +139,7 @@ async def test_the_tokens_of_a_turns_budget(tooled: Tooled, mode: str, tokens: i
     assert texts(turn) == [ANSWER]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["react", "plan"])
 @pytest.mark.parametrize("scope", DAILY)
 async def test_the_tokens_of_a_days_budget(
@@ -145,12 +150,14 @@ async def test_the_tokens_of_a_days_budget(
     assert texts(turn) == [ANSWER]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", DAILY)
 async def test_the_calls_of_a_days_budget(tooled: Tooled, parts: Parts, scope: str) -> None:
     budgets = await more(parts, scope, calls=5)
     assert texts(await asked(tooled, Restless(), helper(), llm_budgets=budgets)) == [ANSWER]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["react", "plan"])
 async def test_seconds(tooled: Tooled, mode: str) -> None:
     turn = await asked(tooled, Restless(), helper(max_turns=60, mode=mode), seconds=9.5)

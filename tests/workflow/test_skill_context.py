@@ -61,6 +61,7 @@ async def test_a_run_continues_as_new_without_the_model_noticing(opened: Opened)
         assert after[: len(before)] == before
 
 
+@pytest.mark.slow
 async def test_a_long_run_is_sent_a_bounded_question_and_the_rest_in_short(opened: Opened) -> None:
     async with opened(reads(30, at_once=4, size=800)) as house:
         outcome, id_ = await house.run(context=6000)
@@ -74,6 +75,7 @@ async def test_a_long_run_is_sent_a_bounded_question_and_the_rest_in_short(opene
     assert TOLD in condensed[1]["messages"][1]["content"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", [fails(400), says("")])
 async def test_uncondensed_calls_are_told(opened: Opened, behaviour: Behaviour) -> None:
     async with opened(reads(12, at_once=4, size=800, condensing=behaviour)) as house:
@@ -84,6 +86,7 @@ async def test_uncondensed_calls_are_told(opened: Opened, behaviour: Behaviour) 
     assert "- read_file gave: " in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("per_token", "least"), [(3.0, 0.7), (1 / 3, 0.4)])
 async def test_questions_follow_its_counts(opened: Opened, per_token: float, least: float) -> None:
     async with opened(reads(30, size=4000, per_token=per_token)) as house:
@@ -95,6 +98,7 @@ async def test_questions_follow_its_counts(opened: Opened, per_token: float, lea
     assert least * STEP_TOKENS <= counted <= 1.05 * STEP_TOKENS
 
 
+@pytest.mark.slow
 async def test_a_server_that_reads_less_than_it_is_sent_is_sent_less(opened: Opened) -> None:
     reading = reads(20, size=3000)
 

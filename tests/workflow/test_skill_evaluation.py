@@ -15,6 +15,7 @@ from router.settings import Settings
 from router.skill.loader import load_all
 from router.skill.skill import Skill
 from tests.fakes.model_server import ModelServer, calls, fails, says
+from tests.table import each_row
 
 SKILLS = {skill.name: skill for skill in load_all([Path(next(iter(skills.__path__)))]).catalog}
 TASKS = """\
@@ -71,6 +72,7 @@ def options(folder: Path | None, *names: str, runs: int = 1) -> SkillOptions:
     return SkillOptions((), runs, folder, names, None, 1)
 
 
+@pytest.mark.slow
 async def test_tasks_are_run_by_the_real_workflow_and_what_fails_says_why(
     model: ModelServer, folder: Path
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_dozen_tasks_ship_for_all_skills_in_both_languages() -> None:
         assert all(set(task.expect) - {"route", "language", "judge"} for task in each)
 
 
+@pytest.mark.slow
 def test_every_kind_of_checker_is_used_by_a_task_that_ships() -> None:
     used = {
         kind for each in tasks_of(options(None), SKILLS).values() for t in each for kind in t.expect
@@ -124,7 +127,7 @@ def test_every_kind_of_checker_is_used_by_a_task_that_ships() -> None:
     assert {"file", "contains", "matches", "calls", "judge", "not_calls", "not_contains"} <= used
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("skills_", "names", "wrong"),
     [
         (("policy-adviser",), (), "skill 'policy-adviser' isn't there: did you mean"),
@@ -152,7 +155,8 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize(("text", "wrong"), HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.slow
+@each_row(("text", "wrong"), HOSTILE.values(), ids=HOSTILE)
 def test_a_file_of_tasks_at_fault_is_refused_with_its_line(
     tmp_path: Path, text: str, wrong: str
 ) -> None:

@@ -5,7 +5,6 @@ from datetime import datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
-import pytest
 from temporalio.client import Client
 
 from router.domain.budgets import Budget, Budgets
@@ -25,6 +24,7 @@ from tests.fakes.providers import (
     Said,
     Tokens,
 )
+from tests.table import each_row
 from tests.workflow.desk import texts
 from tests.workflow.tooled import working
 
@@ -62,7 +62,7 @@ BY_HAND = {
 }
 
 
-@pytest.mark.parametrize("name", BY_HAND)
+@each_row("name", BY_HAND)
 async def test_a_conversation_costs_what_one_works_out_by_hand(
     real_client: Client, parts: Parts, name: str
 ) -> None:
@@ -115,7 +115,7 @@ NOTICES = {
 ASKS = {"zh": "我的年假还有多少来着呗", "en": "erm how much of my annual leave might be left"}
 
 
-@pytest.mark.parametrize(("scope", "locale"), NOTICES, ids="-".join)
+@each_row(("scope", "locale"), NOTICES, ids="-".join)
 async def test_a_budget_in_money_that_is_spent_is_said_and_rules_go_on(
     real_client: Client, parts: Parts, scope: str, locale: str
 ) -> None:

@@ -17,6 +17,7 @@ from router.story_runner import quiescence, runner
 from router.story_runner.environment import Environment, opened
 from router.story_runner.runner import chosen, run_in
 from tests.samples import one_in
+from tests.table import each_row
 
 pytestmark = pytest.mark.xdist_group("stories")
 
@@ -49,7 +50,7 @@ def played(house: Environment, tmp_path: Path) -> Played:
     return play
 
 
-@pytest.mark.parametrize("story", SHIPPED[::4], ids=lambda story: story.name)
+@each_row("story", SHIPPED[::4], ids=lambda story: story.name)
 async def test_a_shipped_story_goes_as_it_is_written(house: Environment, story: Story) -> None:
     (outcome,) = (await run_in(house, [story], lambda _: None)).outcomes
     assert outcome.ok, "\n".join(told(outcome))
@@ -86,6 +87,7 @@ def expectations(story: Story) -> list[int]:
     return [place for place, step in enumerate(story.steps) if isinstance(step.entry, sorts)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", one_in(4, expectations(SHIPPED[0])))
 async def test_a_wrong_expectation_fails_at_its_step(house: Environment, place: int) -> None:
     story = spoilt(SHIPPED[0], place)
@@ -264,6 +266,7 @@ async def test_a_story_fails_after_two(played: Played, monkeypatch: pytest.Monke
     assert outcome.earlier is not None
 
 
+@pytest.mark.slow
 async def test_nothing_of_a_story_is_left_at_work(house: Environment, played: Played) -> None:
     text = """
     - story: left open

@@ -157,6 +157,7 @@ async def test_what_is_wrong_with_an_answer_is_told_once_and_mended(
     assert told in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("second", "code", "chats"),
     [

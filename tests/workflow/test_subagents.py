@@ -161,6 +161,7 @@ async def test_one_that_fails_leaves_the_others_what_they_find(
     assert [call.status for call in turn.tool_calls] == ["failed", "done"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["", "  ", None, 3, {"task": "x"}])
 async def test_a_sub_agent_without_a_task_is_not_created(
     talk: Talk, model: PlanningModel, task: Any
@@ -196,6 +197,7 @@ async def test_a_skill_that_may_create_none_is_not_offered_it(
     assert model.asked[TRAIN] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", ["turns", "tokens", "calls"])
 async def test_their_bounds_are_what_who_created_them_has_left(
     tooled: Tooled, server: ModelServer, model: PlanningModel, bound: str

@@ -192,6 +192,7 @@ async def test_a_file_that_is_declined_or_another_s_is_put_nowhere(desk: Desk) -
     assert teams.saved == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "url",
     ["https://evil.test/steal", "http://house.sharepoint.com/x", "https://evilsharepoint.com/x", 7],
@@ -212,6 +213,7 @@ async def test_pictures_within_a_message_come_in_with_the_bot_s_token(desk: Desk
     assert desk.teams.tokens == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "more", "said"),
     [

@@ -13,6 +13,7 @@ from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
 from tests.fakes.model_server import ModelServer, calls, says
+from tests.table import each_row
 from tests.workflow.test_streaming import served
 
 QUEUE = "tenants"
@@ -94,7 +95,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("message", WAYS.values(), ids=WAYS)
+@each_row("message", WAYS.values(), ids=WAYS)
 async def test_a_flow_of_another_tenant_is_started_by_nothing(
     desk: AsyncClient, message: dict[str, Any]
 ) -> None:
@@ -123,6 +124,7 @@ async def test_how_a_message_would_be_routed_says_nothing_of_anothers(desk: Asyn
     assert "reimbursement" not in others.text
 
 
+@pytest.mark.slow
 async def test_each_tenant_meets_the_desk_by_its_own_name(desk: AsyncClient) -> None:
     assert (await desk.get("/v1/me", headers=caller("acme/alice"))).json()["assistant"] == "小艾"
     assert (await desk.get("/v1/me", headers=caller("acme/frank"))).json()["assistant"] == "Ada"

@@ -92,6 +92,7 @@ class TestFlowFiles:
 
 
 class TestWorkers:
+    @pytest.mark.slow
     async def test_runs_stay_on_their_version_and_conversations_move(self, parts: Parts) -> None:
         async with await dev_server() as environment:
             client = environment.client
@@ -120,6 +121,7 @@ class TestWorkers:
                     assert await version_of(client, fresh.workflow_id) == "2.0"
                     assert await version_of(client, talk.handle.id) == "2.0"
 
+    @pytest.mark.slow
     async def test_a_run_whose_build_has_no_worker_is_named_and_holds_nobody_up(
         self, parts: Parts, monkeypatch: pytest.MonkeyPatch
     ) -> None:

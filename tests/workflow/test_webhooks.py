@@ -98,6 +98,7 @@ async def test_leave_is_told_from_the_sentence_to_the_effect(
     assert len(waiting) == len(WHOLE)
 
 
+@pytest.mark.slow
 async def test_nothing_is_lost_by_a_process_that_ends(
     tmp_path: Path, real_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

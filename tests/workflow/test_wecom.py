@@ -112,6 +112,7 @@ TROUBLES: dict[str, Reply] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", TROUBLES.values(), ids=TROUBLES)
 async def test_what_wecom_did_not_take_is_posted_afterwards(
     wecom: Wecom, router: AsyncClient, trouble: Reply, monkeypatch: pytest.MonkeyPatch

@@ -87,6 +87,7 @@ async def test_completed_leave_is_taken_back_when_agreed(api: AsyncClient, frank
     await heard(frank, "The withdrawal was agreed to")
 
 
+@pytest.mark.slow
 async def test_what_is_refused_stands_and_may_be_tried_anew(api: AsyncClient, frank: Talk) -> None:
     run = await completed(frank)
     left = await days_left(frank)

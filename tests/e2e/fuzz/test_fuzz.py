@@ -13,6 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from router.runtime.server import openapi_document
 from tests.e2e.fuzz.machine import Requests
 from tests.e2e.house import House
+from tests.table import each_row
 
 HERE = Path(__file__).parent
 METHODS = {"get", "put", "post", "delete", "patch"}
@@ -67,9 +68,7 @@ def test_a_few_requests_to_each_operation_find_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "phases", [("coverage", "1"), ("fuzzing", "60"), ("stateful", "60")], ids=lambda p: p[0]
-)
+@each_row("phases", [("coverage", "1"), ("fuzzing", "60"), ("stateful", "60")], ids=lambda p: p[0])
 def test_many_requests_to_each_operation_find_nothing(
     requests_waiting: House, tmp_path: Path, phases: tuple[str, str]
 ) -> None:
@@ -93,6 +92,7 @@ def play(house: House, examples: int, steps: int) -> None:
     run_state_machine_as_test(in_the_house, settings=chosen)
 
 
+@pytest.mark.slow
 def test_a_few_stories_break_nothing(fuzzed: House) -> None:
     play(fuzzed, examples=4, steps=20)
 

@@ -1,6 +1,6 @@
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -42,7 +42,6 @@ from router.tool.registry import Registry
 from router.tool.tool import tool
 from tests.fakes.audience import Audience
 from tests.one_try import run_tool
-from tests.temporal import skipping_server
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -319,10 +318,9 @@ class CallsTools:
         return answer
 
 
-@pytest.fixture(scope="module")
-async def temporal() -> AsyncIterator[Client]:
-    async with await skipping_server() as environment:
-        yield environment.client
+@pytest.fixture
+def temporal(temporal_client: Client) -> Client:
+    return temporal_client
 
 
 class TestActivity:

@@ -93,6 +93,7 @@ def call(what: str = "", name: str = "look", caller: Principal = ALICE, **more: 
 
 
 class TestAudit:
+    @pytest.mark.slow
     async def test_every_call_leaves_a_row_and_so_does_every_refusal(self, house: House) -> None:
         caller = house.made(roles=["hr"])
         await caller.call(call(caller=Principal(id="dave", name="Dave", roles=frozenset({"hr"}))))
@@ -110,6 +111,7 @@ class TestAudit:
         assert (record.decision, record.outcome) == ("refused", "")
         assert record.detail.startswith("ArgumentsToolError: look: where: ")
 
+    @pytest.mark.slow
     async def test_a_failure_is_one_and_says_why(self, house: House) -> None:
         async def closed(_: ToolContext, __: str) -> JsonValue:
             raise PermanentToolError("closed for good")
@@ -274,6 +276,7 @@ class TestHooks:
         assert await later.call(call("rude", key="k", flow_run=RUN)) == first
         assert house.asked == ["rude"]
 
+    @pytest.mark.slow
     async def test_the_gate_stands_whatever_they_let_pass(self, house: House) -> None:
         caller = self.hooked(house, permission="write", roles=["hr"])
         for passed in ((), ("guard",)):

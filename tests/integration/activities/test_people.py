@@ -39,6 +39,7 @@ def item(invoice: str, amount: str = "58.00", currency: str = "CNY") -> ClaimIte
 
 
 class TestTables:
+    @pytest.mark.slow
     async def test_migrations_make_tables(self, people: PeopleSystem, database: Database) -> None:
         def differences(connection: Connection) -> list[object]:
             found = compare_metadata(MigrationContext.configure(connection), tables.metadata)
@@ -69,6 +70,7 @@ class TestLeave:
         assert (await people.leave.balance(ALICE, "annual", 2027)).days == 15
         assert (await people.leave.balance(BOB, "annual", 2026)).days == 15
 
+    @pytest.mark.slow
     async def test_a_leave_is_charged_to_the_year_it_starts_in(self, people: PeopleSystem) -> None:
         across = leave("3.5", "2026-12-30", end=date(2027, 1, 5), end_half="am", reason="回家")
         record = await people.leave.record(ALICE, "k", across)

@@ -40,7 +40,6 @@ from router.understanding.reading import PatternHit, Reading
 from tests.fakes.clock import Clock
 from tests.fakes.encoder import PairsEncoder
 from tests.integration.api.workflows import EchoConversation, OneApprovalFlow
-from tests.temporal import dev_server, register_attributes
 from tests.unit.understanding.flows import LEAVE
 from workflows.document import DocumentWorkflow
 
@@ -115,13 +114,11 @@ def capability(kind: str, name: str, *roles: str, **more: bool | str) -> Capabil
 
 
 @pytest.fixture(scope="session")
-async def temporal() -> AsyncIterator[Client]:
+async def temporal(temporal_client: Client) -> AsyncIterator[Client]:
     """A real server with a worker that runs the test workflows."""
     workflows = [EchoConversation, OneApprovalFlow, DocumentWorkflow]
-    async with await dev_server() as environment:
-        await register_attributes(environment.client)
-        async with Worker(environment.client, task_queue=QUEUE, workflows=workflows):
-            yield environment.client
+    async with Worker(temporal_client, task_queue=QUEUE, workflows=workflows):
+        yield temporal_client
 
 
 @pytest.fixture(scope="session")

@@ -35,6 +35,7 @@ from tests.fakes.slack import Slack
 from tests.fakes.web_server import Reply, json_reply
 from tests.integration.api.conftest import QUEUE, client_of, served
 from tests.integration.api.test_runs import approval_record, run_record
+from tests.table import each_row
 
 HOUR = 3600
 
@@ -65,7 +66,7 @@ async def answered(
     return answer.status_code
 
 
-@pytest.mark.parametrize("path", ["slack/events", "slack/interactions", "feishu/events"])
+@each_row("path", ["slack/events", "slack/interactions", "feishu/events"])
 async def test_without_a_platform_there_is_no_entrance(alice: AsyncClient, path: str) -> None:
     assert (await alice.post(f"/adapters/{path}", json={})).status_code == 404
 
@@ -403,6 +404,7 @@ async def test_a_refused_token_is_fetched_anew(router: AsyncClient, feishu: Feis
         await feishu.posted(person)
 
 
+@pytest.mark.slow
 async def test_entrances_aren_t_in_the_documentation(router: AsyncClient) -> None:
     assert "adapters" not in str((await router.get("/openapi.json")).json()["paths"].keys())
 

@@ -19,6 +19,7 @@ from router.runtime import server
 from router.runtime.server import create_app
 from router.telemetry.metrics import HTTP
 from tests.integration.api.conftest import client_of, problem, served, until
+from tests.table import each_row
 
 NOT_JSON = [
     b"{",
@@ -60,8 +61,8 @@ def test_what_is_json_comes_through_unchanged(value: object) -> None:
     assert strict_json(json.dumps(value).encode()) == value
 
 
-@pytest.mark.parametrize("path", WITH_BODY)
-@pytest.mark.parametrize("raw", NOT_JSON, ids=lambda raw: raw[:24])
+@each_row("path", WITH_BODY)
+@each_row("raw", NOT_JSON, ids=lambda raw: raw[:24])
 async def test_what_is_no_json_is_a_400(alice: AsyncClient, path: str, raw: bytes) -> None:
     problem(await alice.post(path, content=raw, headers=JSON), 400)
 
@@ -71,7 +72,7 @@ async def _chunks(total: int) -> AsyncIterator[bytes]:
         yield b" " * 1024
 
 
-@pytest.mark.parametrize("path", [*WITH_BODY, "/healthz", "/nowhere"])
+@each_row("path", [*WITH_BODY, "/healthz", "/nowhere"])
 async def test_a_large_body_is_refused_even_if_undeclared(alice: AsyncClient, path: str) -> None:
     for content in (b" " * (MAX_BODY + 1), _chunks(2 * MAX_BODY)):
         answer = await alice.post(path, content=content)
@@ -90,7 +91,7 @@ async def test_the_largest_body_is_taken_in_pieces(alice: AsyncClient) -> None:
     assert answer.status_code == 200
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("declared", "status"),
     [
         (None, 200),
@@ -145,8 +146,8 @@ async def hung_up(reader: asyncio.StreamReader) -> bool:
     return True
 
 
-@pytest.mark.parametrize("token", [None, "nobody"])
-@pytest.mark.parametrize("path", READ)
+@each_row("token", [None, "nobody"])
+@each_row("path", READ)
 async def test_a_strangers_body_is_not_waited_for(
     address: str, path: str, token: str | None
 ) -> None:
@@ -155,7 +156,7 @@ async def test_a_strangers_body_is_not_waited_for(
             assert await status(reader) == 401
 
 
-@pytest.mark.parametrize("path", [*READ, "/healthz", "/nowhere"])
+@each_row("path", [*READ, "/healthz", "/nowhere"])
 async def test_a_length_said_in_two_ways_is_a_400(address: str, path: str) -> None:
     sent = head(path, "Content-Length: 4", "Transfer-Encoding: chunked")
     async with wire(address, sent + b"0\r\n\r\nGET /v1/me HTTP/1.1\r\n\r\n") as (reader, _):
@@ -206,8 +207,8 @@ async def test_all_bodies_together_are_bounded(
     await until(lambda: online.post("/v1/route", json=body), lambda it: it.status_code == 200)
 
 
-@pytest.mark.parametrize("path", ["/v1/chat/completions", "/codec/decode"])
-@pytest.mark.parametrize("value", [b"{},", b"[],", b"1,", b'{"a":0},'])
+@each_row("path", ["/v1/chat/completions", "/codec/decode"])
+@each_row("value", [b"{},", b"[],", b"1,", b'{"a":0},'])
 async def test_many_values_are_not_made(app: FastAPI, path: str, value: bytes) -> None:
     body = b'{"messages": [' + value * MOST_VALUES + b"0]}"
     async with client_of(app, "olga") as client:
@@ -219,7 +220,8 @@ async def test_many_values_are_not_made(app: FastAPI, path: str, value: bytes) -
 USER = {"role": "user", "content": "hi"}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     "messages",
     [
         [{}] * 100_000,

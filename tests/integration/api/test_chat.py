@@ -67,6 +67,7 @@ def chatting(
         return alice.shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plays", one_in(2, (stopping, clearing)))
 async def test_ctrl_c_clears_a_line_or_stops_the_turn_and_the_chat_goes_on(
     address: str, tmp_path: Path, plays: Callable[[Terminal, str], None]
@@ -100,6 +101,7 @@ def deleting(gina: Terminal, _: str) -> None:
     gina.sees("已删除")
 
 
+@pytest.mark.slow
 async def test_a_conversation_is_deleted_once_it_is_said_twice(
     address: str, tmp_path: Path, caller: As
 ) -> None:

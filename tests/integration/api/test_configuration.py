@@ -246,6 +246,7 @@ HOSTILE: dict[str, tuple[str, Any, int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("at", "body", "status"), HOSTILE.values(), ids=HOSTILE)
 async def test_what_is_no_document_is_refused_and_nothing_is_kept(
     olga: AsyncClient, at: str, body: Any, status: int

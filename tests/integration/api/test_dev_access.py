@@ -11,6 +11,7 @@ from router.api.dependencies import Services
 from router.api.dev_access import cookie_of
 from router.runtime.server import create_app
 from tests.integration.api.conftest import client_of, problem
+from tests.table import each_row
 
 TOKEN = "t" * 43
 HERE = "http://localhost"
@@ -47,15 +48,15 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize(("method", "path"), REACHED_BY)
-@pytest.mark.parametrize(("headers", "status"), HOSTILE.values(), ids=HOSTILE)
+@each_row(("method", "path"), REACHED_BY)
+@each_row(("headers", "status"), HOSTILE.values(), ids=HOSTILE)
 async def test_a_page_of_others_is_refused(
     alice: AsyncClient, method: str, path: str, headers: dict[str, str], status: int
 ) -> None:
     problem(await alice.request(method, path, headers=headers), status)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "headers",
     [
         {},
@@ -86,6 +87,7 @@ async def test_the_printed_address_lets_a_browser_in(alice: AsyncClient) -> None
     assert (await alice.get("/v1/me", headers=OWN)).status_code == 200  # the client keeps cookies
 
 
+@pytest.mark.slow
 async def test_another_token_lets_nobody_in(alice: AsyncClient) -> None:
     for shown in ("", "t", "u" * 43, "é", "\ud800".encode("utf-8", "surrogatepass")):
         answer = await alice.get("/", params={"token": shown})

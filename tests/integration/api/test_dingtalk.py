@@ -35,6 +35,7 @@ from tests.fakes.web_server import Drop, Reply, json_reply
 from tests.integration.api.conftest import QUEUE, client_of
 from tests.integration.api.test_adapters import choices
 from tests.integration.api.test_runs import approval_record, run_record
+from tests.table import each_row
 
 HOUR = 3600
 MESSAGE, PRESS = "events", "cards"
@@ -74,7 +75,7 @@ async def answered(
     return answer.status_code, answer.content
 
 
-@pytest.mark.parametrize("path", [MESSAGE, PRESS])
+@each_row("path", [MESSAGE, PRESS])
 async def test_without_dingtalk_there_is_no_entrance(alice: AsyncClient, path: str) -> None:
     assert (await alice.post(f"/adapters/dingtalk/{path}", json={})).status_code == 404
 

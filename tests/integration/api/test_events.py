@@ -26,6 +26,7 @@ from router.store.tables import ROUTER
 from tests.integration.api.conftest import As, client_of, problem, served
 from tests.integration.api.test_following import Event, Reader, followed
 from tests.integration.api.test_runs import approval_record, run_record
+from tests.table import each_row
 
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 EVENTS = "/v1/events"
@@ -164,7 +165,7 @@ async def test_what_is_looked_up_is_no_news(address: str, store: Store, run: Run
         assert (await reader.take(1))[0].data["flow_run"] == run.id
 
 
-@pytest.mark.parametrize("query", ["", "?token=alice", "?access_token=alice"])
+@each_row("query", ["", "?token=alice", "?access_token=alice"])
 async def test_a_token_in_the_address_is_none(app: FastAPI, query: str) -> None:
     async with client_of(app, None) as nobody:
         problem(await nobody.get(EVENTS + query), 401)
@@ -260,6 +261,7 @@ class TestBothStreams:
                 assert numbers(await second.take(301)) == list(range(3, 304))
                 assert numbers(await third.take(300)) == list(range(4, 304))
 
+    @pytest.mark.slow
     async def test_readers_share_reads_of_the_database(self, house: House, stream: int) -> None:
         path = house.paths[stream]
         reads: list[str] = []
@@ -293,6 +295,7 @@ class TestBothStreams:
                 async with asyncio.timeout(30):  # under its grace: nobody was cancelled
                     await serving
 
+    @pytest.mark.slow
     async def test_who_stops_reading_is_dropped_and_can_go_on(
         self, house: House, stream: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:

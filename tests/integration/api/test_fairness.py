@@ -17,6 +17,7 @@ from router.domain.principals import Principal
 from router.domain.records import ConversationRecord
 from router.runtime.temporal_server import DYNAMIC
 from tests.integration.api.workflows import EchoConversation
+from tests.table import each_row
 from tests.temporal import dev_server
 
 FLOOD, FEW = 60, 4
@@ -40,6 +41,7 @@ async def answered(client: Client, queue: str, tenant: str, id_: str) -> None:
     await Turns(client, queue)._observed(record, submission)
 
 
+@pytest.mark.slow
 async def test_a_tenants_flood_leaves_another_its_share_of_the_only_worker(fair: Client) -> None:
     served: list[str] = []
 
@@ -80,12 +82,12 @@ async def is_there(client: Client, id_: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("tenant", ["acme", "公司", "x" * LONGEST_KEY])
+@each_row("tenant", ["acme", "公司", "x" * LONGEST_KEY])
 def test_a_tenant_is_its_own_key(tenant: str) -> None:
     assert Fairness().share(tenant, "alice").fairness_key == tenant
 
 
-@pytest.mark.parametrize("tenant", ["x" * (LONGEST_KEY + 1), "司" * 30])
+@each_row("tenant", ["x" * (LONGEST_KEY + 1), "司" * 30])
 def test_a_key_is_never_longer_than_temporal_takes(tenant: str) -> None:
     key = Fairness().share(tenant, "alice").fairness_key
     assert key is not None

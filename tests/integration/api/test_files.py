@@ -15,6 +15,7 @@ from router.directory.file import FileDirectory
 from router.domain.file_types import LONGEST_NAME, MOST_BYTES
 from router.runtime.server import create_app
 from tests.integration.api.conftest import As, client_of, problem
+from tests.table import each_row
 
 PDF = b"%PDF-1.7\nreceipt"
 PNG = b"\x89PNG\r\n\x1a\npicture"
@@ -66,7 +67,7 @@ async def test_a_file_is_its_owners_and_an_operators_and_sent_once(caller: As) -
     assert (await caller("olga").get(path)).status_code == 200
 
 
-@pytest.mark.parametrize("file", ["nothing", "a" * 24, "%00", "..%2f..%2fetc", "é", "a" * 300])
+@each_row("file", ["nothing", "a" * 24, "%00", "..%2f..%2fetc", "é", "a" * 300])
 async def test_what_is_no_file_is_not_there(alice: AsyncClient, file: str) -> None:
     problem(await alice.get(f"/v1/files/{file}"), 404)
 
@@ -126,7 +127,7 @@ async def test_what_is_too_large_is_refused_while_it_still_comes(alice: AsyncCli
     assert sent < MOST_BYTES + 4 * ENVELOPE
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("user", "more", "status"),
     [("alice", {"Content-Length": str(11 * 1024 * 1024)}, 413), (None, {}, 401)],
 )
@@ -142,12 +143,12 @@ async def test_what_is_too_large_or_a_strangers_is_not_even_read(
     problem(sent, status)
 
 
-@pytest.mark.parametrize(("verb", "path"), [("PUT", "/v1/files"), ("POST", "/v1/files/x")])
+@each_row(("verb", "path"), [("PUT", "/v1/files"), ("POST", "/v1/files/x")])
 async def test_only_a_new_file_may_be_large(alice: AsyncClient, verb: str, path: str) -> None:
     assert (await alice.request(verb, path, content=b" " * 70_000)).status_code == 413
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "said"),
     [
         (b"", "empty"),
@@ -182,12 +183,12 @@ HOSTILE: dict[str, tuple[bytes, int]] = {
 }
 
 
-@pytest.mark.parametrize(("body", "status"), HOSTILE.values(), ids=HOSTILE)
+@each_row(("body", "status"), HOSTILE.values(), ids=HOSTILE)
 async def test_what_is_no_upload_is_refused(alice: AsyncClient, body: bytes, status: int) -> None:
     problem(await alice.post("/v1/files", content=body, headers=MULTIPART), status)
 
 
-@pytest.mark.parametrize("charset", ["undefined", "idna", "punycode", "utf-16", "utf-8"])
+@each_row("charset", ["undefined", "idna", "punycode", "utf-16", "utf-8"])
 async def test_the_body_is_utf_8_whatever_it_says(alice: AsyncClient, charset: str) -> None:
     body = part(f'name="file"; filename="{"é" * 70}..pdf"') + END
     said = {"Content-Type": f"{MULTIPART['Content-Type']}; charset={charset}"}
@@ -195,7 +196,7 @@ async def test_the_body_is_utf_8_whatever_it_says(alice: AsyncClient, charset: s
     assert (made.status_code, made.json()["name"]) == (201, f"{'é' * 70}..pdf")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("declared", "status"),
     [
         ("", 415),
@@ -211,7 +212,7 @@ async def test_a_body_says_it_is_multipart(alice: AsyncClient, declared: str, st
     assert answer.status_code == status
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sent", "kept"),
     [
         ("../../etc/passwd", "passwd.pdf"),
@@ -232,6 +233,7 @@ async def test_a_name_is_made_safe(alice: AsyncClient, sent: str, kept: str) -> 
     assert "\n" not in fetched.headers["content-disposition"]
 
 
+@pytest.mark.slow
 async def test_the_document_says_how_a_file_is_sent(alice: AsyncClient) -> None:
     paths = (await alice.get("/openapi.json")).json()["paths"]
     upload = paths["/v1/files"]["post"]

@@ -24,6 +24,7 @@ from router.settings import Settings
 from tests.fakes.model_server import Behaviour, ModelServer, calls, fails, says
 from tests.integration.api.conftest import As, problem
 from tests.integration.api.test_configuration import Company, ok
+from tests.table import each_row
 from tests.unit.beginnings.test_bpmn import APPROVE, END, FORM, START, bpmn
 from tests.unit.beginnings.test_paragraph import PURCHASE
 
@@ -178,7 +179,7 @@ async def test_an_answer_of_no_use_is_asked_for_once_more_and_told_what_is_wrong
         assert "call sketch_flow" in model.chats[1]["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("script", "status", "words"),
     [
         ([says("Sure!"), calls(("sketch_flow", {"title_zh": "x"}))], 503, "twice"),
@@ -198,7 +199,7 @@ async def test_where_a_model_gives_no_draft_its_author_is_told_what_to_do(
         assert not any(each["drafts"] for each in ok(await anna.get("/v1/flow-drafts"))["items"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("budgets", "status", "words"),
     [
         (Budgets(user=Budget(calls=0)), 429, "back tomorrow"),
@@ -223,7 +224,7 @@ async def test_without_a_model_it_is_said_what_else_a_flow_can_begin_with(
     assert "ROUTER_LLM_MODEL" in problem(await tell(anna, TOLD), 503)["detail"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "files",
     [
         {"paragraph": (None, "")},

@@ -25,6 +25,7 @@ from router.store.store import Store
 from tests.integration.api.conftest import problem
 from tests.integration.api.test_configuration import Company, ok, put
 from tests.samples import one_in
+from tests.table import each_row
 from tests.unit.runtime.documents import overtime
 
 PATH = "/v1/flow-drafts"
@@ -367,7 +368,8 @@ async def test_a_draft_of_a_flow_as_it_is_changes_nothing(anna: AsyncClient) -> 
     assert found["changed"] == []
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     ("user", "may_read", "shown"),
     [("olga", True, ["overtime on monday"]), ("olga", False, []), ("anna", True, [])],
 )
@@ -394,6 +396,7 @@ async def test_what_people_said_is_tried_for_whoever_may_read_it_alone_and_each_
     assert looks == [(user, "flows/overtime.yaml")]
 
 
+@pytest.mark.slow
 async def test_a_pattern_does_not_tell_an_author_whether_somebody_said_something(
     services: Services, store: Store, unique: str
 ) -> None:

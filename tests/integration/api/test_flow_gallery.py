@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.integration.api.conftest import As, problem
+from tests.table import each_row
 
 GALLERY = Path(__file__).parents[3] / "flows" / "gallery"
 
@@ -28,7 +27,7 @@ async def test_a_process_comes_with_its_stories_and_tools_to_the_byte(caller: As
     assert found == {key: (GALLERY / name).read_text("utf-8") for key, name in files.items()}
 
 
-@pytest.mark.parametrize("name", ["overtim", "..", "%2e%2e%2fleave_request", "加班", "a" * 500])
+@each_row("name", ["overtim", "..", "%2e%2e%2fleave_request", "加班", "a" * 500])
 async def test_what_the_gallery_lacks_is_said_to_be_lacking(caller: As, name: str) -> None:
     answer = await caller("olga").get(f"/v1/flow-gallery/{name}")
     assert answer.status_code == 404
@@ -39,6 +38,6 @@ async def test_a_near_name_is_told_what_was_meant(caller: As) -> None:
     assert "overtime" in problem(answer, 404)["detail"]
 
 
-@pytest.mark.parametrize("path", ["/v1/flow-gallery", "/v1/flow-gallery/overtime"])
+@each_row("path", ["/v1/flow-gallery", "/v1/flow-gallery/overtime"])
 async def test_who_writes_no_flows_has_no_gallery(caller: As, path: str) -> None:
     assert (await caller("alice").get(path)).status_code == 404

@@ -132,6 +132,7 @@ async def test_a_review_of_another_flow_is_none_of_this_one(people: Room) -> Non
     problem(await people.ann.publish(review, "overtime"), 404)
 
 
+@pytest.mark.slow
 async def test_a_share_has_it_first_is_widened_and_then_everybody_has_it(people: Room) -> None:
     await people.published(overtime())
     review = await people.approved(overtime(2, hours=3))
@@ -154,6 +155,7 @@ async def test_of_a_new_flow_the_others_have_nothing(people: Room) -> None:
     assert await held(people) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("to_come", "share"), [(False, 10), (True, None)], ids=["of a share", "to come"]
 )
@@ -185,6 +187,7 @@ async def test_beside_a_share_nothing_else_of_the_flow_is_published(people: Room
     assert "with a share of people" in problem(await people.ann.publish(review), 409)["detail"]
 
 
+@pytest.mark.slow
 async def test_what_is_to_come_is_shown_begins_at_its_moment_and_can_be_called_off(
     people: Room,
 ) -> None:
@@ -208,6 +211,7 @@ async def test_what_is_to_come_is_shown_begins_at_its_moment_and_can_be_called_o
     problem(await people.anna.client.delete(f"{PATH}/upcoming"), 409)
 
 
+@pytest.mark.slow
 async def test_one_press_brings_back_what_held_before(people: Room) -> None:
     await people.published(overtime())
     await people.published(overtime(2, hours=3))
@@ -279,6 +283,7 @@ RESTORED: list[tuple[Any, int]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "status"), one_in(4, RESTORED))
 async def test_a_hostile_restoration_leaves_the_draft_as_it_is(
     people: Room, body: Any, status: int
@@ -409,6 +414,7 @@ async def test_to_strangers_there_is_nothing_here(people: Room, services: Servic
     assert (await people.anna.publications())["holds"]["share"] == 10
 
 
+@pytest.mark.slow
 async def test_all_of_it_is_in_the_audit_trail(people: Room, store: Store) -> None:
     await people.published(overtime())
     review = await people.approved(overtime(2, hours=3))

@@ -101,6 +101,7 @@ async def test_nobody_approves_their_own_under_whatever_role(people: Room) -> No
         assert (await person.review(review))["status"] == "open"
 
 
+@pytest.mark.slow
 async def test_another_version_is_raised_where_it_does_something_else_and_only_there(
     people: Room,
 ) -> None:
@@ -297,6 +298,7 @@ HOSTILE: list[Any] = [
 ]
 
 
+@pytest.mark.slow
 def test_the_document_says_how_long_a_note_may_be(people: Room) -> None:
     schemas = people.company.app.openapi()["components"]["schemas"]
     for body in ("SubmissionBody", "DocumentBody"):

@@ -25,6 +25,7 @@ from router.runtime.trials import COMMAND, DraftTrials
 from router.settings.trials import TrialSettings
 from router.story.trial import StoriesReport, TrialPlay
 from tests.integration.api.conftest import As, client_of, problem
+from tests.table import each_row
 from tests.trials import APPROVED, ASKED, DRAFT, STORIES, offering
 
 PATH = "/v1/flow-trials"
@@ -116,6 +117,7 @@ async def played(client: AsyncClient, *steps: dict[str, Any], **more: Any) -> An
     return answer.json()
 
 
+@pytest.mark.slow
 async def test_a_draft_is_played_with_every_role_and_nothing_is_really_called(
     olga: AsyncClient, trace: Path
 ) -> None:
@@ -198,7 +200,7 @@ async def test_a_step_that_nobody_can_take_says_so_in_the_callers_language(
     assert answer.json()["failed"]["message"] == "nothing waits for bob; waited for is nobody"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "field"),
     [
         ({"steps": [{"usr": "hi"}]}, "steps.0"),
@@ -238,6 +240,7 @@ async def test_nobody_tries_anything_who_writes_nothing(caller: As) -> None:
         problem(await caller("alice").post(f"{PATH}{path}", json=sent), 404)
 
 
+@pytest.mark.slow
 async def test_an_author_of_another_tenant_tries_it_with_their_own_people(caller: As) -> None:
     """There nobody is called bob: alice's manager isn't anybody."""
     away = caller("algae/olga")
@@ -245,7 +248,7 @@ async def test_an_author_of_another_tenant_tries_it_with_their_own_people(caller
     assert problem(answer, 422)["errors"][0]["field"] == "steps.0.approver"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("more", "why"),
     [
         (
@@ -429,6 +432,7 @@ async def test_more_authors_than_places_take_turns(
     assert one.pids == []
 
 
+@pytest.mark.slow
 async def test_a_process_has_no_secrets_and_ends_by_itself(
     services: Services, trials: DraftTrials, trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -566,7 +570,7 @@ async def test_a_story_that_fails_says_how(olga: AsyncClient) -> None:
     assert any("在这之前" in line for line in found["stories"][0]["told"])
 
 
-@pytest.mark.parametrize("stories", ["- story: [", "a: b", "- story: x\n  steps: [{usr: 1}]\n"])
+@each_row("stories", ["- story: [", "a: b", "- story: x\n  steps: [{usr: 1}]\n"])
 async def test_what_is_no_story_file_is_refused(olga: AsyncClient, stories: str) -> None:
     sent = {"flow": "parking_permit", "text": DRAFT, "stories": stories}
     found = problem(await olga.post(f"{PATH}/stories", json=sent), 422)

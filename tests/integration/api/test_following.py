@@ -254,6 +254,7 @@ async def test_nobody_else_follows(house: House, user: str, status: int) -> None
     assert answer.status_code == status
 
 
+@pytest.mark.slow
 async def test_the_document_tells_of_it(alice: AsyncClient) -> None:
     paths = (await alice.get("/openapi.json")).json()["paths"]
     for path, told in (("/conversations/{conversation}", "thinking"), ("", "passed_on")):

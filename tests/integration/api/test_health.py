@@ -18,6 +18,7 @@ from router.store.tables import ROUTER
 from tests.fakes.encoder import PairsEncoder
 from tests.fakes.model_server import ModelServer, fails
 from tests.integration.api.conftest import capability, desk, problem
+from tests.table import each_row
 
 
 async def test_without_a_model_it_is_degraded(alice: AsyncClient) -> None:
@@ -29,7 +30,7 @@ async def test_without_a_model_it_is_degraded(alice: AsyncClient) -> None:
     assert (await alice.get("/healthz")).json() == {"status": "ok"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("listing", "status", "said"),
     [
         (None, "ready", "qwen at "),
@@ -50,7 +51,7 @@ async def test_a_model_counts_where_its_server_answers(
     assert said in found["detail"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("states", "status"),
     [
         ({"qwen at x": "closed"}, "ready"),
@@ -76,7 +77,7 @@ async def test_a_server_that_is_away_is_named_though_another_answers(services: S
     assert "http://127.0.0.1:9/v1 can't be reached" in found["detail"]
 
 
-@pytest.mark.parametrize("up", [True, False])
+@each_row("up", [True, False])
 async def test_a_models_address_is_shown_without_secrets(services: Services, up: bool) -> None:
     async with ModelServer() as server:
         host = server.url.removeprefix("http://").removesuffix("/v1") if up else "127.0.0.1:9"

@@ -24,6 +24,7 @@ from tests.integration.api.conftest import QUEUE, As, client_of, problem, served
 from tests.integration.api.test_events import AT, reading
 from tests.integration.api.test_files import send
 from tests.integration.api.test_runs import approval_record, run_record
+from tests.table import each_row
 from tests.unit.runtime.documents import SKILL, overtime
 
 OTHER = "acme"
@@ -291,7 +292,7 @@ async def test_what_is_anothers_is_not_there(
     assert answer.status_code in {200, 202, 204, 409}, answer.text
 
 
-@pytest.mark.parametrize("stranger", STRANGERS)
+@each_row("stranger", STRANGERS)
 async def test_no_list_has_what_is_anothers(caller: As, ids: dict[str, str], stranger: str) -> None:
     for path in ("conversations", "flow-runs", "approvals", "people", "capabilities", "memory"):
         answer = await caller(stranger).get(f"/v1/{path}")
@@ -394,7 +395,7 @@ async def test_nobody_hands_in_anothers_file(caller: As, ids: dict[str, str]) ->
         assert ("part 0 was left out" in told.text) == (user != "alice"), told.text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("user", "path", "body"),
     [
         ("bob", "approvals/{approval}/decision", {"decision": "delegate", "digest": "d1"}),
@@ -424,7 +425,7 @@ async def test_news_are_of_ones_own_tenant(address: str, store: Store, unique: s
         assert (await reader.take(1))[0].data["text"] == f"for {OTHER} alone"
 
 
-@pytest.mark.parametrize("token", ["acme/", "/alice", "acme/alice/x", "nowhere/alice", "acme"])
+@each_row("token", ["acme/", "/alice", "acme/alice/x", "nowhere/alice", "acme"])
 async def test_a_tenant_that_is_none_lets_nobody_in(app: FastAPI, token: str) -> None:
     async with client_of(app, token) as client:
         assert (await client.get("/v1/me")).status_code == 401

@@ -10,6 +10,7 @@ from router.domain.messages import Candidate, ChoicesReply, Message, Option, Rou
 from router.domain.records import ConversationRecord, LogEntry
 from router.store.store import Store
 from tests.integration.api.conftest import As
+from tests.table import each_row
 
 NUMBERS = count()
 
@@ -65,7 +66,7 @@ async def test_operators_see_how_often_and_not_what_was_said(caller: As, asked: 
     assert (line["who"], line["detail"]) == ("olga", "days=1")
 
 
-@pytest.mark.parametrize("days", ["0", "93", "x", "-1"])
+@each_row("days", ["0", "93", "x", "-1"])
 async def test_days_that_are_none_are_refused(caller: As, days: str) -> None:
     assert (await caller("olga").get("/v1/lessons", params={"days": days})).status_code == 422
 

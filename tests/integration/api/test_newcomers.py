@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import jwt
-import pytest
 from fastapi import FastAPI
 from httpx import AsyncClient
 from pydantic import SecretStr
 
 from router.api.dependencies import Services
 from tests.integration.api.conftest import client_of, desk, problem
+from tests.table import each_row
 
 SECRET = "a secret of the right length, 32+"
 
@@ -58,7 +58,7 @@ SENT: dict[str, tuple[str, str, dict[str, Any], int, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("sentence", SENT)
+@each_row("sentence", SENT)
 async def test_what_cannot_be_is_told_what_to_do(sentence: str, alice: AsyncClient) -> None:
     method, path, given, status, said = SENT[sentence]
     told = problem(await alice.request(method, path, **given), status)
@@ -66,9 +66,7 @@ async def test_what_cannot_be_is_told_what_to_do(sentence: str, alice: AsyncClie
         assert each in str({"detail": told["detail"], "errors": told.get("errors")})
 
 
-@pytest.mark.parametrize(
-    ("user", "said"), [(None, "Authorization: Bearer"), ("alcie", "directory")]
-)
+@each_row(("user", "said"), [(None, "Authorization: Bearer"), ("alcie", "directory")])
 async def test_who_is_nobody_is_told_so(app: FastAPI, user: str | None, said: str) -> None:
     async with client_of(app, user) as nobody:
         assert said in problem(await nobody.get("/v1/conversations"), 401)["detail"]
@@ -90,7 +88,7 @@ def signed(changes: Mapping[str, Any]) -> str:
     return jwt.encode(claims, SECRET, "HS256")
 
 
-@pytest.mark.parametrize("sentence", TOKENS)
+@each_row("sentence", TOKENS)
 async def test_a_token_that_does_not_do_is_told_why(sentence: str, services: Services) -> None:
     given, said = TOKENS[sentence]
     signing = {"auth": "jwt", "jwt_secret": SecretStr(SECRET)}

@@ -13,6 +13,7 @@ from router.domain.notifications import USUAL
 from router.runtime.server import create_app
 from router.store.store import Store
 from tests.integration.api.conftest import As, client_of, problem
+from tests.table import each_row
 
 PATH = "/v1/notification-preferences"
 NIGHT = {"begins": "19:00", "ends": "08:00"}
@@ -45,7 +46,7 @@ async def test_what_is_chosen_is_chosen_whole(alice: AsyncClient) -> None:
     assert (await alice.put(PATH, json={})).json() == USUAL.model_dump(mode="json")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         {"quiet": {"begins": "19:00", "ends": "19:00"}},

@@ -5,20 +5,20 @@ import re
 from typing import Any
 from urllib.parse import urljoin
 
-import pytest
 from httpx import AsyncClient
 from pydantic import SecretStr
 
 from router.api.dependencies import Services
 from router.flow.view import STATUSES
 from tests.integration.api.conftest import desk
+from tests.table import each_row
 
 PAGE_FILE = re.compile(
     r'(?:src|href)="(/web/[^"]+)"|(?:from |import\()"(\.[^"]+)"|"(/web/[^"]+\.css)"'
 )
 
 
-@pytest.mark.parametrize("page", ["/", "/docs"])
+@each_row("page", ["/", "/docs"])
 async def test_the_pages_and_all_they_are_made_of_are_here(alice: AsyncClient, page: str) -> None:
     seen: set[str] = set()
     waiting = [page]
@@ -35,9 +35,7 @@ async def test_the_pages_and_all_they_are_made_of_are_here(alice: AsyncClient, p
     assert len(seen) > 3
 
 
-@pytest.mark.parametrize(
-    "file", ["app.js", "chat.js", "style.css", "index.html", "docs.js", "author/editor.js"]
-)
+@each_row("file", ["app.js", "chat.js", "style.css", "index.html", "docs.js", "author/editor.js"])
 async def test_nothing_is_asked_of_other_hosts(alice: AsyncClient, file: str) -> None:
     assert "://" not in (await alice.get(f"/web/{file}")).text
 

@@ -12,6 +12,7 @@ from router.api.openapi import LINKS
 from router.domain import errors
 from router.domain.principals import Capability, Principal
 from tests.integration.api.conftest import PROBLEM, Offering, desk, problem
+from tests.table import each_row
 
 LISTS = ("conversations", "flow-runs", "approvals")
 CURSORS = [
@@ -68,7 +69,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "status"), REFUSED)
+@each_row(("method", "path", "status"), REFUSED)
 async def test_refusals_are_problems(
     alice: AsyncClient, method: str, path: str, status: int
 ) -> None:
@@ -119,7 +120,7 @@ class Failing(Offering):
         raise self._error
 
 
-@pytest.mark.parametrize(("error", "status", "headers"), CASES, ids=lambda c: str(c)[:30])
+@each_row(("error", "status", "headers"), CASES, ids=lambda c: str(c)[:30])
 async def test_each_error_has_its_status(
     services: Services, error: Exception, status: int, headers: dict[str, str]
 ) -> None:
@@ -159,6 +160,7 @@ async def test_openapi_says_what_may_be_said(alice: AsyncClient) -> None:
         assert answer.status_code == (200 if text in taken else 422)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "schema", "taken", "refused"),
     [

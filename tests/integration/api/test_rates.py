@@ -16,6 +16,7 @@ from router.runtime.server import create_app
 from router.settings import Settings
 from tests.fakes.clock import Clock
 from tests.integration.api.conftest import client_of, problem, until
+from tests.table import each_row
 
 MANY = 1_000_000
 
@@ -65,7 +66,7 @@ RUN = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "path", "body"),
     [("GET", "/v1/approvals", None), ("POST", "/ag-ui", RUN), ("POST", "/mcp", {})],
 )

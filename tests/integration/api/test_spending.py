@@ -13,6 +13,7 @@ from router.domain.costs import Purpose
 from router.domain.messages import Cost, Usage
 from router.store.store import Store
 from tests.integration.api.conftest import As, problem
+from tests.table import each_row
 
 DAY = date(2018, 5, 7)
 """A day on which nobody else in these tests asks a model."""
@@ -75,7 +76,7 @@ async def test_another_tenants_spending_is_never_seen(olga: AsyncClient, spent: 
     assert all(Decimal(line["cost"] or 0) < 99 for line in found["lines"])
 
 
-@pytest.mark.parametrize("path", ["/v1/spending", "/v1/spending.csv"])
+@each_row("path", ["/v1/spending", "/v1/spending.csv"])
 async def test_is_for_operators_and_each_look_is_noted(
     caller: As, olga: AsyncClient, path: str
 ) -> None:
@@ -93,9 +94,7 @@ async def test_the_table_is_csv_with_its_names_first(olga: AsyncClient, spent: s
     assert {row["currency"] for row in rows} == {"USD"}
 
 
-@pytest.mark.parametrize(
-    "by", ["", "tenant", "day;drop", "day,,model", "day,cost", "DAY", "x" * 101, "day,\x00"]
-)
+@each_row("by", ["", "tenant", "day;drop", "day,,model", "day,cost", "DAY", "x" * 101, "day,\x00"])
 async def test_no_other_part_can_be_asked_for(olga: AsyncClient, by: str) -> None:
     for path in ("/v1/spending", "/v1/spending.csv"):
         problem(await olga.get(path, params={**THAT_DAY, "by": by}), 422)

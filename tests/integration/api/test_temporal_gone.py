@@ -56,6 +56,7 @@ async def client(services: Services) -> AsyncIterator[AsyncClient]:
         yield client
 
 
+@pytest.mark.slow
 async def test_what_needs_it_is_503_and_waits_for_nobody(client: AsyncClient) -> None:
     begun = (await client.post("/v1/conversations")).json()["id"]
     path = f"/v1/conversations/{begun}"

@@ -20,6 +20,7 @@ from router.settings import Settings
 from tests.fakes.oidc_provider import Served, jwk, serving
 from tests.integration.api.conftest import QUEUE, client_of, problem, served
 from tests.integration.api.test_operators import among_us
+from tests.table import each_row
 
 SECRET = "a secret of the right length, 32+"
 ISSUER, AUDIENCE = "https://issuer.example", "router"
@@ -78,7 +79,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("token", REFUSED.values(), ids=REFUSED.keys())
+@each_row("token", REFUSED.values(), ids=REFUSED.keys())
 async def test_what_proves_nothing_is_refused(token: str) -> None:
     with pytest.raises(Unauthenticated):
         await Tokens(settings()).vouched(token)
@@ -102,13 +103,13 @@ def published(jwks_url: str) -> Settings:
     return settings(jwt_secret=None, jwt_jwks_url=jwks_url)
 
 
-@pytest.mark.parametrize(("key", "algorithm", "kid"), [(RSA, "RS256", "r"), (EC, "ES256", "e")])
+@each_row(("key", "algorithm", "kid"), [(RSA, "RS256", "r"), (EC, "ES256", "e")])
 async def test_published_keys_verify(jwks_url: str, key: Any, algorithm: str, kid: str) -> None:
     token = jwt.encode(claims(), key, algorithm, headers={"kid": kid})
     assert await Tokens(published(jwks_url)).vouched(token) == Vouched("alice")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("key", "algorithm", "kid"),
     [
         (STRANGER, "RS256", "r"),

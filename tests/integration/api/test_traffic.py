@@ -17,6 +17,7 @@ from router.store.store import Store
 from tests.integration.api.conftest import As, problem
 from tests.integration.api.test_runs import approval_record, run_record
 from tests.integration.store.test_traffic import turn
+from tests.table import each_row
 from tests.unit.flow.definitions import text
 from tests.workflow.test_wider_flows import approval, flow
 
@@ -85,7 +86,7 @@ async def test_the_last_seven_days_are_the_default(olga: AsyncClient) -> None:
     assert len((await got(olga, days="30", until="2019-05-06"))["days"]) == 30
 
 
-@pytest.mark.parametrize("path", ["/v1/traffic?", "/v1/traffic.csv?table=days&"])
+@each_row("path", ["/v1/traffic?", "/v1/traffic.csv?table=days&"])
 async def test_is_for_operators_and_each_look_is_noted(
     caller: As, olga: AsyncClient, path: str
 ) -> None:
@@ -97,7 +98,7 @@ async def test_is_for_operators_and_each_look_is_noted(
     assert line["detail"].startswith("since=2019-05-06 until=2019-05-06")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "query",
     [
         *("since=yesterday", "since=20260101", "since=2026-02-30", "since=1700000000"),
@@ -118,7 +119,7 @@ async def test_the_ends_of_what_can_be_asked_for_are_fine(olga: AsyncClient) -> 
         assert (await got(olga, since=ends, until=ends))["flows"] == []
 
 
-@pytest.mark.parametrize("table", ["", "people", "days;drop"])
+@each_row("table", ["", "people", "days;drop"])
 async def test_no_other_table_is_exported(olga: AsyncClient, table: str) -> None:
     problem(await olga.get("/v1/traffic.csv", params={"table": table}), 422)
 
@@ -140,7 +141,7 @@ async def test_a_table_is_csv_with_its_names_first(
         assert {row["title"] for row in rows if row["flow"] == busy} == {"'=Leave"}
 
 
-@pytest.mark.parametrize("begins", ["=1+1", "+1", "-1", "@SUM", "\t=1", "\r=1"])
+@each_row("begins", ["=1+1", "+1", "-1", "@SUM", "\t=1", "\r=1"])
 def test_no_cell_is_a_formula_to_a_spreadsheet(begins: str) -> None:
     counts = dict.fromkeys(FlowTraffic.model_fields, 0) | {"flow": "f", "title": f'{begins}",\n'}
     days = {"since": DAY.date(), "until": DAY.date(), "timezone": "UTC", "median_hours": None}

@@ -39,6 +39,7 @@ from tests.fakes.webhook_consumer import SECRET, VARIABLE
 from tests.fakes.webhook_consumer import WebhookConsumer as Consumer
 from tests.integration.api.conftest import QUEUE, As, client_of, problem
 from tests.integration.api.test_runs import run_record
+from tests.table import each_row
 
 NOW = datetime.now(UTC)
 
@@ -124,6 +125,7 @@ def failing(*statuses: int, **headers: str) -> Callable[[Any], Reply]:
     return lambda _: json_reply({}, left.pop(0) if left else 204, **headers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [301, 307, 400, 401, 404, 429, 500, 503])
 async def test_what_is_not_taken_is_told_again_under_the_same_id(
     opened: Opening, status: int
@@ -181,7 +183,7 @@ async def test_nothing_is_given_up_early_for_somebody_who_is_to_be_left_alone(
     assert erp.names("r1") == ["flow.started"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "seconds"),
     [
         *(("5", 5), ("0", 0), ("", 0), ("soon", 0), ("-5", 0), ("1e9", 0), ("٣", 3)),

@@ -284,6 +284,7 @@ async def test_whoever_nobody_knows_begins_nothing(
     assert await store.conversations.owned_by("default", "mallory", None, 10) == before
 
 
+@pytest.mark.slow
 async def test_the_entrance_isn_t_in_the_documentation(router: AsyncClient) -> None:
     assert "adapters" not in str((await router.get("/openapi.json")).json()["paths"].keys())
 

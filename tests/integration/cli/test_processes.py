@@ -188,6 +188,7 @@ GONE = {"command": "no-such-program-here"}
 HOSTILE = {"command": sys.executable, "args": ["-c", "open('started', 'w')"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("doctor",), ("tools", "list"), ("tools", "list", "--json")])
 def test_the_env_file_of_a_folder_starts_nothing_by_a_look(
     run: Run, elsewhere: Path, words: tuple[str, ...]
@@ -202,6 +203,7 @@ def test_the_env_file_of_a_folder_starts_nothing_by_a_look(
     assert (elsewhere / "started").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("servers")
 def test_a_tool_of_a_server_is_called_through_the_gate(run: Run) -> None:
     outcome = run("tools", "call", "it__echo", '{"text": "hi"}', "--user", "alice")

@@ -33,6 +33,7 @@ from tests.chart import FOLDER, MISSING, RELEASE, RefusedValues, rendered, value
 from tests.fakes.certificates import Authority
 from tests.fakes.temporal_gate import gate
 from tests.samples import one_in
+from tests.table import each_row
 from tests.temporal import dev_server
 from tests.unit.deploy.test_distribution import PROJECT, ROOT
 
@@ -102,7 +103,7 @@ def test_every_object_is_one_of_its_kind(objects: list[Object], version: str) ->
         check_schema(each, version)
 
 
-@pytest.mark.parametrize("kind", ["Deployment", "PodMonitor", "ScaledObject"])
+@each_row("kind", ["Deployment", "PodMonitor", "ScaledObject"])
 def test_a_field_that_its_kind_does_not_have_is_noticed(kind: str) -> None:
     (each, *_) = of_kind(json.loads(_rendered("everything")), kind)
     each["spec"]["replicaCuont"] = 2
@@ -458,7 +459,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("values", "said"), REFUSED, ids=[said for _, said in REFUSED])
+@each_row(("values", "said"), REFUSED, ids=[said for _, said in REFUSED])
 def test_values_that_cannot_be_meant_are_refused_by_name(values: dict[str, Any], said: str) -> None:
     with pytest.raises(RefusedValues) as refused:
         rendered(values)

@@ -59,6 +59,7 @@ def digest(wheel: Path) -> str:
     return hashlib.sha256(wheel.read_bytes()).hexdigest()
 
 
+@pytest.mark.slow
 def test_it_is_the_same_in_every_folder_at_every_time_and_for_every_user(tmp_path: Path) -> None:
     here = built(copied(tmp_path / "here", 1_600_000_000, 0o777), tmp_path / "one")
     there = built(
@@ -73,6 +74,7 @@ def test_it_is_the_same_in_every_folder_at_every_time_and_for_every_user(tmp_pat
     assert digest(here) == digest(there)
 
 
+@pytest.mark.slow
 def test_another_file_in_it_is_another_wheel(tmp_path: Path) -> None:
     source = copied(tmp_path / "source", 1_600_000_000, 0o777)
     before = digest(built(source, tmp_path / "before"))

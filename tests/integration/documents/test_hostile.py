@@ -61,6 +61,7 @@ EACH = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hostile", EACH)
 async def test_a_hostile_file_is_refused_or_harmless(
     reader: DocumentReader, hasty: DocumentReader, hostile: Hostile

@@ -31,6 +31,7 @@ def said(material: Material) -> list[str]:
 EXPECTED = [line.replace(" ", "") for line in LINES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", one_in(3, (90, 0, 180, 6, 270, -9, 95)))
 def test_text_is_read_however_the_picture_was_turned(receipt: Image.Image, angle: int) -> None:
     turned = receipt.rotate(angle, expand=True, fillcolor="white")
@@ -89,11 +90,13 @@ def test_codes_and_places_of_a_picture_are_given(receipt: Image.Image) -> None:
     assert 500 / 640 < code.place.left < code.place.right < 620 / 640
 
 
+@pytest.mark.slow
 def test_a_blank_picture_says_nothing() -> None:
     material = read(Image.new("RGB", (300, 200), "white"))
     assert (material.text, material.codes) == ("", ())
 
 
+@pytest.mark.slow
 def test_a_page_that_is_a_picture_is_read_as_one() -> None:
     scanned = read_here(pdf(((30, 30, "1/1"),), picture=picture()), FileReading())
     assert {line.source for line in scanned.lines} == {"picture"}

@@ -14,6 +14,7 @@ from router.documents.file_format import Limits, UnreadableFile
 from router.documents.reader import PROGRAM, DocumentReader
 from router.domain.errors import Unavailable
 from tests.document_files import EINVOICE, INVOICE, NUMBER, ofd, pdf, picture, saved
+from tests.table import each_row
 
 GOOD = pdf(INVOICE)
 
@@ -24,7 +25,7 @@ async def reader() -> AsyncIterator[DocumentReader]:
         yield one
 
 
-@pytest.mark.parametrize("content", [GOOD, ofd(), EINVOICE.encode()], ids=["pdf", "ofd", "xml"])
+@each_row("content", [GOOD, ofd(), EINVOICE.encode()], ids=["pdf", "ofd", "xml"])
 async def test_files_are_read_as_they_would_be_here(reader: DocumentReader, content: bytes) -> None:
     from router.documents.file_format import FileReading, read_here
 
@@ -60,6 +61,7 @@ async def test_several_files_wait_their_turn(reader: DocumentReader) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_cancelling_ends_the_process_and_the_next_file_is_read(
     reader: DocumentReader,
 ) -> None:
@@ -78,7 +80,8 @@ async def test_cancelling_ends_the_process_and_the_next_file_is_read(
     assert (await reader.read(GOOD)).text.count(NUMBER) == 1
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     ("limits", "code"),
     [
         (Limits(seconds=0.001), "time"),
@@ -97,6 +100,7 @@ async def test_what_goes_beyond_is_refused(
     await reader.read(GOOD)
 
 
+@pytest.mark.slow
 async def test_a_reader_that_was_killed_is_started_anew(reader: DocumentReader) -> None:
     await reader.read(GOOD)
     assert reader.pid is not None
@@ -167,7 +171,7 @@ async def test_what_reads_files_has_no_secrets_no_rights_and_little_room(
 READY = "import sys; print('{\"ready\": true}', flush=True); sys.stdin.buffer.readline();"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "answer",
     [
         "",

@@ -12,6 +12,7 @@ import pytest
 
 import router.llm
 from tests.fakes.model_server import ModelServer, drips, says
+from tests.table import each_row
 
 MODULES = [module.name for module in pkgutil.iter_modules(router.llm.__path__, "router.llm.")]
 
@@ -20,11 +21,12 @@ def client_of(server: ModelServer) -> openai.AsyncOpenAI:
     return openai.AsyncOpenAI(base_url=server.url, api_key="x", max_retries=0)
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each_row("module", MODULES)
 def test_the_examples_in_docstrings_hold(module: str) -> None:
     assert doctest.testmod(importlib.import_module(module)).failed == 0
 
 
+@pytest.mark.slow
 def test_the_scripted_server_runs_as_a_program_and_echoes() -> None:
     command = [sys.executable, "-m", "tests.fakes.model_server", "--refuse", "tools"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

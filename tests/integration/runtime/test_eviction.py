@@ -14,7 +14,6 @@ from temporalio.worker import Worker, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from router.runtime.sandbox import PASSED_THROUGH, OneContextRunner, cached
-from tests.temporal import dev_server
 
 CACHED, SEVERAL = 5, 40
 FEW = 60
@@ -68,13 +67,15 @@ def uncollected() -> Iterator[None]:
     gc.enable()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("uncollected")
-async def test_what_left_the_cache_is_freed_without_looking_for_garbage() -> None:
+async def test_what_left_the_cache_is_freed_without_looking_for_garbage(
+    temporal_client: Client,
+) -> None:
     others = cached()  # of workers that this process had before
     async with (
-        await dev_server() as server,
         Worker(
-            server.client,
+            temporal_client,
             task_queue="kept",
             workflows=[Keeping],
             activities=[refused],
@@ -82,9 +83,9 @@ async def test_what_left_the_cache_is_freed_without_looking_for_garbage() -> Non
             max_cached_workflows=CACHED,
         ),
     ):
-        await open_several(server.client, CACHED)
+        await open_several(temporal_client, CACHED)
         gc.collect()
-        await open_several(server.client, SEVERAL)
+        await open_several(temporal_client, SEVERAL)
         evicted = SEVERAL + CACHED - (cached() - others)
         garbage = gc.collect()
     assert evicted >= SEVERAL / 2

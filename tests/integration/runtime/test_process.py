@@ -27,13 +27,14 @@ from tests.temporal import dev_server
 from tests.unit.runtime.test_pieces import free_ports
 
 
-async def test_a_namespace_that_is_not_there_is_named_with_the_command_that_makes_it() -> None:
-    async with await dev_server() as server:
-        await check_namespace(server.client)
-        address = server.client.service_client.config.target_host
-        elsewhere = await Client.connect(address, namespace="defualt")
-        with pytest.raises(MisconfiguredError) as refused:
-            await check_namespace(elsewhere)
+async def test_a_namespace_that_is_not_there_is_named_with_the_command_that_makes_it(
+    temporal_client: Client,
+) -> None:
+    await check_namespace(temporal_client)
+    address = temporal_client.service_client.config.target_host
+    elsewhere = await Client.connect(address, namespace="defualt")
+    with pytest.raises(MisconfiguredError) as refused:
+        await check_namespace(elsewhere)
     assert str(refused.value) == (
         "ROUTER_TEMPORAL_NAMESPACE=defualt isn't there: correct it, or run "
         "`temporal operator namespace create --namespace defualt`"

@@ -112,6 +112,7 @@ async def asked(shared: socket.socket) -> int:
         writer.close()
 
 
+@pytest.mark.slow
 async def test_whoever_dies_is_replaced_and_the_others_answer_meanwhile(said: Said) -> None:
     with socket.create_server(("127.0.0.1", 0)) as shared:
         async with kept(ProcessGroup(command(ANSWERING, shared), 2, PATIENCE)):

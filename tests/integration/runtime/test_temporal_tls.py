@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from temporalio.client import Client
 
 from router.cli.checks import services
 from router.domain.errors import MisconfiguredError, RouterError, Unavailable
@@ -14,16 +15,14 @@ from router.runtime.temporal import check_namespace, connect
 from router.settings import Settings
 from tests.fakes.certificates import Authority, Signed
 from tests.fakes.temporal_gate import gate
-from tests.temporal import dev_server
 
 NAME = "desk.a1b2c.tmprl.example"
 KEY = "k3y-of-the-cloud"
 
 
-@pytest.fixture(scope="module")
-async def server() -> AsyncIterator[str]:
-    async with await dev_server() as environment:
-        yield environment.client.service_client.config.target_host
+@pytest.fixture
+def server(temporal_client: Client) -> str:
+    return temporal_client.service_client.config.target_host
 
 
 @pytest.fixture

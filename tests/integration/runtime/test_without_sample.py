@@ -84,6 +84,7 @@ def ran(folder: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_engine_starts_without_the_sample(tmp_path: Path) -> None:
     there = copied(PRODUCT, tmp_path / "copy")
     *tools, flows = ran(there, "-c", STARTED, str(tmp_path)).split()

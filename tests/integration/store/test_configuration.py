@@ -37,6 +37,7 @@ async def texts(store: Store, tenant: str | None = None) -> list[str]:
     return [each.text for each in await store.configuration.active(tenant)]
 
 
+@pytest.mark.slow
 async def test_a_version_holds_once_it_is_activated_and_until_another_is(store: Store) -> None:
     kept = store.configuration
     await kept.write(written(), None)
@@ -57,6 +58,7 @@ async def test_a_version_holds_once_it_is_activated_and_until_another_is(store: 
     ]
 
 
+@pytest.mark.slow
 async def test_two_authors_over_one_version_the_later_is_told(store: Store) -> None:
     await store.configuration.write(written(), 0)
     await store.configuration.write(written(2, "hers"), 1)
@@ -65,6 +67,7 @@ async def test_two_authors_over_one_version_the_later_is_told(store: Store) -> N
     assert await texts(store) == ["hers"]
 
 
+@pytest.mark.slow
 async def test_what_was_checked_beside_other_documents_does_not_hold(store: Store) -> None:
     await store.configuration.write(written(), 0)
     with pytest.raises(Outdated, match="while this one was checked"):

@@ -26,6 +26,7 @@ from router.store.database import Database, SharedClock
 from router.store.tables import ROUTER
 from tests.e2e.chaos.wire import Wire
 from tests.postgres import make_database
+from tests.table import each_row
 
 
 async def test_the_migrations_make_exactly_the_tables_in_use(database: Database) -> None:
@@ -57,7 +58,8 @@ def shape(connection: Connection) -> dict[tuple[str, str], tuple[str, bool]]:
     return found
 
 
-@pytest.mark.parametrize("file", REVISIONS[1:], ids=lambda file: file.stem)
+@pytest.mark.slow
+@each_row("file", REVISIONS[1:], ids=lambda file: file.stem)
 async def test_a_revision_that_the_program_before_can_work_with_only_adds(
     database_url: str, file: Path
 ) -> None:
@@ -137,7 +139,7 @@ async def test_a_postgres_that_only_reads_has_a_remedy(postgres: str) -> None:
     await database.dispose()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("trouble", "said"),
     [
         ("max_page_count = 1", "full; its disk is full: make room there"),
@@ -152,6 +154,7 @@ async def test_a_read_only_file_has_a_remedy(tmp_path: Path, trouble: str, said:
     await database.dispose()
 
 
+@pytest.mark.slow
 def test_a_current_database_is_recognised_without_importing_alembic(tmp_path: Path) -> None:
     program = (
         "import asyncio, sys\n"
@@ -204,7 +207,7 @@ async def test_what_a_cancelled_caller_began_is_whole_or_absent(database: Databa
         assert await database.write(count_and_clear) in {0, 2}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "said"),
     [
         ("sqlite:////nowhere/at/all/router.db", "ROUTER_DATABASE_URL"),
@@ -225,7 +228,7 @@ async def test_a_database_out_of_reach_is_unavailable_and_keeps_its_password(
     await database.dispose()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "remedy"),
     [
         ("mysql://localhost/router", "'mysql' isn't a database"),

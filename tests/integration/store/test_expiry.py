@@ -83,6 +83,7 @@ async def test_a_run_that_would_delete_most_of_the_house_deletes_nothing(store: 
 HELD = ("event_log", "results", "idempotency_keys", "files", "workspace_files")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", HELD)
 async def test_what_is_on_legal_hold_does_not_count_as_due(
     store: Store, database: Database, table: str
@@ -126,6 +127,7 @@ async def test_files_of_a_run_on_legal_hold_do_not_count_as_due(store: Store) ->
         await store.retention.expire(30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["a run that goes on", "a hold on a run"])
 async def test_a_file_that_is_taken_while_others_expire_stays(
     store: Store, database: Database, monkeypatch: pytest.MonkeyPatch, by: str
@@ -157,6 +159,7 @@ async def test_a_file_that_is_taken_while_others_expire_stays(
     assert await has_file(store, "file-alice")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "subject"), [("person", "alice"), ("run", "run-alice")])
 async def test_what_is_on_legal_hold_stays_until_it_is_released(
     store: Store, database: Database, kind: Any, subject: str

@@ -32,6 +32,7 @@ async def test_a_draft_is_found_as_it_was_saved_by_its_author_alone(store: Store
         assert await store.flow_drafts.find(tenant, author, flow) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("revision", [1, 3, 2**31 - 1])
 async def test_only_the_next_revision_is_saved(store: Store, revision: int) -> None:
     await store.flow_drafts.save("default", draft())

@@ -11,6 +11,7 @@ from router.gateway import generations
 from router.gateway.generations import Halves, advance, agree, check_halves, halves
 from router.store.database import Database
 from router.store.identity import Generation, Houses
+from tests.table import each_row
 from tests.temporal import dev_server
 
 OURS = Generation("a" * 32, 20)
@@ -28,7 +29,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generations, "EVERY", timedelta())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ours", "theirs", "says"),
     [
         (OURS, OURS, ""),
@@ -49,11 +50,12 @@ def test_halves_that_are_not_of_one_moment_are_told_apart(
     assert ("intent-router reconcile" in found) == bool(says)
 
 
-@pytest.mark.parametrize("written", ["", "a", "a b", "a -1", "a 1 2", "a ١", " 1"])
+@each_row("written", ["", "a", "a b", "a -1", "a 1 2", "a ١", " 1"])
 def test_what_nobody_wrote_is_no_generation(written: str) -> None:
     assert Generation.read(written) is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 async def test_both_go_up_together_and_one_that_falls_behind_is_refused(
     temporal: Client, database: Database
@@ -73,6 +75,7 @@ async def test_both_go_up_together_and_one_that_falls_behind_is_refused(
     assert (await houses.known()).number == 4
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 async def test_what_temporal_didnt_take_is_noted_before_anybody_counts_on(
     temporal: Client, database: Database, monkeypatch: pytest.MonkeyPatch
@@ -91,6 +94,7 @@ async def test_what_temporal_didnt_take_is_noted_before_anybody_counts_on(
     assert (await halves(temporal, houses, "desk")).theirs == found.ours
 
 
+@pytest.mark.slow
 async def test_one_process_counts_on_within_a_minute(temporal: Client, database: Database) -> None:
     houses = Houses(database)
     await check_halves(temporal, houses, "desk")
@@ -101,6 +105,7 @@ async def test_one_process_counts_on_within_a_minute(temporal: Client, database:
     assert (await halves(temporal, houses, "desk")).ours.number == 8
 
 
+@pytest.mark.slow
 async def test_another_house_takes_no_work_of_this_one(
     temporal: Client, database: Database
 ) -> None:

@@ -59,6 +59,7 @@ async def test_every_function_of_the_store_has_its_plans_looked_at(
     assert functions(store) == Calls(database, store, Past(10)).each().keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", [FEW], indirect=True, ids=["few"])
 async def test_no_statement_reads_all_of_a_table_that_grows(
     database: Database, calls: Calls

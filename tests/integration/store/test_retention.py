@@ -146,6 +146,7 @@ async def all_rows(database: Database) -> str:
     )
 
 
+@pytest.mark.slow
 async def test_what_is_a_persons_goes_and_nobody_elses(store: Store, database: Database) -> None:
     await furnish(store, "alice")
     await erase(database)
@@ -195,6 +196,7 @@ async def test_what_comes_too_late_brings_nothing_back(store: Store, database: D
     assert (kept.requester, kept.status) == ("erased-1", "cancelled")
 
 
+@pytest.mark.slow
 async def test_it_is_counted_and_what_waits_is_named(store: Store, database: Database) -> None:
     await furnish(store, "alice")
     going_on = run("r2", "frank", "waiting_approval")
@@ -210,6 +212,7 @@ async def test_it_is_counted_and_what_waits_is_named(store: Store, database: Dat
     assert (nobody.counts, nobody.workflows) == ({}, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("person", ["%", "a_ice", "'; DROP TABLE files; --", 'a"b', "\\", "爱丽丝"])
 async def test_strange_ids_are_nobody_elses(store: Store, database: Database, person: str) -> None:
     await furnish(store, "alice")
@@ -312,6 +315,7 @@ def line(event: str, state: str = "record") -> HistoryLine:
     return HistoryLine(at=NOW, state=state, event=event)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "events", "held"),
     [
@@ -341,6 +345,7 @@ async def narrowed_to(store: Store, narrowed: RunFilter) -> set[str]:
     return {each.id for each in found}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("narrowed", "expected"),
     [

@@ -92,6 +92,7 @@ async def test_a_run_is_told_from_its_beginning_to_its_end(database: Database) -
     assert by_name["approval.requested"]["data"]["approval"]["due"] == asked.due.isoformat()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["completed", "rejected", "cancelled", "expired", "failed"])
 async def test_every_end_is_told(database: Database, status: str) -> None:
     store = kept(database)

@@ -112,6 +112,7 @@ def test_each_has_a_form_or_a_reason_why_not_and_asks_before_it_writes(registry:
     assert {form.states["review"].kind for form in asking if form} == {"confirm"}
 
 
+@pytest.mark.slow
 def test_people_are_shown_all_of_them_in_one_form(registry: Registry) -> None:
     offered = Capabilities(Catalog([]), SkillCatalog(), registry)
     listed = registry.capabilities(DAVE)

@@ -20,6 +20,7 @@ from router.store.database import Database
 from router.store.store import Store
 from tests.fakes.audience import Audience
 from tests.fakes.model_server import Behaviour, fails, hangs, says
+from tests.table import each_row
 from tests.unit.llm.asking import Desk, desk, question
 
 ALICE, BOB = Principal(id="alice", name="Alice"), Principal(id="bob", name="Bob")
@@ -147,7 +148,7 @@ async def test_a_refusal_is_told_as_one_however_little_time_is_left(bank: Bank) 
         await bank.ask(Budgets(), seconds=1)
 
 
-@pytest.mark.parametrize(("turn", "silent"), [(1, 2), (30, 5), (60, 10), (600, 10)])
+@each_row(("turn", "silent"), [(1, 2), (30, 5), (60, 10), (600, 10)])
 def test_an_activity_that_asks_a_model_outlasts_what_is_left_of_the_turn(
     turn: float, silent: float
 ) -> None:

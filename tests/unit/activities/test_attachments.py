@@ -63,6 +63,7 @@ async def test_only_the_caller_s_own_files_are_shown(store: Store) -> None:
     assert shown.is_unread
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "pages", "shares"),
     [

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from activities.calendar.work_calendar import WorkCalendar, day, last_workday, workdays
 from router.domain.errors import ArgumentsToolError, MisconfiguredError
+from tests.table import each_row
 
 CALENDAR = WorkCalendar.load()
 
@@ -101,7 +102,7 @@ class TestOverrides:
             WorkCalendar.load(tmp_path / "nowhere.yaml")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("start", "end", "start_half", "end_half", "days"),
     [
         ("2026-11-23", "2026-11-25", "", "", "3"),
@@ -127,7 +128,7 @@ def test_working_days_are_counted_in_halves(
     assert workdays(CALENDAR, d(start), d(end), start_half, end_half) == Decimal(days)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("start", "duration", "end"),
     [
         ("2026-11-23", {"days": 1}, "2026-11-23"),
@@ -152,7 +153,7 @@ def test_a_duration_and_the_days_up_to_its_end_agree(start: date, halves: int) -
     assert workdays(CALENDAR, start, end) == Decimal((halves + 1) // 2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "duration",
     [
         None, "2 days", {}, {"days": 1, "weeks": 1}, {"months": 1}, {"days": 0}, {"days": -1},
@@ -171,9 +172,7 @@ def test_the_last_years_there_are_can_be_counted_through_and_five_at_most() -> N
         workdays(CALENDAR, d("2026-01-01"), d("2036-01-01"))
 
 
-@pytest.mark.parametrize(
-    "value", [None, "", 20261130, "2026-02-30", "9999-12-31", "0001-01-01", "tomorrow", {}]
-)
+@each_row("value", [None, "", 20261130, "2026-02-30", "9999-12-31", "0001-01-01", "tomorrow", {}])
 def test_what_is_no_date_is_refused_by_its_name(value: Any) -> None:
     with pytest.raises(ArgumentsToolError, match="start: "):
         day(value, "start")

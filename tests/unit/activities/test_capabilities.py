@@ -3,8 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 import activities.builtin
 import activities.tools
 from activities.capabilities import Capabilities
@@ -17,6 +15,7 @@ from router.flow.catalog import Catalog
 from router.skill.skill import OF_FOLDER, READ_FILE, RUN_SCRIPT, Skill, SkillCatalog
 from router.tool.registry import CODE, Registry
 from router.tool.tool import Tool, tool
+from tests.table import each_row
 
 ALICE = Principal(id="alice", name="Alice")
 NAME = Localised(zh="a", en="a")
@@ -63,7 +62,7 @@ def limits(**options: Any) -> CallLimits:
     return offering(tool(permission="write", **options)(send)).limits("send")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("timeout", "silent"), [("100ms", 1.5), ("1500ms", 1.5), ("3s", 3), ("10s", 5), ("10m", 5)]
 )
 def test_a_dead_worker_is_noticed_within_a_few_seconds(timeout: str, silent: float) -> None:
@@ -74,8 +73,8 @@ def test_a_workflow_waits_longer_than_the_worker_which_keeps_the_time_itself() -
     assert limits(timeout="2s").timeout > timedelta(seconds=2)
 
 
-@pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (3, 4), (None, 0)])
-@pytest.mark.parametrize("idempotent", [True, False])
+@each_row(("retries", "attempts"), [(0, 1), (3, 4), (None, 0)])
+@each_row("idempotent", [True, False])
 def test_what_a_write_did_is_asked(idempotent: bool, retries: int | None, attempts: int) -> None:
     assert limits(idempotent=idempotent, retries=retries).attempts == attempts
 
@@ -100,7 +99,7 @@ def of_folder(paths: list[str], allowed: list[str] | None, *, boxed: bool = True
     return set(capabilities.tools_of(skill, ALICE)) & OF_FOLDER
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("paths", "allowed", "tools"),
     [
         ([], None, set()),

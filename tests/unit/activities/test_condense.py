@@ -17,6 +17,7 @@ from router.llm.fallback import FallbackChain
 from router.llm.types import UserMessage
 from router.routing.prompts import Prompts
 from tests.fakes.model_server import Behaviour, ModelServer, fails, says
+from tests.table import each_row
 from tests.unit.activities.test_asking import NOW
 
 ALICE = Principal(id="alice", name="Alice")
@@ -39,9 +40,7 @@ async def condensed(
         await model.aclose()
 
 
-@pytest.mark.parametrize(
-    ("locale", "rules"), [("en", "You keep the notes"), ("zh", "你替他做笔记")]
-)
+@each_row(("locale", "rules"), [("en", "You keep the notes"), ("zh", "你替他做笔记")])
 async def test_a_model_makes_one_note_in_the_employees_language(locale: Locale, rules: str) -> None:
     async with ModelServer([says(" By train. ")]) as server:
         told = await condensed(server, given(locale))
@@ -54,7 +53,7 @@ async def test_a_model_makes_one_note_in_the_employees_language(locale: Locale, 
     assert not chat.get("stream")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("behaviour", "type_"),
     [(says(" \x00 "), "Silence"), (fails(400), "NoModelAnswered"), (fails(401), "NoModelAnswered")],
 )

@@ -20,6 +20,7 @@ from router.store.documents import Documents
 from router.tool.context import Dependencies
 from router.tool.registry import Registry
 from tests.integration.store.test_store import receipt
+from tests.table import each_row
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -67,7 +68,7 @@ async def ask(look_ups: LookUps, name: str, *arguments: Any, requester: Principa
     return (await look_ups.look_up(asked)).value
 
 
-@pytest.mark.parametrize("name", ["manager", "names", "role", "stand_ins", "file_name"])
+@each_row("name", ["manager", "names", "role", "stand_ins", "file_name"])
 def test_every_lookup_of_the_engine_has_its_answer(name: str, database_url: str) -> None:
     method = getattr(LookUps, name)
     parameters = list(inspect.signature(method).parameters)
@@ -81,7 +82,7 @@ def test_a_company_s_lookup_is_declared_by_its_function(database_url: str) -> No
     assert found.filled_up(["2026-11-23", "2026-11-25"]) == ["2026-11-23", "2026-11-25", "", ""]
 
 
-@pytest.mark.parametrize("name", ["amount", "manager"])
+@each_row("name", ["amount", "manager"])
 def test_a_lookup_can_t_be_called_as_something_else_is(name: str, database_url: str) -> None:
     async def answer(tenant: str, other: JsonValue) -> JsonValue:
         return other

@@ -14,6 +14,7 @@ from router.domain.records import LogEntry
 from router.store.database import Database
 from router.store.store import Store
 from tests.integration.store.test_store import approval, run
+from tests.table import each_row
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -41,9 +42,7 @@ def records(store: Store) -> Records:
     return Records(store)
 
 
-@pytest.mark.parametrize(
-    "stub", [activities.RECALL, activities.KEEP, activities.WRITE, activities.PUBLISH]
-)
+@each_row("stub", [activities.RECALL, activities.KEEP, activities.WRITE, activities.PUBLISH])
 def test_each_is_typed_as_its_stub(stub: ActivityStub[Any, Any], database_url: str) -> None:
     method = getattr(Records, stub.name)
     hints = get_type_hints(method)

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from activities.builtin.standing import days_of, offer_of, sums
+from tests.table import each_row
 from tests.unit.activities.requests import CLAIM, MONDAY, NOW, TRIP, asked
 
 
@@ -18,7 +17,7 @@ def test_a_button_says_kind_amount_and_status_and_its_words_mean_it() -> None:
     assert "上海" in offer_of(TRIP, NOW.tzinfo).synonyms
 
 
-@pytest.mark.parametrize(
+@each_row(
     "slots",
     [{}, {"start": None}, {"start": "soon"}, {"items": ["x", 7, None]}, {"a": {"currency": "CNY"}},
      {"items": [{"amount": {"amount": "x", "currency": "CNY"}}]}, {"end": "2026-01-01"}],

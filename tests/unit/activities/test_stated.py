@@ -3,8 +3,6 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from activities.tools.calendar import count_workdays
 from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flow
@@ -13,6 +11,7 @@ from router.flow.view import FlowView
 from router.routing.tool_form import form_of
 from router.tool.tool import tool
 from router.understanding.grounding import changed, grounded_call, stated
+from tests.table import each_row
 from tests.unit.flow.world import World
 
 FLOWS = Path(__file__).parents[3] / "flows"
@@ -73,7 +72,7 @@ STATED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "given", "expected"), STATED.values(), ids=STATED)
+@each_row(("text", "given", "expected"), STATED.values(), ids=STATED)
 def test_leave_starts_as_stated(text: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
     found = stated(LEAVE.slots, given, text, NOW)
     assert {name: found.get(name) for name in expected} == expected
@@ -97,8 +96,8 @@ def test_what_was_said_before_counts_as_said() -> None:
     assert stated(LEAVE.slots, given, "那就这么请吧", NOW, None) == given
 
 
-@pytest.mark.parametrize("value", [None, [], {}, 7, "", "\u0000", "x" * 10_000, [None], [[1]]])
-@pytest.mark.parametrize("name", ["start", "items", "leave_type", "reason", "nobody"])
+@each_row("value", [None, [], {}, 7, "", "\u0000", "x" * 10_000, [None], [[1]]])
+@each_row("name", ["start", "items", "leave_type", "reason", "nobody"])
 def test_whatever_a_model_gives_is_shaped_or_left_to_the_flow(name: str, value: Any) -> None:
     assert isinstance(stated({**LEAVE.slots, **CLAIM}, {name: value}, "明天打车 36 块", NOW), dict)
 
@@ -141,7 +140,7 @@ ANSWERED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "given", "expected"), ANSWERED.values(), ids=ANSWERED)
+@each_row(("text", "given", "expected"), ANSWERED.values(), ids=ANSWERED)
 def test_answers_are_what_is_said(
     text: str, given: dict[str, Any], expected: dict[str, Any]
 ) -> None:
@@ -153,7 +152,7 @@ def shown(definition: FlowDefinition, **slots: Any) -> FlowView:
     return view(definition, World(definition).begin(**slots).run)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "given"),
     [
         ("多加一天吧", {"end": "2026-11-27"}),
@@ -185,7 +184,7 @@ async def pay(what: str, amount: int, urgent: bool) -> str:
     return f"{what} {amount} {urgent}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "given", "taken"),
     [
         ("please make the amount 7778 instead", {"amount": 7778}, {"amount": 7778}),
@@ -214,7 +213,7 @@ CALLED = {
 }
 
 
-@pytest.mark.parametrize(("text", "alone", "days"), CALLED.values(), ids=CALLED)
+@each_row(("text", "alone", "days"), CALLED.values(), ids=CALLED)
 def test_a_call_has_the_days_that_rules_read_and_not_the_models(
     text: str, alone: bool, days: tuple[str, str] | None
 ) -> None:
@@ -239,7 +238,7 @@ ASKED: dict[str, tuple[str, dict[str, Any], str, Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "known", "asked", "given", "taken"), ASKED.values(), ids=ASKED)
+@each_row(("text", "known", "asked", "given", "taken"), ASKED.values(), ids=ASKED)
 def test_what_is_asked_for_is_as_little_made_up(
     text: str, known: dict[str, Any], asked: str, given: Any, taken: Any
 ) -> None:

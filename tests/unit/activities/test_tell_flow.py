@@ -5,6 +5,7 @@ from temporalio.client import WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
 from activities.tell_flow import told
+from tests.table import each_row
 
 ENDED = ApplicationError("ended under it", type="AcceptedUpdateCompletedWorkflow")
 BROKEN = ApplicationError("broken", type="Broken")
@@ -26,7 +27,7 @@ async def test_what_a_run_ended_under_is_told_to_the_one_that_it_continued_as() 
     assert await told(failing_first(ENDED)) == "heard"
 
 
-@pytest.mark.parametrize("failures", [(ENDED, ENDED), (BROKEN,), (ENDED, BROKEN)])
+@each_row("failures", [(ENDED, ENDED), (BROKEN,), (ENDED, BROKEN)])
 async def test_a_run_that_is_over_or_refuses_is_told_no_third_time(
     failures: tuple[ApplicationError, ...],
 ) -> None:

@@ -9,6 +9,7 @@ from activities.calendar.work_calendar import WorkCalendar
 from activities.look_up import after_working
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import Principal, WorkShift
+from tests.table import each_row
 
 CALENDAR = WorkCalendar.load()
 BOB = Principal(id="bob", name="Bob")
@@ -16,7 +17,7 @@ BERLIN = Principal(id="max", name="Max", timezone="Europe/Berlin")
 NIGHTS = Principal(id="nora", name="Nora", hours=(WorkShift.read("20:00-23:30"),))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("person", "start", "duration", "due"),
     [
         (BOB, "2026-11-18T10:00+08:00", {"hours": 1}, "2026-11-18T11:00+08:00"),
@@ -45,7 +46,7 @@ def test_a_deadline_counts_working_time_alone(
     assert found == datetime.fromisoformat(due)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "duration",
     [None, 8, "PT8H", {"weeks": 1}, {"days": -1}, {"days": 0.5}, {"hours": float("nan")},
      {"days": 367}, {"hours": 10**9}, {"days": True}, {"days": "1"}, {"days": None}],
@@ -55,13 +56,13 @@ def test_what_is_no_duration_is_refused(duration: Any) -> None:
         after_working(CALENDAR, BOB, datetime.fromisoformat("2026-11-18T10:00Z"), duration)
 
 
-@pytest.mark.parametrize("year", ["0001", "1999", "2098", "9999"])
+@each_row("year", ["0001", "1999", "2098", "9999"])
 def test_a_year_without_a_calendar_is_refused(year: str) -> None:
     with pytest.raises(ArgumentsToolError, match="no year with a calendar"):
         after_working(CALENDAR, BOB, datetime.fromisoformat(f"{year}-06-01T10:00Z"), {"days": 1})
 
 
-@pytest.mark.parametrize("written", ["", "9-18", "09:00", "18:00-09:00", "09:00-09:00", "a-b"])
+@each_row("written", ["", "9-18", "09:00", "18:00-09:00", "09:00-09:00", "a-b"])
 def test_what_is_no_shift_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match="write hours"):
         WorkShift.read(written)

@@ -1,6 +1,5 @@
-import pytest
-
 from router.api.params import prefers_events
+from tests.table import each_row
 
 EVENTS = [
     *("text/event-stream", "TEXT/Event-Stream", "  text/event-stream  "),
@@ -21,6 +20,6 @@ ONE_ANSWER = [
 ]
 
 
-@pytest.mark.parametrize("accept", [*EVENTS, *ONE_ANSWER], ids=lambda accept: accept[:40])
+@each_row("accept", [*EVENTS, *ONE_ANSWER], ids=lambda accept: accept[:40])
 def test_events_are_for_those_who_name_them(accept: str) -> None:
     assert prefers_events(accept) == (accept in EVENTS)

@@ -8,6 +8,7 @@ from router.api.auth import MOST_ROLES, Vouched, claim_at, claims_with, vouched
 from router.domain.errors import Unauthenticated
 from router.domain.principals import Principal
 from router.settings import Settings
+from tests.table import each_row
 
 
 def read(claims: dict[str, Any], **named: Any) -> Vouched:
@@ -34,7 +35,7 @@ def test_a_mapping_says_which_names_count() -> None:
     assert found.roles == {"operator", "travel_desk"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "roles"),
     [
         *(({"r": names}, {"hr", "finance"}) for names in ("hr finance", ["hr", "finance"])),
@@ -55,7 +56,7 @@ def test_no_token_makes_anybody_a_flow_or_a_service() -> None:
     assert person.roles == {"employee"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("claims", "named"),
     [
         ({}, {}),
@@ -77,6 +78,6 @@ def test_claims_of_other_kinds_are_refused(claims: dict[str, Any], named: dict[s
         read(claims, **named)
 
 
-@pytest.mark.parametrize("path", ["sub", "a.b.c", "https://id.example.com/tenant"])
+@each_row("path", ["sub", "a.b.c", "https://id.example.com/tenant"])
 def test_what_is_written_at_a_path_is_read_there(path: str) -> None:
     assert claim_at(claims_with(path, "acme"), path) == "acme"

@@ -3,14 +3,13 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
 from router.api.runs import held_because
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.domain.records import HistoryLine, RunRecord
 from router.flow.engine.approval import NOBODY_INSTEAD
 from tests.integration.api.test_runs import run_record
+from tests.table import each_row
 
 AT = datetime(2026, 11, 25, 11, 4, tzinfo=UTC)
 OLGA = Principal(id="olga", name="Olga", locale="en", timezone="Asia/Shanghai")
@@ -35,7 +34,7 @@ GONE = (("held", f"{NOBODY_INSTEAD}bob, carol; have it reassigned"),)
 LOST = (("lost", "its workflow was terminated"),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "zh", "en"),
     [
         (
@@ -87,7 +86,7 @@ def test_an_answer_is_one_line_of_bounded_length_and_fills_in_nothing_else() -> 
     assert "failed with “{since} xxx" in said
 
 
-@pytest.mark.parametrize(
+@each_row(
     "run",
     [
         held(("began", None)),

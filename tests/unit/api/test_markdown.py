@@ -2,11 +2,11 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from router.api.markdown import MarkdownText, markdown
+from tests.table import each_row
 
 PICTURE = "![a](https://evil.test/?q=1)"
 HOSTILE = [
@@ -32,13 +32,13 @@ HOSTILE = [
 LIVE = re.compile(r"!\[|\][(:\[]|<[A-Za-z/!?]")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_nothing_that_was_said_is_a_link_a_picture_or_a_tag(text: str) -> None:
     assert LIVE.search(text)
     assert not LIVE.search(markdown(text))
 
 
-@pytest.mark.parametrize("code", ["```py\na[0](x) < <b>\n```\n", "~~~\n![a](b)\n```\n~~~~\n"])
+@each_row("code", ["```py\na[0](x) < <b>\n```\n", "~~~\n![a](b)\n```\n~~~~\n"])
 def test_code_stays_as_it_is_and_nothing_after_it(code: str) -> None:
     assert markdown(f"1 < 2\n{code}{PICTURE}").startswith(f"1 < 2\n{code}!\\[")
 

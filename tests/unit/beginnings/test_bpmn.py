@@ -10,6 +10,7 @@ from router.beginnings.bpmn_flow import beginning_of_bpmn
 from router.beginnings.conditions import Untranslated, compared, translated
 from router.domain.errors import InvalidInput
 from router.flow.loader import FlowFile, Vocabulary, examine_text
+from tests.table import each_row
 
 HEAD = (
     '<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" '
@@ -185,7 +186,7 @@ def test_a_sub_process_is_taken_apart() -> None:
     assert states["pack"]["next"] == "bill"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("inner", "where", "said"),
     [
         (
@@ -290,7 +291,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("name", ODD)
+@each_row("name", ODD)
 def test_whatever_is_drawn_the_draft_loads_but_for_what_a_question_is_about(name: str) -> None:
     made = beginning_of_bpmn(ODD[name])
 
@@ -327,7 +328,8 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.slow
+@each_row("name", HOSTILE)
 def test_files_that_mean_harm_are_refused_with_words(name: str) -> None:
     content, said = HOSTILE[name]
 
@@ -348,7 +350,7 @@ SLOTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "expected"),
     [
         ("${days > 3}", "slots.days > 3.0"),
@@ -366,7 +368,7 @@ def test_conditions_are_translated_where_that_is_sure(given: str, expected: str)
     assert translated(given, SLOTS) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given",
     [
         "",

@@ -13,6 +13,7 @@ from router.beginnings.source_file import beginning_of_file
 from router.domain.errors import InvalidInput
 from router.flow.definition import FlowDefinition
 from router.flow.loader import examine_text
+from tests.table import each_row
 
 
 def packed(**files: str) -> bytes:
@@ -104,9 +105,7 @@ def test_a_list_in_a_document_gives_the_choices() -> None:
     assert [each.label.en for each in slot.choices.values()] == ["Paper", "Ink"]
 
 
-@pytest.mark.parametrize(
-    "head", [["字段名称", "类型", "必填", "选项"], ["Name", "Type", "Required", "Choices"]]
-)
+@each_row("head", [["字段名称", "类型", "必填", "选项"], ["Name", "Type", "Required", "Choices"]])
 def test_a_table_that_describes_fields_becomes_slots_of_those_types(head: list[str]) -> None:
     rows = [
         ["Fields of the form"],
@@ -146,6 +145,7 @@ def test_a_form_that_nobody_signs_asks_who_agrees() -> None:
     assert any("who agrees" in each.what.en for each in made.questions)
 
 
+@pytest.mark.slow
 def test_of_ten_thousand_fields_the_first_are_carried_over_and_the_rest_is_told() -> None:
     made = begun(xlsx([["Name", "Type"], *([f"Field {n}", "text"] for n in range(10_000))]))
 
@@ -178,7 +178,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each_row("name", HOSTILE)
 def test_files_that_mean_harm_or_say_nothing_are_refused_with_words(name: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         begun(HOSTILE[name])

@@ -17,6 +17,7 @@ from router.beginnings.paragraph import (
 )
 from router.flow.loader import FlowFile, Vocabulary, examine_text
 from router.llm.types import ChatAnswer, FunctionCall, TokenUsage
+from tests.table import each_row
 
 ROLES = frozenset({"employee", "finance", "hr"})
 PURCHASE: dict[str, Any] = {
@@ -143,7 +144,7 @@ def test_a_name_that_a_flow_has_is_given_to_no_other() -> None:
     assert begun(frozenset({"purchase_request"})).flow == "purchase_request_2"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changed", "question_"),
     [
         ({"approvals": [approval(who="role", role="ceo")]}, "decided by “ceo”"),
@@ -178,7 +179,7 @@ TEMPLATE = "{{ requester.name }}{% include 'x' %}{{{ secrets }}}"
 YAML = 'x"}\nstates: {a: {call: delete_users}}\n---\n!!python/object:os.system'
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changed",
     [
         {"title_zh": TEMPLATE, "title_en": TEMPLATE},
@@ -224,7 +225,7 @@ def test_of_too_much_what_is_left_out_is_told() -> None:
     assert {each.where for each in made.unmapped} == {"fields", "approvals"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "why"),
     [
         (answer({}), "unfit"),

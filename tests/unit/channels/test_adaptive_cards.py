@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from router.channels.base import Button, DecisionRequest, Post, Statement
 from router.channels.platforms.teams.adaptive_cards import LARGEST, cards_of, size_of, summary_of
 from router.domain.locale import Localised
@@ -20,6 +18,7 @@ from router.domain.messages import (
 )
 from router.domain.text_tables import written
 from tests.fakes.teams import Body, within
+from tests.table import each_row
 from tests.unit.channels.test_blocks import APPROVAL, ASK, said
 
 DECISION = DecisionRequest(APPROVAL, "Alice", "en")
@@ -106,7 +105,7 @@ def test_a_reason_makes_no_field_and_turns_none_round() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "hostile",
     ["[bank](https://evil.test)", "![x](https://evil.test/x)", "**bold**", "<at>Bob</at>", "# H"],
 )
@@ -146,9 +145,7 @@ def test_a_long_table_goes_on_with_its_head_and_one_of_huge_cells_is_told_in_lin
     assert sum(text.count("x") for text in texts(said(TextReply(text=huge)))) == 9000
 
 
-@pytest.mark.parametrize(
-    "text", ["x" * 60_000, "\n".join("x" * 20_000), "𝔘" * 20_000, "\n" * 9000, '"\\' * 9000]
-)
+@each_row("text", ["x" * 60_000, "\n".join("x" * 20_000), "𝔘" * 20_000, "\n" * 9000, '"\\' * 9000])
 def test_what_is_too_long_for_a_card_goes_on_in_the_next(text: str) -> None:
     made = cards_of(said(TextReply(text=text)))
     assert all(size_of(card) <= LARGEST for card in made)
@@ -169,7 +166,7 @@ def test_only_the_last_card_of_a_long_request_has_buttons_and_one_says_what_came
     assert len(cards_of(decided)) == 1
 
 
-@pytest.mark.parametrize("count", [1, 6, 7, 100])
+@each_row("count", [1, 6, 7, 100])
 def test_rows_of_buttons_are_as_long_as_they_may_be(count: int) -> None:
     options = [Option(label="x" * 200, value=n) for n in range(count)]
     post = said(ChoicesReply(text="Which?", options=options))
@@ -191,7 +188,7 @@ def test_a_form_is_answered_in_words() -> None:
     assert (actions(form), texts(form)) == ([], ["When?", "- Start (required)", "- End (required)"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("post", "told"),
     [
         (said(TextReply(text="two\nlines")), "two lines"),

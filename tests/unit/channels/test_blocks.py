@@ -3,8 +3,6 @@
 import json
 from datetime import UTC, datetime
 
-import pytest
-
 from router.channels.base import Button, DecisionRequest, Statement
 from router.channels.platforms.feishu import card
 from router.channels.platforms.slack import blocks, fallback, plain
@@ -21,6 +19,7 @@ from router.domain.messages import (
     TextReply,
 )
 from router.domain.records import ApprovalRecord
+from tests.table import each_row
 
 APPROVAL = ApprovalRecord(
     id="a1",
@@ -128,7 +127,7 @@ def test_feishu_sends_a_return_with_a_word_alone() -> None:
     assert (button["text"]["content"], button["action_type"]) == ("Return", "form_submit")
 
 
-@pytest.mark.parametrize("count", [1, 25, 26, 100])
+@each_row("count", [1, 25, 26, 100])
 def test_rows_of_buttons_are_as_long_as_they_may_be(count: int) -> None:
     options = [Option(label="x" * 200, value=n) for n in range(count)]
     _, *rows = blocks(said(ChoicesReply(text="Which?", options=options)))
@@ -150,7 +149,7 @@ def test_long_texts_are_cut_into_sections_and_too_long_ones_have_none() -> None:
     assert blocks(said(*[TextReply(text="x")] * 51)) == []
 
 
-@pytest.mark.parametrize("hostile", ["<!channel>", "<@U1>", "<https://evil.test|bank>", "&lt;"])
+@each_row("hostile", ["<!channel>", "<@U1>", "<https://evil.test|bank>", "&lt;"])
 def test_nothing_that_is_said_is_a_mention_or_a_link(hostile: str) -> None:
     text = fallback(said(TextReply(text=hostile)))
     assert not set(text) & {"<", ">"}
@@ -159,7 +158,7 @@ def test_nothing_that_is_said_is_a_mention_or_a_link(hostile: str) -> None:
     assert "lark_md" not in json.dumps(card(said(TextReply(text=hostile))))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sent", "meant"),
     [
         ("see <https://wiki.example/a?b=1&amp;c=2>", "see https://wiki.example/a?b=1&c=2"),

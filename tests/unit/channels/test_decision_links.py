@@ -10,6 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from router.channels.decision_links import BadLink, DecisionLink, DecisionLinks
+from tests.table import each_row
 from tests.unit.channels.test_blocks import APPROVAL
 
 SECRET = SecretStr("0123456789abcdef0123456789abcdef")
@@ -44,7 +45,7 @@ def test_another_house_s_secret_makes_no_link() -> None:
         LINKS.read(other.token(APPROVAL, NOW))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "token",
     [
         "",
@@ -66,7 +67,7 @@ def test_what_we_have_not_signed_is_none_of_ours(token: str) -> None:
         LINKS.read(token)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"aud": "other"},

@@ -26,6 +26,7 @@ from router.domain.messages import ChoicesReply, Option, Reply, TextReply
 from router.domain.text_tables import written
 from tests.fakes.dingtalk import DingTalk, buttons
 from tests.fakes.dingtalk_card import DRAWING, drawn
+from tests.table import each_row
 from tests.unit.channels.test_blocks import APPROVAL, ASK
 
 HERE = DingTalk()
@@ -79,7 +80,7 @@ CONTENTS: dict[str, tuple[dict[str, Any], str | None, list[InboundFile]]] = {
 }
 
 
-@pytest.mark.parametrize(("sent", "text", "files"), CONTENTS.values(), ids=CONTENTS)
+@each_row(("sent", "text", "files"), CONTENTS.values(), ids=CONTENTS)
 def test_each_kind_of_message_is_read(
     sent: dict[str, Any], text: str | None, files: list[InboundFile]
 ) -> None:
@@ -100,21 +101,19 @@ def test_a_group_is_answered_in_the_group() -> None:
 ODD: list[Any] = [None, "", [], {}, 1, True, "x" * 9999]
 
 
-@pytest.mark.parametrize("odd", ODD, ids=lambda odd: str(odd)[:8])
-@pytest.mark.parametrize(
-    "name", ["senderStaffId", "msgId", "conversationId", "conversationType", "msgtype"]
-)
+@each_row("odd", ODD, ids=lambda odd: str(odd)[:8])
+@each_row("name", ["senderStaffId", "msgId", "conversationId", "conversationType", "msgtype"])
 def test_what_nobody_could_have_sent_says_nothing(name: str, odd: Any) -> None:
     assert message_of(HERE.message(ACCOUNT, "hello") | {name: odd}) is None
 
 
-@pytest.mark.parametrize("chat", ["cidA;IM_ROBOT.boss", "cid A", "cid\n", "cid.b", "群"])
+@each_row("chat", ["cidA;IM_ROBOT.boss", "cid A", "cid\n", "cid.b", "群"])
 def test_a_chat_s_id_names_one_place(chat: str) -> None:
     assert message_of(HERE.message(ACCOUNT, "hello", group=chat)) is None
 
 
-@pytest.mark.parametrize("odd", ODD, ids=lambda odd: str(odd)[:8])
-@pytest.mark.parametrize("kind", ["text", "picture", "richText", "file", "audio", "video"])
+@each_row("odd", ODD, ids=lambda odd: str(odd)[:8])
+@each_row("kind", ["text", "picture", "richText", "file", "audio", "video"])
 def test_contents_that_are_none_bring_nothing_to_fetch(kind: str, odd: Any) -> None:
     for content in (odd, {"richText": odd, "downloadCode": odd, "recognition": [odd]}):
         body = HERE.message(ACCOUNT) | {"msgtype": kind, "text": odd, "content": content}
@@ -124,8 +123,8 @@ def test_contents_that_are_none_bring_nothing_to_fetch(kind: str, odd: Any) -> N
         assert not any(file.source for file in inbound.files) or isinstance(odd, str)
 
 
-@pytest.mark.parametrize("name", ["chatbotCorpId", "senderCorpId", "robotCode"])
-@pytest.mark.parametrize("odd", [*ODD, "dingother"], ids=lambda odd: str(odd)[:8])
+@each_row("name", ["chatbotCorpId", "senderCorpId", "robotCode"])
+@each_row("odd", [*ODD, "dingother"], ids=lambda odd: str(odd)[:8])
 def test_people_of_other_companies_and_other_robots_are_told_apart(name: str, odd: Any) -> None:
     body = HERE.message(ACCOUNT, "hello")
     assert of_company(HERE.corp, HERE.robot, body)
@@ -148,7 +147,7 @@ def test_a_press_is_another_where_it_is_delivered_at_another_time() -> None:
     assert (first[1], first[0].place) == ("t1", {"account": ACCOUNT})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         {},
@@ -210,7 +209,7 @@ def test_only_what_can_be_answered_by_a_button_is_a_card() -> None:
     assert len(title_of(said(TextReply(text="x" * 999)))) <= 60
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shown"),
     [
         ("one\ntwo", "one  \ntwo"),

@@ -1,11 +1,10 @@
 """Drawings of entrances are of what is posted there."""
 
-import pytest
-
 from tests.fakes.drawings import DRAWINGS, FOLDER
+from tests.table import each_row
 
 
-@pytest.mark.parametrize("name", DRAWINGS)
+@each_row("name", DRAWINGS)
 def test_a_drawing_is_of_what_is_posted_there(name: str) -> None:
     kept = (FOLDER / f"{name}.svg").read_text(encoding="utf-8")
     assert kept == DRAWINGS[name](), "run: python -m tests.fakes.drawings"

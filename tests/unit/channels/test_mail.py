@@ -23,6 +23,7 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import TextReply
 from router.domain.records import ChangedField
 from tests.fakes.smtp import SECRET, SENDER, Letter, MailServer
+from tests.table import each_row
 from tests.unit.channels.test_blocks import APPROVAL
 
 pytestmark = pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
@@ -121,7 +122,7 @@ async def test_a_file_is_attached_and_none_is_fetched() -> None:
     assert file.get_content() == b"\x89PNG"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "is_one"),
     [
         ("bob@example.com", True),
@@ -148,7 +149,7 @@ async def test_whose_address_can_t_be_used_is_told_nothing() -> None:
         assert server.tried == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "kind"),
     [
         ("421 4.3.2 going down", TooManyRequests),
@@ -170,7 +171,7 @@ async def test_what_a_server_answers_is_for_now_for_us_or_for_good(
         assert server.letters == []
 
 
-@pytest.mark.parametrize("goodbye", ["421 4.3.2 going down", "500 5.5.1 what?", ""])
+@each_row("goodbye", ["421 4.3.2 going down", "500 5.5.1 what?", ""])
 async def test_a_mail_that_the_server_has_is_sent_however_it_says_goodbye(goodbye: str) -> None:
     async with MailServer() as server:
         server.goodbyes.append(goodbye)
@@ -179,7 +180,7 @@ async def test_a_mail_that_the_server_has_is_sent_however_it_says_goodbye(goodby
         assert not server.goodbyes
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changed", "kind"),
     [
         ({"password": SecretStr("wrong")}, NotAdmitted),
@@ -201,7 +202,7 @@ async def test_where_we_are_not_let_in_mail_waits(
         assert server.letters == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"public_url": "http://desk.example.com"},

@@ -9,6 +9,7 @@ from router.channels.base import Button, CardDecision, InboundFile, Pressed
 from router.channels.platforms.teams import is_of_tenant, message_of, press_of
 from router.channels.platforms.teams.credentials import TeamsSettings, is_connector, is_store
 from router.domain.messages import ConfirmAction
+from tests.table import each_row
 
 TENANT = "99999999-8888-7777-6666-555555555555"
 APP = "11111111-2222-3333-4444-555555555555"
@@ -57,7 +58,7 @@ def in_chat(text: str, chat: dict[str, Any], *mentions: dict[str, Any]) -> dict[
     return activity(text=text, conversation=chat, entities=[*mentions])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sent", "meant"),
     [
         (activity(), "hello"),
@@ -78,7 +79,7 @@ def test_a_message_is_read_as_whoever_typed_it_saw_it(sent: dict[str, Any], mean
     assert (inbound.text, inbound.account, inbound.files) == (meant, ALICE, ())
 
 
-@pytest.mark.parametrize("chat", [PERSONAL, GROUP, THREAD])
+@each_row("chat", [PERSONAL, GROUP, THREAD])
 def test_a_chat_is_one_conversation_and_so_is_a_thread(chat: dict[str, Any]) -> None:
     inbound = message_of(in_chat("<at>Desk</at> hi", chat, MENTION))
     assert inbound is not None
@@ -99,7 +100,7 @@ NO_BUTTONS: list[Any] = ["", "{}", "x", 1, [], DECIDED.packed]
 NO_DATA: list[Any] = [None, 1, "x", [], {}, {"button": 1}, {"button": "{}"}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sent",
     [
         {},
@@ -120,7 +121,7 @@ def test_what_nobody_says_to_the_bot_is_left_alone(sent: dict[str, Any]) -> None
     assert message_of(sent) is None
 
 
-@pytest.mark.parametrize("value", [None, 1, "x", [], [None, 1, [], {"type": "mention"}], {}])
+@each_row("value", [None, 1, "x", [], [None, 1, [], {"type": "mention"}], {}])
 def test_what_is_odd_beside_the_words_takes_none_of_them(value: Any) -> None:
     sent = activity(entities=value, attachments=value, value=value, recipient=value)
     inbound = message_of(sent)
@@ -132,7 +133,7 @@ FILE = "application/vnd.microsoft.teams.file.download.info"
 URL = "https://house-my.sharepoint.com/personal/alice/_layouts/15/download.aspx?tempauth=t"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("attached", "files"),
     [
         (
@@ -175,7 +176,7 @@ def test_a_press_brings_its_button_and_what_was_written() -> None:
     assert (decided.button, decided.comment, decided.account) == (DECIDED, "why?", ALICE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sent",
     [
         activity(type="invoke"),
@@ -195,7 +196,7 @@ def test_a_comment_that_is_no_text_is_none() -> None:
     assert decided.comment == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("more", "ours"),
     [
         ({}, True),
@@ -213,7 +214,7 @@ def test_guests_of_another_tenant_are_none_of_ours(more: dict[str, Any], ours: b
     assert is_of_tenant(TENANT, activity(**more)) is ours
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "connector", "store"),
     [
         ("https://smba.trafficmanager.net/emea/", True, False),
@@ -247,7 +248,7 @@ def test_nothing_goes_but_to_microsoft(url: str, connector: bool, store: bool) -
     assert (is_connector(SETTINGS, url), is_store(SETTINGS, url)) == (connector, store)
 
 
-@pytest.mark.parametrize("url", ["https://gateway.test/x", "https://gateway.test/teams/y"])
+@each_row("url", ["https://gateway.test/x", "https://gateway.test/teams/y"])
 def test_a_gateway_stands_for_all_of_teams(url: str) -> None:
     gateway = SETTINGS.model_copy(update={"service_url": "https://gateway.test/teams"})
     assert is_connector(gateway, url)
@@ -255,8 +256,8 @@ def test_a_gateway_stands_for_all_of_teams(url: str) -> None:
     assert not is_connector(gateway, "http://gateway.test/x")
 
 
-@pytest.mark.parametrize("value", ["contoso.onmicrosoft.com", "1111", f"{APP}x", "{" + APP + "}"])
-@pytest.mark.parametrize("name", ["app_id", "tenant_id"])
+@each_row("value", ["contoso.onmicrosoft.com", "1111", f"{APP}x", "{" + APP + "}"])
+@each_row("name", ["app_id", "tenant_id"])
 def test_an_id_that_no_token_has_is_refused_at_the_start(name: str, value: str) -> None:
     given = {"app_id": APP, "app_password": SecretStr("s"), "tenant_id": TENANT, name: value}
     with pytest.raises(ValidationError, match="write the id that the portal shows"):

@@ -39,6 +39,7 @@ from router.domain.messages import (
 )
 from router.domain.records import ApprovalRecord
 from tests.fakes.wecom import Body, card_of, labels
+from tests.table import each_row
 
 WHO = (
     "<ToUserName><![CDATA[ww1]]></ToUserName><FromUserName><![CDATA[zhangsan]]></FromUserName>"
@@ -84,7 +85,7 @@ RECORDED: dict[str, tuple[str, Inbound]] = {
 }
 
 
-@pytest.mark.parametrize(("body", "meant"), RECORDED.values(), ids=RECORDED)
+@each_row(("body", "meant"), RECORDED.values(), ids=RECORDED)
 def test_a_message_is_what_somebody_said_or_attached(body: str, meant: Inbound) -> None:
     assert read(body) == meant
 
@@ -113,7 +114,7 @@ LEFT_ALONE = {
 }
 
 
-@pytest.mark.parametrize("body", LEFT_ALONE.values(), ids=LEFT_ALONE)
+@each_row("body", LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_everything_else_is_left_alone(body: str) -> None:
     assert read(body) is None
 
@@ -137,9 +138,7 @@ def test_a_press_is_one_however_often_it_is_delivered() -> None:
     assert len(events | {first.event}) == 5
 
 
-@pytest.mark.parametrize(
-    "key", ["", "abc", "x" * 42, "x" * 44, "x" * 42 + "=", "密" * 43, "x" * 43 + "\n"]
-)
+@each_row("key", ["", "abc", "x" * 42, "x" * 44, "x" * 42 + "=", "密" * 43, "x" * 43 + "\n"])
 def test_a_key_that_is_none_is_refused_without_being_repeated(key: str) -> None:
     known: dict[str, Any] = {"corp_id": "c", "agent_id": 1, "secret": "s", "token": "t"}
     with pytest.raises(ValidationError) as refused:
@@ -194,7 +193,7 @@ IN_WORDS: dict[str, Reply] = {
 }
 
 
-@pytest.mark.parametrize("reply", IN_WORDS.values(), ids=IN_WORDS)
+@each_row("reply", IN_WORDS.values(), ids=IN_WORDS)
 def test_what_no_card_can_carry_is_said_in_words(reply: Reply) -> None:
     (post,) = told(reply)
     assert post["msgtype"] == "text"
@@ -218,7 +217,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+@each_row("text", LONG.values(), ids=LONG)
 def test_a_long_text_is_cut_into_several_and_loses_nothing(text: str) -> None:
     cut = contents(list(texts(text)))
     assert all(0 < len(each.encode("utf-8", "replace")) <= MOST_TEXT for each in cut)
@@ -226,7 +225,7 @@ def test_a_long_text_is_cut_into_several_and_loses_nothing(text: str) -> None:
     assert "\n".join(cut) == text or "\n" not in text or "b" in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "hostile",
     ['<a href="https://evil.test">银行</a>', "<A\thref=x>", "< a href=x>", "<\n/a>", "</a>"],
 )
@@ -236,7 +235,7 @@ def test_nobody_writes_a_link_under_another_name(hostile: str) -> None:
     assert contents([post]) == [hostile.replace("<", "＜")]
 
 
-@pytest.mark.parametrize("harmless", ["3 < 5", "<b>", "a<abc", "<&>", "List<Article>"])
+@each_row("harmless", ["3 < 5", "<b>", "a<abc", "<&>", "List<Article>"])
 def test_other_signs_are_left_as_they_are(harmless: str) -> None:
     assert contents(list(texts(harmless))) == [harmless]
 
@@ -282,7 +281,7 @@ TOO_MUCH: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("values", TOO_MUCH.values(), ids=TOO_MUCH)
+@each_row("values", TOO_MUCH.values(), ids=TOO_MUCH)
 def test_what_a_card_would_cut_stands_whole_in_the_text_before_it(values: dict[str, str]) -> None:
     text, card = messages(wanted(**values), "key")
     (content,) = contents([text])
@@ -330,7 +329,7 @@ WORDS: dict[str, tuple[str, str | None]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "comment"), WORDS.values(), ids=WORDS)
+@each_row(("text", "comment"), WORDS.values(), ids=WORDS)
 def test_words_return_by_a_number(text: str, comment: str | None) -> None:
     found = worded_return.read(text)
     assert (found and found.comment) == comment
@@ -370,7 +369,7 @@ HEARD: dict[str, tuple[dict[str, Any], tuple[str, str, bool]]] = {
 }
 
 
-@pytest.mark.parametrize(("more", "meant"), HEARD.values(), ids=HEARD)
+@each_row(("more", "meant"), HEARD.values(), ids=HEARD)
 def test_a_robot_hears_what_it_is_told(more: dict[str, Any], meant: tuple[str, str, bool]) -> None:
     found = robot_message_of(robot(**more))
     assert found is not None
@@ -379,7 +378,7 @@ def test_a_robot_hears_what_it_is_told(more: dict[str, Any], meant: tuple[str, s
     assert found.inbound.place == {"account": "lisi", "code": "c-1="}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url", [None, 7, "", "x", "https://evil.test/?code=1", "https://x/?response_code=" + "c" * 513]
 )
 def test_a_robot_without_a_code_can_not_answer_in_the_group(url: object) -> None:
@@ -405,13 +404,13 @@ UNHEARD: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("more", UNHEARD.values(), ids=UNHEARD)
+@each_row("more", UNHEARD.values(), ids=UNHEARD)
 def test_a_robot_leaves_everything_else_alone(more: dict[str, Any]) -> None:
     assert robot_message_of(robot(**more)) is None
     assert robot_message_of({}) is None
 
 
-@pytest.mark.parametrize("half", ["robot_token", "robot_encoding_aes_key"])
+@each_row("half", ["robot_token", "robot_encoding_aes_key"])
 def test_half_a_robot_is_refused(half: str) -> None:
     given: dict[str, Any] = {half: "K" * 43}
     with pytest.raises(ValidationError) as refused:

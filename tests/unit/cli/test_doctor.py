@@ -279,6 +279,7 @@ LENT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("written", "environment", "check"), LENT.values(), ids=LENT)
 async def test_the_env_file_of_a_folder_lends_nothing_of_this_machine(
     elsewhere: Path,
@@ -339,6 +340,7 @@ class TestModels:
             assert len((await services.model(settings)).splitlines()) == 2
             assert [chat["model"] for chat in server.chats] == ["small", "big"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("dialect", [RESPONSES, ANTHROPIC, GEMINI], ids=lambda one: one.name)
     async def test_every_protocol_is_tried_out(self, tmp_path: Path, dialect: Dialect) -> None:
         said = dialect.says(Said(calls=(("say", {"word": "yes"}),)))
@@ -411,6 +413,7 @@ def cpu_of(*words: str) -> float:
     return sum(after[2:4]) - sum(before[2:4])
 
 
+@pytest.mark.slow
 def test_help_costs_less_than_the_library_that_serves() -> None:
     shown = min(cpu_of("-m", "router", "--help") for _ in range(3))
     assert shown < min(cpu_of("-c", "import fastapi") for _ in range(3))

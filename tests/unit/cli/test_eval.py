@@ -154,6 +154,7 @@ def test_one_split_of_a_file_can_be_taken(run: Run) -> None:
     assert told.endswith("is on no line of dev.jsonl: it has dev, test")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("least", "status"), [("0.5", 0), ("0.50001", 1), ("1", 1), ("0", 0)])
 def test_an_accuracy_below_what_was_asked_ends_with_1(run: Run, least: str, status: int) -> None:
     file = written(LEAVE, {"text": "我要报销", "label": "leave_request"})
@@ -366,6 +367,7 @@ def _files(elsewhere: Path) -> None:
     keep("c1", "alice", "看看我还能休多久", "get_leave_balance")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_files")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_of_the_page_runs(run: Run, command: str) -> None:

@@ -240,6 +240,7 @@ class TestRefused:
         model.then(suggests(["申请一盏台灯或者落地灯"], []))
         assert "rules take it already: big_lamp" in suggested(run)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("behaviour", "said"),
         [
@@ -320,6 +321,7 @@ class TestAccepted:
             '    "how many lamps are left in the warehouse"\n  ]\n}\n'
         )
 
+    @pytest.mark.slow
     def test_a_tool_of_a_server_gets_them_in_the_servers_file(
         self, run: Run, model: ModelServer, house: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

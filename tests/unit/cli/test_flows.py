@@ -29,6 +29,7 @@ def test_flows_in_use_are_checked_where_no_paths_are_named_and_have_no_warnings(
     assert "ok  leave_request version 4" in run.printed("flows", "validate", "--strict")
 
 
+@pytest.mark.slow
 def test_the_first_flow_of_the_docs_is_sound_and_its_stories_go_as_written(
     run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,6 +95,7 @@ STORIES = """
 """
 
 
+@pytest.mark.slow
 def test_stories_are_run_one_line_each_with_the_difference_and_the_coverage(
     run: Run, elsewhere: Path
 ) -> None:

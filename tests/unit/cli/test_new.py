@@ -73,6 +73,7 @@ class TestFlow:
         assert (decision["kind"], decision["target"]) == ("flow", "parking_permit")
         assert decision["by"] == "pattern"
 
+    @pytest.mark.slow
     def test_its_stories_go_as_written(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         run("new", "flow", *PERMIT)
         monkeypatch.setenv("ROUTER_FLOWS", "flows")
@@ -196,6 +197,7 @@ class TestPythonTool:
         monkeypatch.syspath_prepend(str(elsewhere))
         return elsewhere / "house" / "tools"
 
+    @pytest.mark.slow
     def test_it_is_found_and_its_test_passes(self, run: Run, house: Path, elsewhere: Path) -> None:
         run.printed("new", "tool", "count_permits", *PERMIT[1:], "--folder", "house/tools")
         registry = Registry().discover(import_module("house.tools"))
@@ -225,6 +227,7 @@ class TestHook:
         monkeypatch.syspath_prepend(str(elsewhere))
         return elsewhere
 
+    @pytest.mark.slow
     def test_it_is_found_and_its_test_passes(self, run: Run, house: Path) -> None:
         run.printed("new", "hook", "close_permits", *PERMIT[1:], "--folder", "lodge/hooks")
         (found,) = Registry().discover(import_module("lodge.hooks")).hooks
@@ -245,6 +248,7 @@ class TestHook:
 
 
 class TestOtherTools:
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", one_in(3, ("http", "openapi", "mcp")))
     def test_the_test_of_it_passes(self, run: Run, elsewhere: Path, kind: str) -> None:
         named = ("find_permits", *PERMIT[1:], "--kind", kind, "--folder", "mine")
@@ -289,6 +293,7 @@ class TestOtherTools:
         assert f"{there} is there already" in told
         assert files(elsewhere) == {there}
 
+    @pytest.mark.slow
     def test_an_mcp_server_is_listed(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         run("new", "tool", "permits", "--kind", "mcp")
         monkeypatch.setenv("ROUTER_MCP_SERVERS", "mcp_servers/permits.json")

@@ -50,6 +50,7 @@ def by_version(**answers: str) -> Behaviour:
     return behave
 
 
+@pytest.mark.slow
 def test_a_prompt_s_cases_are_asked_and_what_holds_is_counted(
     run: Run, model: ModelServer, cases: Path
 ) -> None:
@@ -119,6 +120,7 @@ def test_a_judge_answers_by_yes_or_no_and_is_named(
     assert "电梯坏了。" in json.dumps(asked, ensure_ascii=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [says("I'd rather not"), calls(("verdict", {"why": "it may be", "yes": "perhaps"}))],
@@ -151,6 +153,7 @@ def test_a_key_that_is_refused_ends_it_at_once(run: Run, model: ModelServer, cas
     assert len(model.chats) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -265,6 +265,7 @@ WRONG: Mapping[str, tuple[str, Callable[[Path], object], Mapping[str, Any]]] = {
 """By schema: a file's name, what loads it, and what is wrong with which content."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "case"), [(name, case) for name, (_, _, cases) in WRONG.items() for case in cases]
 )

@@ -31,6 +31,7 @@ def test_call_prints_json_and_needs_nothing_but_a_folder(run: Run, elsewhere: Pa
     assert (elsewhere / "some" / "where" / "router.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("days", "line"),
     [

@@ -23,6 +23,7 @@ from router.client.exchange import (
 from router.client.responses import ApiEvent, ApprovalAnswer
 from router.domain.errors import MisconfiguredError, RouterError
 from router.domain.messages import ConfirmAction
+from tests.table import each_row
 
 T = TypeVar("T")
 Outcome = Response | NoAnswer
@@ -54,7 +55,7 @@ def problem(status: int, **more: object) -> Response:
     return Response(status, json.dumps({"detail": "That won't do.", **more}).encode())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "passing",
     [GONE, Response(429, b"{}"), Response(502, b""), Response(503, b"{}"), Response(504, b"<p>")],
     ids=["lost", "too many", "bad gateway", "unavailable", "gateway in vain"],
@@ -68,7 +69,7 @@ def test_what_may_pass_is_asked_again_and_the_same(passing: Outcome) -> None:
     assert response == FINE
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422, 500])
+@each_row("status", [400, 401, 403, 404, 409, 413, 422, 500])
 def test_what_was_refused_is_not_asked_again(status: int) -> None:
     error = failed(answered(Request("GET", "/v1/me"), EVEN), [problem(status)])
 
@@ -84,9 +85,7 @@ def test_the_server_says_how_long_to_wait_where_that_is_longer() -> None:
     assert steps[1] == Pause(7.0)
 
 
-@pytest.mark.parametrize(
-    "said", ["", "-1", "soon", "1e9", "999999999", "Wed, 21 Oct 2026 07:28:00"]
-)
+@each_row("said", ["", "-1", "soon", "1e9", "999999999", "Wed, 21 Oct 2026 07:28:00"])
 def test_what_is_no_wait_is_not_waited(said: str) -> None:
     busy = Response(503, b"{}", {"retry-after": said})
 
@@ -112,7 +111,7 @@ def test_what_is_refused_says_which_fields_are_at_fault() -> None:
     assert [(each.field, each.detail) for each in error.problems] == [("text", "it is empty")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [b"<html>Welcome</html>", b"", b"[]", b'{"id": 3}', b"\xff"],
     ids=["a page", "nothing", "a list", "another shape", "no text"],
@@ -254,7 +253,7 @@ def test_an_event_begins_the_count_of_tries_anew() -> None:
     assert following.pause(LOST) == 1.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     "lines",
     [[""], [": a remark", ""], ["event: turn", ""], ['data: {"cut": 1}'], ["id", ""]],
     ids=["nothing", "a remark", "no data", "cut off", "a name alone"],
@@ -279,8 +278,8 @@ def test_a_stream_that_is_refused_again_and_again_says_why() -> None:
     assert raised.value.status == 429
 
 
-@pytest.mark.parametrize("kind", [Client, AsyncClient])
-@pytest.mark.parametrize(
+@each_row("kind", [Client, AsyncClient])
+@each_row(
     ("url", "token", "why"),
     [
         ("http://127.0.0.1:8000", "张三", "bearer token"),

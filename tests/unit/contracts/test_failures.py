@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from temporalio.exceptions import ApplicationError
 
 from router.contracts.failures import from_failure, to_failure
@@ -16,11 +15,10 @@ from router.domain.errors import (
     Unavailable,
 )
 from router.domain.locale import Localised
+from tests.table import each_row
 
 
-@pytest.mark.parametrize(
-    ("wanted", "seconds"), [(None, None), (0.0, 0), (7.5, 7.5), (60.0, 60), (86400.0, 60)]
-)
+@each_row(("wanted", "seconds"), [(None, None), (0.0, 0), (7.5, 7.5), (60.0, 60), (86400.0, 60)])
 def test_a_tool_waits_as_asked_up_to_a_minute(wanted: float | None, seconds: float | None) -> None:
     failure = to_failure(TransientToolError("busy", wanted))
     expected = None if seconds is None else timedelta(seconds=seconds)
@@ -32,7 +30,7 @@ def test_other_errors_wait_as_they_did() -> None:
     assert to_failure(Unavailable("down")).next_retry_delay is None
 
 
-@pytest.mark.parametrize("said", ["it wants a seat", Localised(zh="它要知道座位", en="a seat")])
+@each_row("said", ["it wants a seat", Localised(zh="它要知道座位", en="a seat")])
 def test_what_a_tool_asks_back_arrives_with_its_form(said: Localised | str) -> None:
     seat = Elicitation(key="k", message="Which seat?", schema_={"properties": {"seat": {}}})
     error = AnswersNeeded(said, [seat])
@@ -43,7 +41,7 @@ def test_what_a_tool_asks_back_arrives_with_its_form(said: Localised | str) -> N
     assert failure.non_retryable
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "details"),
     [
         (Localised(zh="自己的假期不能自己调整", en="nobody adjusts their own leave"), 1),
@@ -59,7 +57,7 @@ def test_what_is_said_crosses_in_each_language(said: Localised | str, details: i
     assert arrived.said == error.said
 
 
-@pytest.mark.parametrize("detail", ["text", {"zh": "只有中文"}, {"zh": 1, "en": 2}, None, 7])
+@each_row("detail", ["text", {"zh": "只有中文"}, {"zh": 1, "en": 2}, None, 7])
 def test_details_of_another_make_are_left_aside(detail: object) -> None:
     failure = ApplicationError("closed", detail, type="PermanentToolError")
     error = from_failure(failure)

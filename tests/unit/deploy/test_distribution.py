@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.settings import Settings
 from supply.policy import kept
+from tests.table import each_row
 
 ROOT = Path(__file__).parents[3]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -82,7 +83,7 @@ def test_it_routes_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
     assert json.loads(routed)["decision"]["target"] == "leave_request"
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@each_row("room", ROOMS)
 def test_a_folder_of_the_same_name_where_it_is_called_does_not_stand_in_for_a_room(
     room: str, tmp_path: Path
 ) -> None:
@@ -92,7 +93,7 @@ def test_a_folder_of_the_same_name_where_it_is_called_does_not_stand_in_for_a_ro
     assert found.origin == str(ROOT / room / "__init__.py")
 
 
-@pytest.mark.parametrize("requirement", PROJECT["dependencies"])
+@each_row("requirement", PROJECT["dependencies"])
 def test_every_dependency_has_a_lowest_version_and_a_next_one_too_new(requirement: str) -> None:
     name = re.split(r"[\[<>=]", requirement)[0]
     assert ">=" in requirement

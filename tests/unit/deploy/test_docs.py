@@ -17,7 +17,8 @@ from activities.people.records import Balance
 from activities.tools.summaries import balance
 from router.flow.language.functions import FUNCTIONS, LOOKUPS
 from tests.drills.desk import LEFT
-from tests.figures import Figure, Named, count, cycle, functions, longest, undescribed
+from tests.figures import SAMPLE_WORDS, find_cycle, lines_with
+from tests.table import each_row
 
 ROOT = Path(__file__).parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -30,16 +31,14 @@ USED = ("adapters", "documents", "docs", "test")
 REQUIREMENTS = [*PROJECT["dependencies"], *(each for name in USED for each in EXTRAS[name])]
 
 
-@pytest.mark.parametrize(
-    "requirement", [name for name in REQUIREMENTS if not name.startswith("intent-router[")]
-)
+@each_row("requirement", [name for name in REQUIREMENTS if not name.startswith("intent-router[")])
 def test_every_dependency_says_why_it_is_here(requirement: str) -> None:
     name = re.split(r"[<>=]", requirement)[0]
     if not name.startswith("types-"):
         assert f"`{name}`" in LIBRARIES
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *LOOKUPS])
+@each_row("name", [*FUNCTIONS, *LOOKUPS])
 def test_every_function_of_expressions_is_described(name: str) -> None:
     assert f"`{name}(" in FLOWS
 
@@ -82,7 +81,7 @@ def test_every_risk_has_a_row_and_no_row_is_cut_short() -> None:
     assert {len(row) for row in ROWS.values()} == {len(COLUMNS)}
 
 
-@pytest.mark.parametrize("risk", RISKS)
+@each_row("risk", RISKS)
 def test_what_holds_a_risk_off_is_there_and_has_a_proof(risk: str) -> None:
     _, control, places, proofs, _ = ROWS[risk]
     assert control
@@ -92,7 +91,7 @@ def test_what_holds_a_risk_off_is_there_and_has_a_proof(risk: str) -> None:
     assert _NAMED.findall(proofs)
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda row: row[0][:30])
+@each_row("attack", ATTACKS, ids=lambda row: row[0][:30])
 def test_an_attack_says_who_and_what_holds_and_has_a_proof(attack: list[str]) -> None:
     _, who, holds, proofs = attack
     assert who
@@ -218,7 +217,7 @@ def test_labels_are_no_markup_in_a_picture() -> None:
     assert "<script>" not in plots.svg("a & b", bars)
 
 
-@pytest.mark.parametrize("log", [False, True])
+@each_row("log", [False, True])
 def test_no_bar_is_longer_than_there_is_room(log: bool) -> None:
     bars = plots.Bars(("a",), (("none", (0.0,)), ("most", (1e6,))))
     assert 'width="420.0"' in plots.svg("t", bars, log=log)
@@ -252,35 +251,7 @@ def test_a_benchmark_that_isnt_there_is_named() -> None:
     assert "no benchmark flight: there are" in run.stderr
 
 
-@pytest.mark.parametrize(
-    ("source", "lengths"),
-    [
-        ('def add(\n    a,\n):\n    """Of\n\n    two."""\n    b = a + 1\n    return b\n', [2]),
-        ('def nothing():\n    """No."""\n', [0]),
-        ("def outer():\n    def inner():\n        return 1\n    return inner\n", [3, 1]),
-    ],
-    ids=["without signature and docstring", "a docstring alone", "nested"],
-)
-def test_a_function_is_as_long_as_its_body(source: str, lengths: list[int]) -> None:
-    assert [one.value for one in functions(source, "add.py")] == lengths
-
-
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ('"""A module."""\ndef open(): ...\n', ["m.py:2 open"]),
-        ('"""A module."""\ndef _closed(): ...\n', []),
-        ('"""A."""\nclass Open:\n    """One."""\n    def shut(self): ...\n', ["m.py:4 shut"]),
-        ('"""A module."""\nclass _Closed:\n    def shut(self): ...\n', []),
-        ('"""A."""\nclass A(B):\n    """One."""\n    @override\n    def go(self): ...\n', []),
-        ("", ["m.py"]),
-    ],
-)
-def test_public_names_want_a_docstring(source: str, names: list[str]) -> None:
-    assert [one.where for one in undescribed(source, "m.py")] == names
-
-
-@pytest.mark.parametrize(
+@each_row(
     ("imports", "around"),
     [
         ({"a": {"b"}, "b": {"c"}, "c": set()}, set()),
@@ -290,13 +261,18 @@ def test_public_names_want_a_docstring(source: str, names: list[str]) -> None:
     ],
 )
 def test_a_cycle_of_imports_is_found(imports: dict[str, set[str]], around: set[str]) -> None:
-    assert set(cycle(imports)) == around
+    assert set(find_cycle(imports)) == around
 
 
-def test_what_is_over_its_bound_is_marked_and_named_and_what_is_at_it_is_fine() -> None:
-    figure = count("missing", 1, [Named(1, "a.py"), Named(1, "b.py")])
-    assert figure.over
-    assert re.search(r"OVER\n.*a\.py", str(figure))
-    figure = longest("longest", 7, [Named(3, "a.py"), Named(7, "b.py")])
-    assert figure == Figure("longest", 7, 7, (Named(7, "b.py"), Named(3, "a.py")))
-    assert not figure.over
+@each_row(
+    ("source", "lines"),
+    [
+        ('FLOW = "leave request"\n', [1]),
+        ('def file() -> None:\n    """Open a leave request."""\n', []),
+        ("flow = name  # a leave request\n", []),
+        ("flow = name\n", []),
+        ('AMOUNT = "报销"\nOTHER = "金额"\n', [1]),
+    ],
+)
+def test_a_word_of_the_sample_company_is_found_in_code_alone(source: str, lines: list[int]) -> None:
+    assert [number for number, _ in lines_with(SAMPLE_WORDS, source)] == lines

@@ -6,6 +6,7 @@ from router.flow.slot_types.structures import pieces
 from router.llm.calls import calls_in
 from router.secrecy.redaction import bare_addresses
 from tests.expressions import ANCHORED, backtracking, slow
+from tests.table import each_row
 
 SLOW = (
     r"<chat_history>\s*(.*?)\s*</chat_history>",
@@ -29,12 +30,12 @@ QUICK = (
 )
 
 
-@pytest.mark.parametrize("source", SLOW)
+@each_row("source", SLOW)
 def test_an_expression_that_goes_back_is_known(source: str) -> None:
     assert slow(source)
 
 
-@pytest.mark.parametrize("source", QUICK)
+@each_row("source", QUICK)
 def test_one_whose_loops_end_in_one_place_is_let_be(source: str) -> None:
     assert not slow(source, 0, ANCHORED)
     assert not slow(source)
@@ -45,6 +46,7 @@ def test_a_module_with_one_names_it() -> None:
     assert ("router/anything.py HIDDEN", 2) in backtracking({"router/anything.py": written})
 
 
+@pytest.mark.slow
 def test_a_long_run_holds_nobody_up() -> None:
     run = 300_000
     assert pieces(f"milk{' ' * run}x") == [f"milk{' ' * run}x"]

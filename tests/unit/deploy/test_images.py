@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from supply.images import named, problems
 from supply.policy import kept
+from tests.table import each_row
 
 ROOT = Path(__file__).parents[3]
 DIGEST = f"sha256:{'a1' * 32}"
@@ -28,7 +27,7 @@ def test_images_are_found_in_both_kinds_of_files() -> None:
     assert named(COMPOSE) == {f"postgres:16@{DIGEST}", "prom/prometheus:v3"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("image", "excused", "begins"),
     [
         (f"postgres:16@{DIGEST}", {}, []),

@@ -8,13 +8,14 @@ from supply.environment import Package
 from supply.licences import allows, expression, problems
 from supply.locks import held
 from supply.policy import Licence, kept, policy
+from tests.table import each_row
 
 MIT = {"MIT"}
 SOME = Package("some", "1.0", expression="MIT")
 STRICT = Licence("MIT AND GPL-2.0-only", "its wheel has it", ("GPL-2.0-only",), ships=False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("package", "said"),
     [
         (Package("some", "1", expression="apache-2.0 or mit"), "Apache-2.0 OR MIT"),
@@ -40,7 +41,7 @@ def test_what_was_read_in_a_wheel_counts_before_what_its_metadata_say() -> None:
     assert expression(SOME, {"some": STRICT}) == "MIT AND GPL-2.0-only"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("told", "outcome"),
     [
         ("MIT", True),
@@ -62,13 +63,13 @@ def test_of_either_one_is_enough_and_of_both_it_takes_both(told: str, outcome: b
     assert allows(told, allowed) is outcome
 
 
-@pytest.mark.parametrize("told", ["", "MIT AND", "(MIT", "MIT)", "MIT ISC", "MIT AND )", "("])
+@each_row("told", ["", "MIT AND", "(MIT", "MIT)", "MIT ISC", "MIT AND )", "("])
 def test_what_is_no_expression_allows_nothing(told: str) -> None:
     with pytest.raises(ValueError, match="expression"):
         allows(told, MIT)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("package", "said", "shipped", "known", "begins"),
     [
         (SOME, {}, {"some"}, {"some"}, []),

@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 
 from supply.locks import Pin, asked, command, held, inputs, moved, pins, problems, project
 from supply.policy import kept
+from tests.table import each_row
 
 ROOT = Path(__file__).parents[3]
 HELD = held()
@@ -40,7 +41,7 @@ def test_a_lock_is_read_with_its_hashes_and_the_environments_it_is_for() -> None
     assert [some.here, other.here] == [False, True]
 
 
-@pytest.mark.parametrize("line", ["some", "some>=1", "some==1,<2", "some==1,==2"])
+@each_row("line", ["some", "some>=1", "some==1,<2", "some==1,==2"])
 def test_a_lock_names_one_version_of_each(line: str) -> None:
     with pytest.raises(ValueError, match="names no one version: run make lock"):
         pins(line)
@@ -53,7 +54,7 @@ def test_an_extra_brings_those_of_the_project_that_it_names_also_in_a_circle() -
 ANY = (Pin("some", "1.5", ("aa",)),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("locks", "installed", "said"),
     [
         ({"test": ANY}, {"some": "1.5", "mine": "3"}, []),
@@ -117,6 +118,7 @@ def test_what_has_moved_is_told_by_name() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_file_with_another_hash_than_the_locks_is_not_installed(tmp_path: Path) -> None:
     """Pip's own word: what the Makefile and the image hand it is what refuses."""
     wheels, lock = tmp_path / "wheels", tmp_path / "lock.txt"

@@ -15,6 +15,7 @@ from prometheus_client import REGISTRY
 from ruamel.yaml import YAML
 
 from router.telemetry.metrics import Circuits
+from tests.table import each_row
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
@@ -198,6 +199,7 @@ def test_prometheus_takes_the_configuration() -> None:
     promtool("check", "config", DEPLOY / "prometheus.yml")
 
 
+@pytest.mark.slow
 @needs_promtool
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.alert)
 def test_an_alert_is_raised_when_it_should_be_and_not_else(case: Case, tmp_path: Path) -> None:
@@ -231,7 +233,7 @@ def asked() -> Iterator[str]:
         yield from (expression for expression in asks if "temporal_" not in expression)
 
 
-@pytest.mark.parametrize("expression", list(asked()))
+@each_row("expression", list(asked()))
 def test_every_query_asks_for_metrics_and_labels_that_there_are(expression: str) -> None:
     metrics, labels = known(), set()
     names = {name for name in OURS.findall(expression) if name in metrics}
@@ -255,7 +257,7 @@ def test_the_circuits_are_called_what_the_queries_call_them() -> None:
     ]
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule["alert"])
+@each_row("rule", RULES.values(), ids=lambda rule: rule["alert"])
 def test_every_alert_is_explained(rule: dict[str, Any]) -> None:
     assert f"`{rule['alert']}`" in OPERATIONS
     assert rule["labels"]["severity"] in {"page", "ticket"}

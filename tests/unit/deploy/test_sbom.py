@@ -70,6 +70,7 @@ def printed() -> dict[str, Any]:
     return told
 
 
+@pytest.mark.slow
 def test_the_repositorys_own_is_valid(validator: Draft7Validator, printed: dict[str, Any]) -> None:
     assert [error.message for error in validator.iter_errors(printed)] == []
 
@@ -127,6 +128,7 @@ NATIVE = (ROOT / "docs" / "supply-chain.md").read_text().split("\n## Native code
 """The table of what has machine code."""
 
 
+@pytest.mark.slow
 def test_whatever_ships_with_machine_code_is_named_with_what_reaches_it_and_what_bounds_it() -> (
     None
 ):

@@ -12,6 +12,7 @@ from router.directory.tenants import KnownNames, LiveTenants, Tenants
 from router.domain.errors import DefinitionError
 from router.domain.principals import EVERYTHING
 from router.routing.prompts import IN_PERSON, JOBS, Prompts
+from tests.table import each_row
 
 PERSONA = """
 name: {zh: 小桥, en: Bridge}
@@ -49,7 +50,7 @@ def test_a_persona_is_told_in_one_language(tmp_path: Path) -> None:
     assert persona.introduction("en") == "Hello, I'm Bridge."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("", "there is no usable"),
@@ -128,7 +129,7 @@ def test_each_tenant_has_its_own_persona_or_the_houses(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("", "it names no tenant"),
@@ -153,7 +154,7 @@ def test_what_is_wrong_with_a_file_of_tenants_is_told(tmp_path: Path, text: str,
     assert [each for each in problems if said in each], problems
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("acme:\n  flows: [leave_reqest]", ":2: no flow is called leave_reqest; did you mean"),
@@ -172,7 +173,7 @@ def test_a_name_that_is_not_there_and_a_flow_without_its_parts_are_told(
     assert [each for each in problems if said in each], problems
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["acme: {tools: {except: [crm__*, crm__find]}}", "acme: {flows: [], tools: []}", "'*': {}"],
 )

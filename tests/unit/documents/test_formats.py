@@ -30,6 +30,7 @@ from tests.document_files import (
     qr,
     saved,
 )
+from tests.table import each_row
 
 SAYS = [
     "电子发票（普通发票）",
@@ -58,7 +59,7 @@ def test_a_pdf_gives_its_lines_with_places_and_its_information() -> None:
     assert material.likeness is not None
 
 
-@pytest.mark.parametrize("rotate", [90, 180, 270])
+@each_row("rotate", [90, 180, 270])
 def test_a_pdf_whose_text_does_not_run_across_is_turned(rotate: int) -> None:
     inside = [(x + 20, y / 2, text) for x, y, text in INVOICE]
     material = read(pdf(inside, rotate=rotate))
@@ -103,7 +104,7 @@ def test_spaced_characters_of_an_ofd_are_one_line() -> None:
     assert "电子发票（普通发票）" in said(material)
 
 
-@pytest.mark.parametrize("encoding", ["UTF-8", "GBK"])
+@each_row("encoding", ["UTF-8", "GBK"])
 def test_the_xml_of_an_invoice_is_data(encoding: str) -> None:
     material = read(changed_encoding(EINVOICE, encoding))
     assert material.data["EInvoice/Header/EIid"] == NUMBER
@@ -111,7 +112,7 @@ def test_the_xml_of_an_invoice_is_data(encoding: str) -> None:
     assert "SellerName: 北京某某餐饮有限公司" in said(material)
 
 
-@pytest.mark.parametrize("make", [pdf, lambda *pages: ofd(pages)])
+@each_row("make", [pdf, lambda *pages: ofd(pages)])
 def test_of_many_pages_the_first_are_read_and_it_says_so(make: Callable[..., bytes]) -> None:
     told: list[tuple[int, int]] = []
     reading = FileReading(Limits(pages=2), lambda done, of: told.append((done, of)))
@@ -123,7 +124,7 @@ def test_of_many_pages_the_first_are_read_and_it_says_so(make: Callable[..., byt
     assert told == [(0, 2), (1, 2), (2, 2)]
 
 
-@pytest.mark.parametrize("make", [pdf, lambda *pages: ofd(pages)])
+@each_row("make", [pdf, lambda *pages: ofd(pages)])
 def test_when_time_runs_out_what_was_read_is_given(make: Callable[..., bytes]) -> None:
     # Of no time at all the first page takes everything.
     material = read(make(INVOICE, INVOICE, INVOICE), seconds=1e-9)
@@ -133,9 +134,8 @@ def test_when_time_runs_out_what_was_read_is_given(make: Callable[..., bytes]) -
     ]
 
 
-@pytest.mark.parametrize(
-    "content", [pdf(INVOICE), ofd(), EINVOICE.encode()], ids=["pdf", "ofd", "xml"]
-)
+@pytest.mark.slow
+@each_row("content", [pdf(INVOICE), ofd(), EINVOICE.encode()], ids=["pdf", "ofd", "xml"])
 def test_no_more_text_is_given_than_may_be(content: bytes) -> None:
     material = read(content, characters=20)
     assert sum(map(len, said(material))) + sum(map(len, material.data.values())) <= 60

@@ -5,6 +5,7 @@ from PIL import Image, ImageEnhance, ImageFilter
 
 from router.documents.likeness import likeness, likeness_distance, nearness
 from tests.document_files import DATA, LATIN, picture, saved
+from tests.table import each_row
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def compressed(image: Image.Image, quality: int) -> Image.Image:
     return Image.open(io.BytesIO(saved(image, "JPEG", quality=quality)))
 
 
-@pytest.mark.parametrize("change", ["half", "twice", "compressed", "blurred", "darker"])
+@each_row("change", ["half", "twice", "compressed", "blurred", "darker"])
 def test_one_picture_is_the_same(receipt: Image.Image, change: str) -> None:
     width, height = receipt.size
     other = {
@@ -45,6 +46,6 @@ def test_a_blank_page_has_a_digest() -> None:
     assert likeness_distance(blank, blank) == 0
 
 
-@pytest.mark.parametrize("other", ["", "zz", "0f", "0f" * 40])
+@each_row("other", ["", "zz", "0f", "0f" * 40])
 def test_what_is_no_digest_is_like_nothing(other: str) -> None:
     assert nearness("0f" * 32, other) == "different"

@@ -11,6 +11,7 @@ from PIL import Image
 
 from router.documents import renditions
 from router.documents.renditions import LONGEST_EDGE, MOST_BYTES, PDF, PictureReader
+from tests.table import each_row
 
 
 def drawn(width: int, height: int, kind: str = "PNG", **more: Any) -> bytes:
@@ -46,7 +47,8 @@ def sizes(found: list[renditions.RenderedPicture]) -> list[tuple[int, int]]:
     return [Image.open(io.BytesIO(one.content)).size for one in found]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     ("make", "kind", "expected"),
     [
         (lambda: drawn(300, 200), "image/png", [(300, 200)]),
@@ -77,7 +79,8 @@ async def test_a_picture_is_upright_and_says_nothing_of_whose_it_is() -> None:
     assert b"telephone" not in found.content
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     ("make", "kind"),
     [
         (lambda: b"", "image/png"),

@@ -1,11 +1,10 @@
 from decimal import Decimal
 
-import pytest
-
 from router.documents.values import amounts, capital_amount, days, folded, long_numbers
+from tests.table import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "found"),
     [
         ("¥106.00", [("106.00", "CNY")]),
@@ -44,7 +43,7 @@ def test_what_had_to_be_mended_says_so() -> None:
     assert [one.mended for one in amounts("¥1O6.OO")] == [True]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "value"),
     [
         ("壹佰零陆圆整", "106"),
@@ -61,12 +60,12 @@ def test_capital_characters_are_read(written: str, value: str) -> None:
     assert capital_amount(plain) == Decimal(value)
 
 
-@pytest.mark.parametrize("written", ["壹佰圆", "圆整", "合计", "佰圆整", "壹佰零陆"])
+@each_row("written", ["壹佰圆", "圆整", "合计", "佰圆整", "壹佰零陆"])
 def test_what_is_cut_off_is_no_amount(written: str) -> None:
     assert capital_amount(written) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "iso", "doubtful"),
     [
         ("2026年11月05日", "2026-11-05", False),
@@ -93,9 +92,7 @@ def test_dates_are_read_as_printed(written: str, iso: str, doubtful: bool) -> No
     assert (found.value.isoformat(), found.doubtful) == (iso, doubtful)
 
 
-@pytest.mark.parametrize(
-    "written", ["2026-13-05", "2026年02月30日", "11:05", "1.2.3", "12026-11-055"]
-)
+@each_row("written", ["2026-13-05", "2026年02月30日", "11:05", "1.2.3", "12026-11-055"])
 def test_what_is_no_day_is_none(written: str) -> None:
     assert days(folded(written)) == []
 
@@ -106,6 +103,6 @@ def test_long_numbers_lose_their_spaces() -> None:
     assert long_numbers("1234") == []
 
 
-@pytest.mark.parametrize("written", ["25 Sep 202613:22", "Sep 25, 202613:22", "2026-09-2513:22"])
+@each_row("written", ["25 Sep 202613:22", "Sep 25, 202613:22", "2026-09-2513:22"])
 def test_a_time_may_be_glued_to_a_date(written: str) -> None:
     assert [day.value.isoformat() for day in days(written)] == ["2026-09-25"]

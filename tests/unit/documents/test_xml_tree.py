@@ -4,6 +4,7 @@ import pytest
 
 from router.documents.file_format import FileReading, Limits, UnreadableFile
 from router.documents.xml_tree import fields, parsed
+from tests.table import each_row
 
 
 def read(text: str | bytes, **limits: int) -> list[tuple[str, str]]:
@@ -22,13 +23,13 @@ def test_prefixes_do_not_count() -> None:
     assert read("<p:a xmlns:p='x'><p:b>1</p:b></p:a>")[-1] == ("a/b", "1")
 
 
-@pytest.mark.parametrize("name", ["GBK", "gb2312", "GB18030"])
+@each_row("name", ["GBK", "gb2312", "GB18030"])
 def test_chinese_encodings_are_read(name: str) -> None:
     text = f'<?xml version="1.0" encoding="{name}"?><a>发票</a>'
     assert read(text.encode("gb18030")) == [("a", "发票")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "code"),
     [
         ("<!DOCTYPE a><a/>", "unsafe"),

@@ -2,9 +2,8 @@
 
 from pathlib import PurePosixPath
 
-import pytest
-
 from router.domain.configuration_documents import KINDS, DocumentKind, is_name, path_of, placed
+from tests.table import each_row
 
 NAMED: list[tuple[DocumentKind, str]] = [
     ("flows", "overtime"),
@@ -16,7 +15,7 @@ NAMED: list[tuple[DocumentKind, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "name"), NAMED, ids=lambda each: each)
+@each_row(("kind", "name"), NAMED, ids=lambda each: each)
 def test_a_path_tells_kind_and_name(kind: DocumentKind, name: str) -> None:
     assert placed(PurePosixPath(path_of(kind, name))) == (kind, name)
 
@@ -36,12 +35,12 @@ ELSEWHERE = [
 ]
 
 
-@pytest.mark.parametrize("path", ELSEWHERE)
+@each_row("path", ELSEWHERE)
 def test_any_other_path_is_no_document_s(path: str) -> None:
     assert placed(PurePosixPath(path)) is None
 
 
-@pytest.mark.parametrize("name", ["", "..", "../x", "a/b", "A", "1a", "a" * 65, "a\n", "é", "a%00"])
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("name", ["", "..", "../x", "a/b", "A", "1a", "a" * 65, "a\n", "é", "a%00"])
+@each_row("kind", KINDS)
 def test_what_could_be_a_path_is_no_name(kind: DocumentKind, name: str) -> None:
     assert not is_name(kind, name)

@@ -3,7 +3,6 @@ import unicodedata
 import zipfile
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,12 +16,13 @@ from router.domain.file_types import (
     safe_name,
     type_of,
 )
+from tests.table import each_row
 
 PNG = b"\x89PNG\r\n\x1a\n"
 JPEG = b"\xff\xd8\xff\xe0"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "expected"),
     [
         (b"%PDF-1.7\n", "application/pdf"), (PNG, "image/png"), (JPEG, "image/jpeg"),
@@ -38,7 +38,7 @@ def test_a_document_is_known_by_its_first_bytes(content: bytes, expected: str) -
     assert type_of(content, "text/html") == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [
         b"", b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"<!DOCTYPE html><html>", b"MZ\x90\x00",
@@ -50,7 +50,7 @@ def test_anything_else_is_no_document(content: bytes) -> None:
     assert document_kind(content) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "expected"),
     [
         ("text/csv", "text/csv"),
@@ -66,7 +66,7 @@ def test_a_type_that_bytes_do_not_tell_is_what_was_said(said: str, expected: str
     assert type_of(b"a,b\n", said) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "content", "expected"),
     [
         ("receipt.pdf", b"%PDF-1", "receipt.pdf"), ("发票 3月.PNG", PNG, "发票 3月.PNG"),
@@ -99,7 +99,7 @@ def test_whatever_it_was_a_name_is_short_can_be_seen_and_stays(name: str, conten
     assert safe_name(safe, content) == safe
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("a1" * 12, True),
@@ -121,7 +121,7 @@ def test_a_mention_is_read_as_it_was_written() -> None:
     assert mentioned(SHAPE) == MENTION
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         {"file": {**SHAPE["file"], "url": "https://evil.example/a"}},
@@ -152,7 +152,7 @@ def packed(*names: str) -> bytes:
 DECLARED = b'<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "expected"),
     [
         (packed("OFD.xml", "Doc_0/Document.xml"), "application/ofd"),

@@ -3,8 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
 from router.domain.configuration_documents import Activation, DocumentStanding, digest_of
 from router.domain.flow_reviews import (
     FURTHEST,
@@ -19,6 +17,7 @@ from router.domain.flow_reviews import (
     why_unwithdrawn,
 )
 from router.domain.locale import LOCALES, Localised
+from tests.table import each_row
 
 NOW = datetime(2026, 11, 23, 9, tzinfo=UTC)
 
@@ -55,9 +54,7 @@ DECISIONS: dict[str, tuple[ReviewStatus, str, Decision, str | None, str]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("status", "person", "decision", "held", "why"), DECISIONS.values(), ids=DECISIONS
-)
+@each_row(("status", "person", "decision", "held", "why"), DECISIONS.values(), ids=DECISIONS)
 def test_who_decides(
     status: ReviewStatus, person: str, decision: Decision, held: str | None, why: str
 ) -> None:
@@ -65,7 +62,7 @@ def test_who_decides(
     assert (why in said) if why else said == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "person", "why"),
     [
         ("open", "anna", ""),
@@ -96,7 +93,7 @@ PUBLISHED: dict[str, tuple[FlowReview, str | None, str]] = {
 }
 
 
-@pytest.mark.parametrize(("it", "held", "why"), PUBLISHED.values(), ids=PUBLISHED)
+@each_row(("it", "held", "why"), PUBLISHED.values(), ids=PUBLISHED)
 def test_what_is_published(it: FlowReview, held: str | None, why: str) -> None:
     said = english(why_unpublished(it, held))
     assert (why in said) if why else said == ""
@@ -127,7 +124,7 @@ PLANS: dict[str, tuple[DocumentStanding, int, datetime | None, int, str]] = {
 }
 
 
-@pytest.mark.parametrize(("held", "elsewhere", "at", "share", "why"), PLANS.values(), ids=PLANS)
+@each_row(("held", "elsewhere", "at", "share", "why"), PLANS.values(), ids=PLANS)
 def test_when_and_for_how_many_a_version_may_be_published(
     held: DocumentStanding, elsewhere: int, at: datetime | None, share: int, why: str
 ) -> None:
@@ -135,7 +132,7 @@ def test_when_and_for_how_many_a_version_may_be_published(
     assert (why in said) if why else said == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("person", "is_operator", "may"),
     [("anna", False, True), ("otto", False, True), ("ann", False, False), ("olga", True, True)],
 )

@@ -173,6 +173,7 @@ def runs(draw: st.DrawFn) -> RunPath:
     return path(lines, draw(st.sampled_from(STATUSES)), asked=asked)
 
 
+@pytest.mark.slow
 @given(st.lists(runs()), st.lists(runs()))
 def test_figures_of_two_halves_add_up(one: list[RunPath], other: list[RunPath]) -> None:
     halves, whole = [tally(*one), tally(*other)], tally(*one, *other)

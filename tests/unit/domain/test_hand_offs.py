@@ -17,6 +17,7 @@ from router.domain.hand_offs import (
     the_one,
 )
 from router.domain.principals import Principal
+from tests.table import each_row
 
 NOW = datetime(2026, 11, 18, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -38,7 +39,7 @@ def test_those_on_duty_are_told_and_have_until_it_is_due() -> None:
     assert hand_off.record("t", "c", "alice").state == "open"
 
 
-@pytest.mark.parametrize("duty", [Duty(), Duty(configured=True)], ids=["no desk", "nobody"])
+@each_row("duty", [Duty(), Duty(configured=True)], ids=["no desk", "nobody"])
 def test_where_nobody_takes_any_there_is_none(duty: Duty) -> None:
     assert OngoingHandOff.begun("h1", "asked", "", duty, NOW) is None
 
@@ -99,7 +100,7 @@ def test_what_it_carries_is_bounded() -> None:
     assert len(taken.words) == MOST_WORDS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("state", "id_", "error"),
     [(None, "", NotFound), (None, "h1", Conflict), (begun(), "h2", Conflict)],
 )
@@ -120,7 +121,7 @@ def test_notices_hold_ids_and_nobodys_words() -> None:
     assert [row.conversation for row in entries(record, "said", ["dave"], NOW)] == [None]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("person", "may"),
     [
         (Principal(id="erin", name="Erin"), True),

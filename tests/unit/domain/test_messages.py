@@ -19,6 +19,7 @@ from router.domain.messages import (
     as_plain_text,
     replies_of,
 )
+from tests.table import each_row
 
 
 def test_messages_of_another_content_have_another_digest() -> None:
@@ -35,7 +36,7 @@ def test_messages_of_another_content_have_another_digest() -> None:
 KINDS = [Option(label="年假", value="annual"), Option(label="病假", value="sick")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "locale", "text"),
     [
         (TextReply(text="好"), "zh", "好"),
@@ -102,7 +103,7 @@ def spent(calls: int = 0, tokens: int = 0) -> Usage:
     return Usage(llm_calls=calls, prompt_tokens=tokens // 2, completion_tokens=tokens - tokens // 2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("budget", "before", "tokens", "why"),
     [
         (Budget(), MUCH, 10**6, None),
@@ -135,7 +136,7 @@ def test_the_narrowest_day_that_is_spent_is_named() -> None:
     assert budgets.why_spent(Spent(spent(1), spent(2), spent(5)), spent(1, 10)) == everybodys
 
 
-@pytest.mark.parametrize("wrong", [{"turn": {"calls": -1}}, {"week": {}}, {"user": {"euros": 3}}])
+@each_row("wrong", [{"turn": {"calls": -1}}, {"week": {}}, {"user": {"euros": 3}}])
 def test_a_budget_that_means_nothing_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Budgets.model_validate(wrong)

@@ -19,6 +19,7 @@ from router.domain.notifications import (
     plan_digest,
 )
 from router.domain.principals import Principal
+from tests.table import each_row
 
 BOB = Principal(id="bob", name="Bob")
 BERLIN = Principal(id="max", name="Max", timezone="Europe/Berlin")
@@ -31,7 +32,7 @@ def at(written: str, person: Principal = BOB) -> datetime:
     return datetime.fromisoformat(written).replace(tzinfo=ZoneInfo(person.timezone))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wishes", "now", "then"),
     [
         (USUAL, "2026-11-27T10:00", "2026-11-27T10:00"),
@@ -88,7 +89,7 @@ def test_whenever_it_is_hours_open_and_once_open_stay_so_for_a_moment(
 WISHED = NotificationPreferences(digest="08:30")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("last", "now", "plan"),
     [
         (None, "2026-11-27T07:00", (False, "2026-11-26", "2026-11-27T08:30")),
@@ -118,7 +119,7 @@ def test_nobody_who_wished_for_none_gets_one() -> None:
     assert plan_digest(USUAL, BOB, None, at("2026-11-27T09:00"), [FRIDAY, MONDAY]) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         {"quiet": {"begins": "19:00", "ends": "19:00"}},

@@ -6,9 +6,10 @@ from math import comb
 import pytest
 
 from router.domain.rates import Difference, Rate, wilson
+from tests.table import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("count", "of", "low", "high"),
     [
         (0, 0, 0.0, 1.0),
@@ -25,7 +26,7 @@ def test_wilson_s_interval_is_that_of_the_literature(
     assert wilson(count, of) == pytest.approx((low, high), abs=5e-5)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.9])
+@each_row("share", [0.05, 0.3, 0.5, 0.9])
 def test_wilson_s_interval_holds_the_true_share_about_as_often_as_it_says(share: float) -> None:
     of, held = 40, 0.0
     for count in range(of + 1):

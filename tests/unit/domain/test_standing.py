@@ -3,9 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-import pytest
-
 from router.domain.configuration_documents import Activation, DocumentStanding, standing
+from tests.table import each_row
 
 NOW = datetime(2026, 11, 23, 9, tzinfo=UTC)
 
@@ -63,9 +62,7 @@ CASES: dict[str, tuple[list[Line], int | None, int | None, list[int | None], lis
 }
 
 
-@pytest.mark.parametrize(
-    ("lines", "whole", "shared", "upcoming", "rolled_back"), CASES.values(), ids=CASES
-)
+@each_row(("lines", "whole", "shared", "upcoming", "rolled_back"), CASES.values(), ids=CASES)
 def test_what_counts_of_them(
     lines: list[Line],
     whole: int | None,

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from router.domain.text_tables import TextTable, as_lines, in_columns, parts_of, written
+from tests.table import each_row
 
 LEFT = written(["假别", "剩余", "共"], [["年假", "12", "15"], ["病假", "9.5", "15"]])
 
@@ -18,7 +18,7 @@ def test_a_table_stands_between_what_is_said_before_and_after_it() -> None:
     assert list(parts_of(f"你的假：\n\n{LEFT}\n\n还有吗？")) == ["你的假：\n", table, "\n还有吗？"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("locale", "lines"),
     [
         ("zh", "- 年假：剩余 12，共 15\n- 病假：剩余 9.5，共 15"),
@@ -37,7 +37,7 @@ def test_what_is_empty_is_not_said_in_a_line() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cells", "rule"),
     [
         (["12", "3.5", "1,200.00"], "---:"),
@@ -73,7 +73,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_what_is_no_table_stays_as_it_is(text: str) -> None:
     assert as_lines(text, "en") == in_columns(text) == text
 

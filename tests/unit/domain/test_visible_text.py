@@ -2,7 +2,6 @@
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from router.domain.visible_text import (
     quoted,
     visible,
 )
+from tests.table import each_row
 
 UNSEEN = [
     "\u00ad", "\u034f", "\u061c", "\u115f", "\u17b4", "\u180e", "\u200b", "\u200d", "\u202e",
@@ -24,13 +24,13 @@ UNSEEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("unseen", UNSEEN)
+@each_row("unseen", UNSEEN)
 def test_nothing_is_kept_that_nobody_sees(unseen: str) -> None:
     for kept in (visible, legible, one_line, inline):
         assert kept(f"¥9{unseen},001") == "¥9,001"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "👩\u200d💻",
@@ -47,7 +47,7 @@ def test_what_was_only_said_keeps_what_its_script_needs(text: str) -> None:
     assert legible(legible(f"\u202e{text}")) == text
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"])
+@each_row("end", ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"])
 def test_a_line_ends_as_others_do_and_a_title_is_one_line(end: str) -> None:
     text = f"rent{end}  Amount:\u2800 1{end}"
     assert visible(text) == "rent\n  Amount:\u2800 1\n"

@@ -10,6 +10,7 @@ from router.drawing import bpmn_of
 from router.flow.definition import FlowDefinition
 from router.flow.loader import examine_text, load_flow
 from tests.samples import one_in
+from tests.table import each_row
 
 FLOWS = Path(__file__).parents[3] / "flows"
 SHIPPED = sorted([*FLOWS.glob("*.yaml"), *FLOWS.glob("gallery/*.yaml")])
@@ -45,7 +46,7 @@ def test_what_was_written_is_read_again_as_the_same_states_and_ways(file: Path) 
     assert not made.unmapped
 
 
-@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+@each_row("file", SHIPPED, ids=lambda file: file.stem)
 def test_everything_has_an_id_of_its_own_a_place_and_ends_that_are_there(file: Path) -> None:
     root = ET.fromstring(bpmn_of(load_flow(file), "zh"))
 

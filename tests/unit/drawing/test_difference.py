@@ -21,6 +21,7 @@ from router.formats.yaml_document import read_yaml
 from router.runtime.definitions import load_registry, vocabulary
 from router.settings import Settings
 from tests.samples import one_in
+from tests.table import each_row
 
 FLOW = """\
 flow: overtime
@@ -202,7 +203,7 @@ def told(before: str, after: str, locale: Locale, known: Vocabulary) -> FlowDiff
     return difference(read(before, known), read(after, known), locale, PEOPLE)
 
 
-@pytest.mark.parametrize(("old", "new", "en", "zh"), EDITS.values(), ids=EDITS)
+@each_row(("old", "new", "en", "zh"), EDITS.values(), ids=EDITS)
 def test_an_edit_is_said_in_words(
     old: str, new: str, en: list[str], zh: list[str], known: Vocabulary
 ) -> None:
@@ -215,8 +216,8 @@ def test_an_edit_is_said_in_words(
 EXPRESSION = re.compile(r"slots\.|requester\b|==|\{\{|\{%")
 
 
-@pytest.mark.parametrize(("old", "new"), [each[:2] for each in EDITS.values()], ids=EDITS)
-@pytest.mark.parametrize("locale", LOCALES)
+@each_row(("old", "new"), [each[:2] for each in EDITS.values()], ids=EDITS)
+@each_row("locale", LOCALES)
 def test_no_expression_is_shown_where_it_has_a_name(
     old: str, new: str, locale: Locale, known: Vocabulary
 ) -> None:
@@ -257,7 +258,7 @@ def test_a_flow_that_there_was_not_is_new_as_a_whole(known: Vocabulary) -> None:
     assert found.marks_after == dict.fromkeys(read(FLOW, known).states, "added")
 
 
-@pytest.mark.parametrize("locale", LOCALES)
+@each_row("locale", LOCALES)
 def test_marks_are_said_in_the_picture_and_explained_below_it(
     locale: Locale, known: Vocabulary
 ) -> None:
@@ -303,6 +304,7 @@ LABELLED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "name"), one_in(4, LABELLED), ids=[f"{p.stem}.{n}" for p, n in LABELLED]
 )

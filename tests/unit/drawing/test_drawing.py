@@ -231,6 +231,7 @@ graphs = st.lists(st.tuples(names, names), max_size=45)
 
 
 class TestLayout:
+    @pytest.mark.slow
     @settings(max_examples=60, deadline=None)
     @given(edges=graphs)
     def test_no_box_covers_another_and_no_line_a_state(self, edges: list[tuple[str, str]]) -> None:

@@ -1,7 +1,6 @@
-import pytest
-
 from router.entities.booleans import opening_answer, yes_or_no
 from router.entities.normalisation import normalise
+from tests.table import each_row
 from tests.unit.entities.tables import phrases
 
 ANSWERS = {
@@ -23,7 +22,7 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "meant"),
     [("", None), *((said, meant) for meant, row in ANSWERS.items() for said in phrases(row))],
 )
@@ -31,7 +30,7 @@ def test_yes_no_or_neither(typed: str, meant: bool | None) -> None:
     assert yes_or_no(normalise(typed).text) is meant
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "said", "rest"),
     [
         ("不对，是下周二", False, "是下周二"),
@@ -46,6 +45,6 @@ def test_a_sentence_may_open_with_an_answer(typed: str, said: bool, rest: str) -
     assert (answer[0], text[answer[1] :]) == (said, rest)
 
 
-@pytest.mark.parametrize("typed", ["不舒服，想休息", "nothing, really", "下周二"])
+@each_row("typed", ["不舒服，想休息", "nothing, really", "下周二"])
 def test_a_sentence_may_open_with_none(typed: str) -> None:
     assert opening_answer(normalise(typed).text) is None

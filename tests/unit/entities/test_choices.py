@@ -1,9 +1,8 @@
-import pytest
-
 from router.domain.messages import Option
 from router.entities import choices
 from router.entities.normalisation import normalise
 from router.flow.slot_types.slot import Choice
+from tests.table import each_row
 from tests.unit.entities.tables import table
 from tests.unit.understanding.flows import LEAVE
 
@@ -11,24 +10,22 @@ KIND = LEAVE.slots["leave_type"]
 OFFERED = [Option(label="请假申请", value="leave_request"), Option(label="费用报销", value="claim")]
 
 
-@pytest.mark.parametrize(("typed", "value"), table("choices", "an answer chooses"))
+@each_row(("typed", "value"), table("choices", "an answer chooses"))
 def test_an_answer_chooses(typed: str, value: str) -> None:
     assert choices.answered_choice(KIND.choices, normalise(typed).text) == value
 
 
-@pytest.mark.parametrize("typed", ["9", "0", "年假还是病假", "假", "a", "annually", "什么都行", ""])
+@each_row("typed", ["9", "0", "年假还是病假", "假", "a", "annually", "什么都行", ""])
 def test_an_answer_that_chooses_nothing(typed: str) -> None:
     assert choices.answered_choice(KIND.choices, normalise(typed).text) is None
 
 
-@pytest.mark.parametrize(
-    "typed", ["anual", "Anual leave", "annuel", "annaul", "anual, from Monday"]
-)
+@each_row("typed", ["anual", "Anual leave", "annuel", "annaul", "anual, from Monday"])
 def test_a_slip_of_the_finger_in_a_long_word_is_read(typed: str) -> None:
     assert choices.answered_choice(KIND.choices, normalise(typed).text) == "annual"
 
 
-@pytest.mark.parametrize("typed", ["sikc", "manual", "my anual report", "年家", "perternity"])
+@each_row("typed", ["sikc", "manual", "my anual report", "年家", "perternity"])
 def test_no_slip_is_made_of_a_short_word_of_another_or_of_one_among_others(typed: str) -> None:
     assert choices.answered_choice(KIND.choices, normalise(typed).text) is None
 
@@ -56,13 +53,13 @@ def test_a_number_must_be_within_the_list() -> None:
     assert choices.chosen_number("2", 2) == 1
 
 
-@pytest.mark.parametrize("typed", ["请假", "请假申请", "1", "第一个", "leave_request"])
+@each_row("typed", ["请假", "请假申请", "1", "第一个", "leave_request"])
 def test_an_offered_option_is_picked_in_words(typed: str) -> None:
     picked = choices.chosen_option(OFFERED, normalise(typed).text)
     assert picked is not None
     assert picked.value == "leave_request"
 
 
-@pytest.mark.parametrize("typed", ["都不是", "取消请假", "cancel my leave request", "3", "天气"])
+@each_row("typed", ["都不是", "取消请假", "cancel my leave request", "3", "天气"])
 def test_nothing_is_picked_that_was_not_offered(typed: str) -> None:
     assert choices.chosen_option(OFFERED, normalise(typed).text) is None

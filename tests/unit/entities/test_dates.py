@@ -1,10 +1,9 @@
 from datetime import date
 
-import pytest
-
 from router.entities.dates import Days, find_dates
 from router.entities.days import Calendar
 from router.entities.normalisation import normalise
+from tests.table import each_row
 from tests.unit.entities.tables import table
 
 WEDNESDAY, MONDAY = date(2026, 11, 18), date(2026, 11, 23)
@@ -34,19 +33,17 @@ UNNAMED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("typed", "expected"), [row for section in NAMED for row in table("dates", section)]
-)
+@each_row(("typed", "expected"), [row for section in NAMED for row in table("dates", section)])
 def test_days_ranges_and_halves_are_read(typed: str, expected: str) -> None:
     assert read(typed) == expected
 
 
-@pytest.mark.parametrize("typed", [row for section in UNNAMED for row in table("dates", section)])
+@each_row("typed", [row for section in UNNAMED for row in table("dates", section)])
 def test_where_no_day_is_certain_none_is_read(typed: str) -> None:
     assert read(typed) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "expected"),
     [
         # A clock after a half makes it a time of the day
@@ -66,21 +63,17 @@ def test_days_are_read_by_what_stands_beside_them(typed: str, expected: str) -> 
     assert read(typed) == expected
 
 
-@pytest.mark.parametrize(
-    ("typed", "expected"), [("到周四", "11-26"), ("5号", "12-05"), ("until Friday", "11-27")]
-)
+@each_row(("typed", "expected"), [("到周四", "11-26"), ("5号", "12-05"), ("until Friday", "11-27")])
 def test_a_weekday_after_a_start_is_the_first_one_after_it(typed: str, expected: str) -> None:
     assert read(typed, after=MONDAY) == expected
 
 
-@pytest.mark.parametrize(
-    ("typed", "expected"), [("周一", "11-16"), ("11月20日", "11-20"), ("12号", "11-12")]
-)
+@each_row(("typed", "expected"), [("周一", "11-16"), ("11月20日", "11-20"), ("12号", "11-12")])
 def test_an_incomplete_day_of_something_past_is_the_last_one(typed: str, expected: str) -> None:
     assert read(typed, past=True) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "calendar", "day"),
     [
         ("11月20日", Calendar(WEDNESDAY, past=True), date(2025, 11, 20)),

@@ -1,9 +1,8 @@
 """How long something takes, and times of day."""
 
-import pytest
-
 from router.entities.durations import find_durations, find_times
 from router.entities.normalisation import normalise
+from tests.table import each_row
 from tests.unit.entities.tables import phrases, table
 
 LENGTHS = {
@@ -36,7 +35,7 @@ def read(typed: str) -> list[dict[str, int | float]]:
     return [f.value.value() for f in find_durations(normalise(typed).text)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "expected"), [(said, long) for long, row in LENGTHS.items() for said in phrases(row)]
 )
 def test_how_long(typed: str, expected: str) -> None:
@@ -44,7 +43,7 @@ def test_how_long(typed: str, expected: str) -> None:
     assert read(typed) == [{unit: float(count)}]
 
 
-@pytest.mark.parametrize("typed", table("durations", "nothing where no length is named"))
+@each_row("typed", table("durations", "nothing where no length is named"))
 def test_nothing_where_no_length_is_named(typed: str) -> None:
     assert read(typed) == []
 
@@ -53,11 +52,11 @@ def times(typed: str) -> list[str]:
     return [f"{f.value:%H:%M}" for f in find_times(normalise(typed).text)]
 
 
-@pytest.mark.parametrize(("typed", "expected"), table("times", "a time of day"))
+@each_row(("typed", "expected"), table("times", "a time of day"))
 def test_a_time_of_day(typed: str, expected: str) -> None:
     assert times(typed) == [expected]
 
 
-@pytest.mark.parametrize("typed", table("times", "no time of day"))
+@each_row("typed", table("times", "no time of day"))
 def test_no_time_of_day(typed: str) -> None:
     assert times(typed) == []

@@ -4,10 +4,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from router.entities.extraction import Entity, entities_of
 from router.entities.utterance import Utterance
+from tests.table import each_row
 from tests.unit.entities.tables import typed
 
 DATA = Path(__file__).parent / "data"
@@ -39,13 +38,13 @@ def in_any_order(entities: list[dict[str, Any]]) -> list[str]:
     return sorted(json.dumps(entity, sort_keys=True) for entity in entities)
 
 
-@pytest.mark.parametrize("line", lines("entities_dev.jsonl"), ids=lambda line: line["text"])
+@each_row("line", lines("entities_dev.jsonl"), ids=lambda line: line["text"])
 def test_the_development_set_is_read_exactly(line: dict[str, Any]) -> None:
     assert labelled(line) == line["entities"]
 
 
-@pytest.mark.parametrize(("language", "chinese"), [("zh", True), ("en", False)])
-@pytest.mark.parametrize(("name", "most"), [("entities_2", 0.01), ("entities_unseen", 0.025)])
+@each_row(("language", "chinese"), [("zh", True), ("en", False)])
+@each_row(("name", "most"), [("entities_2", 0.01), ("entities_unseen", 0.025)])
 def test_sentences_of_strangers_are_read_exactly(
     name: str, most: float, language: str, chinese: bool
 ) -> None:
@@ -69,7 +68,7 @@ def test_spans_and_texts_are_those_of_the_message_as_typed() -> None:
     assert [e.text for e in entities(typed)] == ["下 周 一 到 周 三", "￥５８"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "expected"),
     {
         "好的": [{"type": "boolean", "value": True}],

@@ -1,7 +1,6 @@
-import pytest
-
 from router.entities.money import find_money
 from router.entities.normalisation import normalise
+from tests.table import each_row
 from tests.unit.entities.tables import table
 
 
@@ -10,14 +9,12 @@ def amounts(typed: str) -> list[str]:
     return [f"{f.value.value()['amount']} {f.value.currency}" for f in found]
 
 
-@pytest.mark.parametrize(
-    ("typed", "expected"), table("money", "an amount has its currency and two decimals")
-)
+@each_row(("typed", "expected"), table("money", "an amount has its currency and two decimals"))
 def test_an_amount_has_its_currency_and_two_decimals(typed: str, expected: str) -> None:
     assert amounts(typed) == [expected]
 
 
-@pytest.mark.parametrize("typed", table("money", "nothing is no money"))
+@each_row("typed", table("money", "nothing is no money"))
 def test_nothing_is_no_money(typed: str) -> None:
     assert amounts(typed) == []
 

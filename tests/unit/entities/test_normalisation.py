@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
-import pytest
-
 from router.entities.normalisation import normalise, simplified
 from router.understanding.triggers.patterns import PatternIndex
+from tests.table import each_row
 from tests.unit.entities.tables import phrases, table
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "text"),
     [
         ("我要请假", "我要请假"),
@@ -63,7 +62,7 @@ def test_lone_surrogates_and_ligatures_of_whole_sentences_do_no_harm() -> None:
     assert normalise("\ufdfa" * 10).text == "\ufdfa" * 10
 
 
-@pytest.mark.parametrize(("typed", "text"), table("emphasis", "a key held down counts once"))
+@each_row(("typed", "text"), table("emphasis", "a key held down counts once"))
 def test_a_key_held_down_counts_once(typed: str, text: str) -> None:
     assert normalise(typed).text == text
     assert normalise(text).text == text
@@ -76,7 +75,7 @@ DOUBLED = phrases("""
 """)
 
 
-@pytest.mark.parametrize("text", [*DOUBLED, "a" * 50 + "b"])
+@each_row("text", [*DOUBLED, "a" * 50 + "b"])
 def test_what_doubles_or_counts_stays(text: str) -> None:
     assert normalise(text).text == text
 
@@ -97,7 +96,7 @@ def started(text: str) -> str:
     return " ".join(sorted({hit.flow for hit in hits if hit.blocked_by is None})) or "none"
 
 
-@pytest.mark.parametrize(("typed", "flow"), table("emphasis", "what starts a flow still does"))
+@each_row(("typed", "flow"), table("emphasis", "what starts a flow still does"))
 def test_what_starts_a_flow_still_does(typed: str, flow: str) -> None:
     assert started(typed) == flow
 
@@ -154,7 +153,7 @@ SENTENCES = [
 ]
 
 
-@pytest.mark.parametrize(("typed", "simple", "flow"), SENTENCES)
+@each_row(("typed", "simple", "flow"), SENTENCES)
 def test_a_traditional_sentence_reads_as_the_simplified_one(
     typed: str, simple: str, flow: str | None
 ) -> None:
@@ -163,7 +162,7 @@ def test_a_traditional_sentence_reads_as_the_simplified_one(
     assert flow is None or started(typed) == flow
 
 
-@pytest.mark.parametrize("text", table("simplified", "what is simplified already stays"))
+@each_row("text", table("simplified", "what is simplified already stays"))
 def test_what_is_simplified_already_stays(text: str) -> None:
     assert simplified(text) == text
 
@@ -176,7 +175,7 @@ def test_no_chinese_that_this_project_ships_is_changed() -> None:
     assert [path for path, text in texts.items() if simplified(text) != text] == []
 
 
-@pytest.mark.parametrize("text", ["乾隆吃餅乾", "想瞭解瞭望塔", "甚麼甚至", "於是樊於期", "薴"])
+@each_row("text", ["乾隆吃餅乾", "想瞭解瞭望塔", "甚麼甚至", "於是樊於期", "薴"])
 def test_one_character_stays_one_and_a_second_time_changes_nothing(text: str) -> None:
     once = simplified(text)
     assert len(once) == len(text)

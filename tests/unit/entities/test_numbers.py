@@ -1,27 +1,26 @@
 from decimal import Decimal
 
-import pytest
-
 from router.entities.numbers import find_numbers, parse_number
+from tests.table import each_row
 from tests.unit.entities.tables import table
 
 
-@pytest.mark.parametrize(("text", "value"), table("numbers", "a number has its value"))
+@each_row(("text", "value"), table("numbers", "a number has its value"))
 def test_a_number_has_its_value(text: str, value: str) -> None:
     assert parse_number(text) == Decimal(value)
 
 
-@pytest.mark.parametrize("text", ["", " ", "年假", "leave", "1.2.3", ".", "三楼", "一 二 leave"])
+@each_row("text", ["", " ", "年假", "leave", "1.2.3", ".", "三楼", "一 二 leave"])
 def test_what_is_no_number_has_none(text: str) -> None:
     assert parse_number(text) is None
 
 
-@pytest.mark.parametrize("text", table("numbers", "a sentence without numbers has none"))
+@each_row("text", table("numbers", "a sentence without numbers has none"))
 def test_a_sentence_without_numbers_has_none(text: str) -> None:
     assert find_numbers(text) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ("flying, around 6k with hotel", 6000),
@@ -37,7 +36,7 @@ def test_thousands_are_read_as_they_are_written_for_short(text: str, value: int)
     assert found.value == value
 
 
-@pytest.mark.parametrize("text", ["a 4k monitor", "4k显示器", "10k run"])
+@each_row("text", ["a 4k monitor", "4k显示器", "10k run"])
 def test_what_is_called_by_its_thousands_is_no_number(text: str) -> None:
     assert find_numbers(text) == []
 

@@ -7,6 +7,7 @@ import pytest
 
 from router.domain.errors import InvalidInput
 from router.evaluation.assertions import ASSERTIONS, JudgeSilent, Observed, ObservedTool
+from tests.table import each_row
 
 CALLS = (ObservedTool("get_weather", {"city": "上海"}), ObservedTool("calculate"))
 SAID = Observed(
@@ -38,7 +39,7 @@ HOLDS: dict[str, tuple[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "wanted"), HOLDS.values(), ids=HOLDS)
+@each_row(("kind", "wanted"), HOLDS.values(), ids=HOLDS)
 async def test_what_is_so_holds(kind: str, wanted: Any) -> None:
     assert await ASSERTIONS[kind].check(wanted, SAID, nobody) is None
 
@@ -59,7 +60,7 @@ FAILS: dict[str, tuple[str, Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "wanted", "said"), FAILS.values(), ids=FAILS)
+@each_row(("kind", "wanted", "said"), FAILS.values(), ids=FAILS)
 async def test_what_isn_t_so_says_what_there_is_instead(kind: str, wanted: Any, said: str) -> None:
     assert said in str(await ASSERTIONS[kind].check(wanted, SAID, nobody))
 
@@ -69,7 +70,7 @@ async def test_of_an_answer_without_words_the_values_are_looked_at() -> None:
     assert await ASSERTIONS["contains"].check("上海", wordless, nobody) is None
 
 
-@pytest.mark.parametrize(("yes", "said"), [(True, None), (False, "no: it names none")])
+@each_row(("yes", "said"), [(True, None), (False, "no: it names none")])
 async def test_a_judge_s_word_is_what_counts(yes: bool, said: str | None) -> None:
     async def judge(_: str, __: Observed) -> tuple[bool, str]:
         return yes, "it names none"
@@ -82,7 +83,7 @@ async def test_a_judge_who_says_nothing_is_no_pass() -> None:
         await ASSERTIONS["judge"].check("Is it kind?", SAID, nobody)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "wrong"),
     [
         ("# A\n\nx\n  ## B \ny", None),

@@ -18,6 +18,7 @@ from router.evaluation.dataset import (
     read_labelled,
 )
 from router.evaluation.figures import LineResult
+from tests.table import each_row
 
 
 def check_text(text: str) -> None:
@@ -74,7 +75,7 @@ def test_lines_are_read_with_their_numbers() -> None:
     ]
 
 
-@pytest.mark.parametrize("label", ["none", "reply", "clarify", "confirm", "cancel", "handoff"])
+@each_row("label", ["none", "reply", "clarify", "confirm", "cancel", "handoff"])
 def test_a_label_may_be_a_kind_of_route_without_a_target(label: str) -> None:
     assert read(written(text="hello", label=label)).lines[0].line.label == label
 
@@ -84,7 +85,7 @@ def test_a_line_may_list_entities_in_place_of_a_label() -> None:
     assert read(content).lines[0].line.entities is not None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content", [b"\xef\xbb\xbf" + GOOD, GOOD + b"\r\n", b"\r\n\n" + GOOD, b"  " + GOOD + b"\t\n \n"]
 )
 def test_marks_and_white_space_of_editors_are_passed_over(content: bytes) -> None:
@@ -98,7 +99,7 @@ def test_a_repeated_line_is_counted_once_and_that_of_another_person_is_another()
     assert ([one.number for one in file.lines], file.repeated) == ([1, 4], [2, 3])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "said"),
     [
         (b"", "has no labelled line; write one object a line"),
@@ -156,7 +157,7 @@ def test_of_very_many_problems_the_rest_are_counted() -> None:
     assert found[-1] == f"dev.jsonl:{MOST_PROBLEMS + 1}: and 10 more from here; mend these"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "target", "labels", "expected"),
     [
         ("flow", "leave_request", {"leave_request", "none"}, "leave_request"),

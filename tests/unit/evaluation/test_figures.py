@@ -13,6 +13,7 @@ from router.domain.records import LogEntry
 from router.evaluation.dataset import ChoiceReader, LabelledChoice, LabelledEntity
 from router.evaluation.figures import LineResult, figures_of, judged, value_at
 from router.retrieval.selection import RetrievedCandidate, Selection, Signs
+from tests.table import each_row
 from tests.unit.evaluation.test_dataset import result
 from tests.unit.retrieval.capabilities import capability
 
@@ -95,7 +96,7 @@ def found(*names: str) -> Selection:
     return Selection(tuple(candidates), "several", SIGNS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("label", "candidates", "wanted", "right"),
     [
         ("a", ["a", "b"], True, True),
@@ -130,7 +131,7 @@ def test_asking_back_with_the_label_among_the_options_is_one_tap_away() -> None:
     assert not result("clarify", "clarify", offered=("clarify",)).is_one_tap_away
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("label", "candidates", "rank"),
     [
         ("book_room", ("book_room", "get_balance"), 0),
@@ -154,7 +155,7 @@ def test_entities_are_right_where_those_that_count_are_the_same_in_order() -> No
     assert result(None, "clarify").entities_are_right is None
 
 
-@pytest.mark.parametrize("path", ["x", "items.1", "items.x", "items.-1", "items.0.amount.more", ""])
+@each_row("path", ["x", "items.1", "items.x", "items.-1", "items.0.amount.more", ""])
 def test_where_there_is_nothing_the_value_is_none(path: str) -> None:
     assert value_at({"items": [{"amount": "5"}]}, path) is None
 

@@ -9,6 +9,7 @@ from router.domain.errors import DefinitionError
 from router.evaluation.assertions import ASSERTIONS
 from router.evaluation.prompt_cases import SHIPPED, PromptCase, cases_in, read_cases
 from router.routing.prompts import JOBS
+from tests.table import each_row
 
 ONE = """\
 job: translate
@@ -33,6 +34,7 @@ def cases() -> dict[str, list[PromptCase]]:
     return cases_in(SHIPPED, JOB_INPUTS)
 
 
+@pytest.mark.slow
 def test_every_job_ships_with_six_cases_in_both_languages(
     cases: dict[str, list[PromptCase]],
 ) -> None:
@@ -103,7 +105,8 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize(("text", "said"), HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.slow
+@each_row(("text", "said"), HOSTILE.values(), ids=HOSTILE)
 def test_what_is_wrong_is_said_at_its_line(tmp_path: Path, text: str | bytes, said: str) -> None:
     found = problems(tmp_path / "a.yaml", text)
     assert any(each.startswith(said) for each in found), found

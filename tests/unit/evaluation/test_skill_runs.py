@@ -10,6 +10,7 @@ from router.domain.errors import InvalidInput
 from router.domain.locale import Locale
 from router.evaluation.prompt_figures import page_of, printed, report_of
 from router.evaluation.skill_runs import KeptTrial, SkillRun, SkillVersion, compared, keep, kept
+from tests.table import each_row
 
 MARKS: dict[Locale, str] = {"zh": "skill-1#aa", "en": "skill-1#bb"}
 
@@ -81,7 +82,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         keep(BEFORE, tmp_path / "file")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     ["", "{", "[]", "{}", '{"id": 3}', "nul", "[" * 5000, '{"id":"x","at":"never"}', "\x00"],
     ids=range(9),

@@ -6,6 +6,7 @@ import pytest
 
 from router.examples.marked_text import MarkedText, Unwritable
 from router.formats.yaml_document import Place, read_yaml
+from tests.table import each_row
 
 PLACE: Place = ("triggers", "examples")
 MORE = ['say "hi"', "请假：三天"]
@@ -15,7 +16,7 @@ def added(text: str, *items: str, place: Place = PLACE) -> str:
     return MarkedText.read(text).with_items(place, items or MORE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after"),
     [
         (
@@ -60,8 +61,8 @@ def test_the_sentence_stands_where_its_author_would_put_it(before: str, after: s
     assert data["triggers"]["examples"][-1] == "it's"
 
 
-@pytest.mark.parametrize("indent", [None, 2, "\t"])
-@pytest.mark.parametrize(
+@each_row("indent", [None, 2, "\t"])
+@each_row(
     "document",
     [
         {"mcpServers": {"files": {"command": "x", "tools": {"read": {"examples": ["a"]}}}}},
@@ -93,7 +94,7 @@ def test_a_list_of_json_on_lines_of_its_own_gets_lines() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("", "it is empty"),

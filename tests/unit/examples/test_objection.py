@@ -1,11 +1,10 @@
 """What rules say against sentences, and which language they count as."""
 
-import pytest
-
 from router.examples.objection import LONGEST, Refusal, objection_to_form, spoken_in
+from tests.table import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "locale"),
     [
         ("我要请假", "zh"),
@@ -20,7 +19,7 @@ def test_a_sentence_counts_as_one_language_and_is_taken_in_it(sentence: str, loc
     assert objection_to_form(sentence, spoken_in(sentence)) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "sentence",
     ["I forgot to clock in above", "忘了打卡怎么办", "what is the rule for a < b", "灯" * LONGEST],
 )

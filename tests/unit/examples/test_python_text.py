@@ -9,6 +9,7 @@ import pytest
 
 from router.examples.marked_text import Unwritable
 from router.examples.python_text import PythonText, literal
+from tests.table import each_row
 
 BODY = "async def look_up() -> str:\n    return 'é'\n"
 LONG = "我想知道这个东西现在到底放在哪个柜子里面，谁能告诉我一声"
@@ -57,8 +58,8 @@ DECORATORS = [
 ]
 
 
-@pytest.mark.parametrize("decorator", DECORATORS)
-@pytest.mark.parametrize("sentences", [["x"], [LONG, f"{LONG}2", "it's", 'say "hi"', "a\\b"]])
+@each_row("decorator", DECORATORS)
+@each_row("sentences", [["x"], [LONG, f"{LONG}2", "it's", 'say "hi"', "a\\b"]])
 def test_they_are_added_and_every_comment_stays(decorator: str, sentences: list[str]) -> None:
     text = written(decorator, *sentences)
     assert examples_in(text)[-len(sentences) :] == sentences
@@ -77,7 +78,7 @@ def test_ruff_format_has_nothing_to_change(tmp_path: Path) -> None:
     assert (found.returncode, found.stdout) == (0, "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("async def look_up(", "isn't Python"),
@@ -96,6 +97,6 @@ def test_what_cannot_be_written_into_says_what_to_do(text: str, said: str) -> No
         PythonText.read(text).with_examples("look_up", ["a"])
 
 
-@pytest.mark.parametrize("text", ["", "it's", 'say "hi"', "both \" and '", "\\n", "请"])
+@each_row("text", ["", "it's", 'say "hi"', "both \" and '", "\\n", "请"])
 def test_a_literal_is_the_text_again(text: str) -> None:
     assert ast.literal_eval(literal(text)) == text

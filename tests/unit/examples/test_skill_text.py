@@ -4,6 +4,7 @@ import pytest
 
 from router.examples.marked_text import Unwritable
 from router.examples.skill_text import with_sentences
+from tests.table import each_row
 
 BODY = "\n# Do\n\n---\nrouter.examples: |\n"
 
@@ -12,8 +13,8 @@ def head(*lines: str, newline: str = "\n") -> str:
     return newline.join(["---", "name: a", "description: b", *lines, "---"]) + newline + BODY
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize(
+@each_row("newline", ["\n", "\r\n"])
+@each_row(
     ("before", "after"),
     [
         (
@@ -48,7 +49,7 @@ def test_a_line_is_added_for_each(before: list[str], after: list[str], newline: 
     assert text == head(*after, newline=newline)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("name: a\n", "it has no head"),

@@ -10,6 +10,7 @@ import pytest
 from router.domain.errors import Conflict, InvalidInput, MisconfiguredError
 from router.examples.source import ExampleSource, FlowSource, ModuleSource, check_added
 from router.examples.source_file import SourceFile
+from tests.table import each_row
 
 MODULE = '''\
 """A tool."""
@@ -79,7 +80,7 @@ def test_one_that_loads_with_other_examples_is_brought_back_too(tmp_path: Path) 
     assert path.read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+@each_row("error", [KeyboardInterrupt, ZeroDivisionError])
 def test_whatever_interrupts_the_check_brings_it_back(
     tmp_path: Path, error: type[BaseException]
 ) -> None:

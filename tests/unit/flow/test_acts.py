@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from router.domain.messages import FormReply
 from router.flow.engine.events import Puzzled, Skipped, StartedOver, Unclear
 from router.flow.prompts.question import view
 from router.routing.tool_form import form_of
+from tests.table import each_row
 from tests.unit.flow.definitions import CLAIM, LEAVE, Driver, flow, flow_of, money, text
 from tests.unit.flow.world import sample
 
@@ -102,7 +101,7 @@ def test_a_definition_from_before_asks_no_more_than_it_did() -> None:
     assert driver.run.status == "confirming"
 
 
-@pytest.mark.parametrize("name", ["leave_request", "reimbursement"])
+@each_row("name", ["leave_request", "reimbursement"])
 def test_the_shipped_flows_ask_not_everyone_for_what_can_be_skipped(name: str) -> None:
     slots = sample(name).slots.values()
     assert all(slot.when for slot in slots if slot.skippable)

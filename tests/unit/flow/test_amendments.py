@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -15,6 +14,7 @@ from router.flow.engine.amendment import refusal
 from router.flow.engine.machine import refusal_of
 from router.flow.engine.run import Run, Task
 from router.flow.prompts import question
+from tests.table import each_row
 from tests.unit.flow.definitions import NOW, text
 from tests.unit.flow.lawful import Life
 from tests.unit.flow.world import World, sample
@@ -199,7 +199,7 @@ class Amendments(RuleBasedStateMachine):
 
 TestAmendmentsAgainstEverything = Amendments.TestCase
 TestAmendmentsAgainstEverything.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None
+    max_examples=20, stateful_step_count=40, deadline=None
 )
 
 LEAVE = {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-24", "reason": "x"}
@@ -264,7 +264,7 @@ def test_where_more_is_needed_now_that_is_asked_and_the_confirmation_too() -> No
     assert "假别: 年假 → 病假" in shown.text
 
 
-@pytest.mark.parametrize("said", ["approved", "expired"])
+@each_row("said", ["approved", "expired"])
 def test_a_change_that_comes_too_late_is_told(said: str) -> None:
     world = amended(waiting(), end="2026-11-25")
     if said == "approved":

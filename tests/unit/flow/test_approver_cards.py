@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from router.domain.locale import Locale
 from router.flow.definition import FlowDefinition
 from router.flow.engine.run import Approval
+from tests.table import each_row
 from tests.unit.flow.world import World, sample
 
 SLOTS: dict[str, dict[str, Any]] = {
@@ -60,7 +59,7 @@ def card(flow: str, locale: Locale) -> str:
     return "\n".join([approval.title.within(locale), *lines])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("flow", "locale", "facts"),
     [
         ("business_trip", "zh", "Alice|去Oslo|2026年11月30日|2026年12月2日|飞机|4,000"),
@@ -80,7 +79,7 @@ def test_it_says_everything_that_is_decided_by(flow: str, locale: Locale, facts:
     assert [fact for fact in facts.split("|") if fact not in said] == [], said
 
 
-@pytest.mark.parametrize("flow", ["business_trip", "equipment_request"])
+@each_row("flow", ["business_trip", "equipment_request"])
 def test_nothing_on_it_is_in_the_other_language(flow: str) -> None:
     said = card(flow, "en")
     assert not any("\u4e00" <= character <= "\u9fff" for character in said), said
@@ -118,7 +117,7 @@ def approval_of(**slots: Any) -> Approval:
     return world.run.approval
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("locale", "shown"),
     [
         ("en", "What happened: lost|floor: 4|Room (room): a|Room (desk): b|Until: week"),
@@ -136,6 +135,6 @@ def test_a_value_without_a_label_is_shown_by_its_question_and_none_hides_another
     assert "|".join(lines) == shown
 
 
-@pytest.mark.parametrize("slot", ["why", "floor", "room", "desk", "length"])
+@each_row("slot", ["why", "floor", "room", "desk", "length"])
 def test_its_digest_is_another_where_anything_on_it_is(slot: str) -> None:
     assert approval_of(**{slot: "other"}).digest != approval_of().digest

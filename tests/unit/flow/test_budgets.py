@@ -7,6 +7,7 @@ import pytest
 from router.flow.language import expressions, templates
 from router.flow.language.expressions import ExpressionError
 from router.flow.language.templates import TextError
+from tests.table import each_row
 from tests.unit.flow.definitions import Driver, flow_of, text
 from tests.unit.flow.test_validation import SOUND, faults
 
@@ -19,7 +20,7 @@ SCOPE: dict[str, Any] = {"slots": {"reason": LONG, "many": MANY}}
 DOUBLED = "{% set a = slots.reason %}" + "{% set a = a ~ a %}" * 40 + "{{ a }}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "why"),
     [
         (NESTED, "steps"),
@@ -37,7 +38,7 @@ def test_an_expression_without_end_is_refused_when_the_file_is_read(source: str,
         expressions.evaluate(source, SCOPE, {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source",
     [
         "slots.many.map(a, slots.many.map(b, a))",
@@ -57,7 +58,7 @@ def test_a_list_that_takes_long_to_compare_is_not_compared() -> None:
         expressions.evaluate("unique(slots.many)", {"slots": {"many": [*MANY, *MANY, *MANY]}}, {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "template",
     [
         "{{ 'a' * 2000000000 }}",
@@ -81,7 +82,7 @@ def test_a_text_without_end_is_refused_when_the_file_is_read(template: str) -> N
         templates.render(template, SCOPE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("template", "why"),
     [
         ("{{ slots.reason * 2000000 }}", "numbers"),
@@ -109,7 +110,7 @@ BROKEN = "1 / (slots.n - slots.n) == 1"
 ASKED = {"n": {"type": "integer", "ask": text("How many?")}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("slots", "states"),
     [
         (

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from router.domain.locale import Locale, Localised
 from router.flow.language.templates import render, text_scope
+from tests.table import each_row
 from tests.unit.flow.world import sample
 
 TRIP = sample("business_trip")
@@ -25,7 +24,7 @@ def told(text: Localised | None, locale: Locale, results: Any = None, **more: An
     return render(text.within(locale), scope).splitlines()
 
 
-@pytest.mark.parametrize(("locale", "purpose"), [("zh", "事由：talks"), ("en", "Purpose: talks")])
+@each_row(("locale", "purpose"), [("zh", "事由：talks"), ("en", "Purpose: talks")])
 def test_the_confirmation_has_a_line_for_each_thing(locale: Locale, purpose: str) -> None:
     confirm = TRIP.states["review"].texts[("confirm",)]
     alone = told(confirm, locale)
@@ -34,7 +33,7 @@ def test_the_confirmation_has_a_line_for_each_thing(locale: Locale, purpose: str
     assert [alone[1], together[2][-2:], together[3]] == [together[1], "Li", purpose]
 
 
-@pytest.mark.parametrize("locale", ["zh", "en"])
+@each_row("locale", ["zh", "en"])
 def test_the_comment_of_whoever_rejected_a_branch_is_said_once(locale: Locale) -> None:
     decision = {"by": "erin", "verdict": "reject", "comment": "no budget"}
     branch = {"run": "x", "status": "rejected", "results": {"decision": decision}}

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from router.domain.messages import ChoicesReply
 from router.flow.prompts.question import question
+from tests.table import each_row
 from tests.unit.flow.definitions import CLAIM, Driver, flow, text
 
 TAXI = {"amount": {"amount": "58.00", "currency": "CNY"}, "invoice": "A1"}
@@ -59,7 +58,7 @@ def test_only_the_field_that_was_chosen_is_asked_for_anew() -> None:
     assert driver.run.slots["items"] == [{**TAXI, "invoice": "C3"}, HOTEL]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "items", "asked"),
     [
         (["items", "items.more"], [TAXI, HOTEL, {}], "items.2.amount"),

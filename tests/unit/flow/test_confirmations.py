@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from router.api.agui.routes import of_question
 from router.domain.messages import ConfirmReply, as_plain_text
 from router.flow.prompts.question import question
+from tests.table import each_row
 from tests.unit.flow.definitions import Driver, flow_of, text
 
 SLOTS: dict[str, Any] = {
@@ -36,7 +35,7 @@ def confirmation(words: str) -> ConfirmReply:
 FIELDS = ["Amount: CNY 480,000.00", "Urgent: yes", "Reason: CNY 480,000.00 at most, yes"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         "File it?",

@@ -2,7 +2,6 @@
 
 from typing import Any, cast
 
-import pytest
 from pydantic import JsonValue
 
 from router.domain.documents import Document, DocumentProblem, ReadField
@@ -10,6 +9,7 @@ from router.domain.locale import Localised
 from router.domain.messages import ChoicesReply, ConfirmReply
 from router.flow.engine.changes import CHANGE
 from router.flow.prompts.question import view
+from tests.table import each_row
 from tests.unit.flow.world import World, sample
 
 CLAIM, LEAVE = sample("reimbursement"), sample("leave_request")
@@ -119,7 +119,7 @@ def test_what_is_not_sure_is_asked_with_what_it_looks_like() -> None:
     assert [option.value for option in reply.options] == [money("86.00")]
 
 
-@pytest.mark.parametrize("paper", [BLURRED, None])
+@each_row("paper", [BLURRED, None])
 def test_a_file_that_is_not_read_is_attached_and_the_item_asked_for(paper: Document | None) -> None:
     made = world(a=paper).begin().answer(items__0__receipt=A)
     assert items(made) == [{"receipt": A}]
@@ -127,7 +127,7 @@ def test_a_file_that_is_not_read_is_attached_and_the_item_asked_for(paper: Docum
     assert "没能读出来" in made.said[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("paper", "used"),
     [(document(number="2400", amount=money("9")), ""), (MEAL, "same")],
 )
@@ -186,7 +186,7 @@ def test_a_doctors_note_says_what_leave_and_how_long() -> None:
     assert made.run.asked == "reason"
 
 
-@pytest.mark.parametrize(("name", "told"), [("Alice", False), ("Bob Chen", True)])
+@each_row(("name", "told"), [("Alice", False), ("Bob Chen", True)])
 def test_whose_doctors_note_it_is_is_told_where_it_is_somebody_elses(name: str, told: bool) -> None:
     note = document("medical_certificate", date="2026-11-18", days="3", name=name)
     made = world(LEAVE, a=note).begin(sick_note=A, reason="flu").confirm()

@@ -17,6 +17,7 @@ from router.flow.language.expressions import (
     slots_guarded,
     slots_read,
 )
+from tests.table import each_row
 
 SCOPE: dict[str, JsonValue] = {
     "slots": {
@@ -33,7 +34,7 @@ SCOPE: dict[str, JsonValue] = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "value"),
     [
         ("slots.days > 3.0", True),
@@ -114,7 +115,7 @@ def test_a_person_reads_the_same_in_every_process() -> None:
     assert person(Principal(id="a", name="A", roles=roles))["roles"] == sorted(roles)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "why"),
     [
         ("slots.end > 'x'", "empty; guard it with has()"),
@@ -152,7 +153,7 @@ def test_a_failing_function_is_told_once_and_never_logged(caplog: pytest.LogCapt
     assert caplog.records == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "value"),
     [
         ("slots.a", 1.0),
@@ -172,7 +173,7 @@ def test_an_expression_finds_what_it_reads_however_it_reads_it(source: str, valu
     assert evaluate(source, scope, known) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "read", "guarded"),
     [
         ("slots.a > slots.b", {"a", "b"}, set()),
@@ -196,7 +197,7 @@ def test_the_slots_that_an_expression_reads_and_guards_are_found(
 VARIABLES = ("slots", "results", "requester", "now")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source",
     [
         "slots.a.size() > 0 && size(slots.b) > 0",
@@ -213,7 +214,7 @@ def test_a_sound_expression_has_no_problems(source: str) -> None:
     assert problems_of(source, VARIABLES) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "what", "remedy"),
     [
         ("1 +", "column 4", "cel.dev"),

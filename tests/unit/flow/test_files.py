@@ -7,6 +7,7 @@ from router.domain.messages import ConfirmReply, FormReply
 from router.flow.engine.events import Answered, Failed
 from router.flow.prompts.question import view
 from router.flow.slot_types.slot import Slot, Unfit, files_in, fitted
+from tests.table import each_row
 from tests.unit.flow.definitions import Driver, flow_of, text
 
 RECEIPT, TICKET, BOBS = "a" * 24, "b" * 24, "c" * 24
@@ -64,7 +65,7 @@ def test_whoever_decides_sees_the_name_and_a_tool_gets_the_id() -> None:
     assert driver.decide("bob").world.calls[-1][:2] == ("file_away", {"file": RECEIPT})
 
 
-@pytest.mark.parametrize("file", [BOBS, "z" * 24])
+@each_row("file", [BOBS, "z" * 24])
 def test_what_is_nobodys_or_somebody_elses_is_asked_for_anew(file: str) -> None:
     driver = handing_in().answer(receipt=file)
     assert "receipt" not in driver.run.slots
@@ -73,7 +74,7 @@ def test_what_is_nobodys_or_somebody_elses_is_asked_for_anew(file: str) -> None:
     assert file not in driver.run.files
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value", ["receipt.pdf", "", "../" + RECEIPT, RECEIPT.upper(), RECEIPT + "\n", 7, True, {}, []]
 )
 def test_what_is_no_id_is_refused_without_asking_the_world(value: JsonValue) -> None:

@@ -22,6 +22,7 @@ from router.settings import Settings
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import load_http_tools
 from router.understanding.triggers.patterns import PatternIndex, rivalries
+from tests.table import each_row
 from tests.unit.understanding.flows import EMPLOYEE, SHIPPED
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -85,7 +86,8 @@ def has_han(text: str) -> bool:
     return any("\u4e00" <= char <= "\u9fff" for char in text)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
+@each_row("name", NAMES)
 def test_a_process_is_sound_and_nothing_is_to_be_remarked(
     files: dict[str, FlowFile], name: str
 ) -> None:
@@ -95,7 +97,7 @@ def test_a_process_is_sound_and_nothing_is_to_be_remarked(
     assert files[name].remarks(roles) == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_a_process_speaks_both_languages(name: str) -> None:
     one = Gallery().find(name)
     texts = list(worded(read_yaml(one.text).data))
@@ -108,7 +110,7 @@ def test_a_process_speaks_both_languages(name: str) -> None:
     assert languages == {True, False}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_its_tools_are_declared_beside_it_for_flows_alone(name: str) -> None:
     one = Gallery().find(name)
     file = one.path.parent / "tools" / f"{name}.json"
@@ -125,7 +127,7 @@ def called(flow: FlowDefinition) -> set[str]:
     return {name for state in flow.states.values() for name in state.tools.values()}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_its_approvals_remind_and_end_and_what_it_did_can_be_taken_back(name: str) -> None:
     flow = Gallery().find(name).definition
     asked = [state.asks for state in flow.states.values() if state.asks]
@@ -141,7 +143,7 @@ def test_no_example_is_another_flows() -> None:
     assert told == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_requests_held_out_start_their_own_flow_and_no_other(name: str) -> None:
     """Where a sentence steals, mend the patterns by sentences of your own, not by this one."""
     outcomes = [(text, label, started(text)) for text, label in held_out(name)]
@@ -165,6 +167,7 @@ def test_sentences_that_came_after_the_patterns_start_what_they_should() -> None
     assert sum(wanted) >= 0.75 * len(wanted)
 
 
+@pytest.mark.slow
 def test_what_strangers_asked_of_the_flows_that_ship_starts_no_process_as_well() -> None:
     rows = map(json.loads, STRANGERS.read_text(encoding="utf-8").splitlines())
     shipped = {flow.flow for flow in load_flows(SHIPPED)}
@@ -177,7 +180,7 @@ def test_every_process_has_requests_held_out() -> None:
     assert sorted(path.stem for path in HELD_OUT.glob("*.jsonl")) == NAMES
 
 
-@pytest.mark.parametrize("one", ALL, ids=NAMES)
+@each_row("one", ALL, ids=NAMES)
 def test_a_process_is_on_a_page_with_its_picture_as_it_is(one: GalleryFlow) -> None:
     page = (DOCS / "gallery" / f"{one.name}.md").read_text(encoding="utf-8")
     assert f"../images/gallery/{one.name}.svg" in page

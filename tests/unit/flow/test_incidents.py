@@ -11,6 +11,7 @@ from router.flow.engine import compensation
 from router.flow.engine.events import AnyEvent, Began, Called, Cancelled, Failed, Retried
 from router.flow.engine.incidents import MOST_TRIES
 from router.flow.engine.run import FailureKind, Run
+from tests.table import each_row
 from tests.unit.flow.definitions import ALICE, NOW, Driver, flow_of, text
 
 STATES = {
@@ -70,7 +71,7 @@ class Undos:
         return [done.state for done in self.run.done]
 
 
-@pytest.mark.parametrize("kind", ["permanent", "arguments"])
+@each_row("kind", ["permanent", "arguments"])
 def test_refused_for_good_it_is_held_for_an_operator_the_rest_undone(kind: FailureKind) -> None:
     undos = Undos().cancelled(undo_two=kind)
     assert (undos.run.status, undos.run.timers, undos.left) == ("waiting", {}, ["two"])
@@ -118,7 +119,7 @@ def test_what_was_set_aside_waits_for_an_operator_and_is_not_tried_again_by_itse
     assert (driver.run.held, driver.run.timers) == ("unknown", {})
 
 
-@pytest.mark.parametrize("kind", ["unavailable", "unknown"])
+@each_row("kind", ["unavailable", "unknown"])
 def test_out_of_reach_it_is_tried_again_under_its_key_after_growing_pauses(
     kind: FailureKind,
 ) -> None:

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.table import each_row
 from tests.unit.flow.world import World, sample
 
 MONDAY = "2026-11-23"
@@ -13,8 +12,8 @@ def leave(user: str = "alice", **slots: Any) -> World:
     return World(sample("leave_request"), user).begin(leave_type="annual", **slots)
 
 
-@pytest.mark.parametrize(("start_half", "end_half"), [("am", "am"), ("pm", None)])
-@pytest.mark.parametrize("days", [0.5, 2.5])
+@each_row(("start_half", "end_half"), [("am", "am"), ("pm", None)])
+@each_row("days", [0.5, 2.5])
 def test_half_a_day_asks_which_half_and_counts_it(
     start_half: str, end_half: str | None, days: float
 ) -> None:
@@ -25,7 +24,7 @@ def test_half_a_day_asks_which_half_and_counts_it(
     assert world.run.slots.get("end_half") == end_half
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("known", "given", "said", "asked"),
     [
         ({}, {"start": "2026-09-01"}, "", "start"),
@@ -43,14 +42,14 @@ def test_what_no_leave_can_be_is_refused_and_asked_for_again(
     assert said in world.said[-1]
 
 
-@pytest.mark.parametrize("days", [1, 1.0, 0.5])
+@each_row("days", [1, 1.0, 0.5])
 def test_a_single_day_at_a_weekend_is_not_moved(days: float) -> None:
     world = leave(start="2026-11-28", duration={"days": days}, reason="x")
     assert world.run.asked == "start"
     assert any("没有工作日" in said for said in world.said)
 
 
-@pytest.mark.parametrize(("user", "approver"), [("bob", "carol"), ("carol", "dave")])
+@each_row(("user", "approver"), [("bob", "carol"), ("carol", "dave")])
 def test_whose_manager_has_none_asks_them_and_who_has_none_hr(user: str, approver: str) -> None:
     world = leave(user, start=MONDAY, end="2026-11-27", reason="x").confirm()
     assert world.awaited == [approver]

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from router.domain.records import HistoryLine, is_held
 from router.flow.engine.events import Nudged, Reassigned, Retried
+from tests.table import each_row
 from tests.unit.flow.definitions import Driver
 from tests.unit.flow.test_approvals import ALL, BOB, IN_TURN, approved, asking
 
@@ -36,7 +35,7 @@ def reassigned(driver: Driver, instead_of: str, to: str) -> Driver:
     return driver.take(event)
 
 
-@pytest.mark.parametrize("hours", ["calendar", "working"])
+@each_row("hours", ["calendar", "working"])
 def test_with_the_next_reminder_whoever_is_the_manager_by_now_is_asked(hours: str) -> None:
     driver = left(asking(MANAGER | UP | {"hours": hours}), "bob", manager="carol")
     before = driver.run.timers["escalate"].due
@@ -59,7 +58,7 @@ def test_or_to_whom_it_would_go_up_before_an_operator_has_to_see_to_it() -> None
     assert left(asking(MANAGER | up), "bob").fire("remind").awaited == ["zoe"]
 
 
-@pytest.mark.parametrize("timer", ["remind", "escalate"])
+@each_row("timer", ["remind", "escalate"])
 def test_where_nobody_is_left_it_is_held_and_names_who_is_gone(timer: str) -> None:
     driver = left(asking(MANAGER | UP), "bob").fire(timer)
     assert (driver.run.status, driver.awaited) == ("waiting_approval", ["bob"])
@@ -83,7 +82,7 @@ def test_reassigned_to_somebody_who_is_gone_as_well_it_is_held_again() -> None:
     assert driver.awaited == ["erin"]
 
 
-@pytest.mark.parametrize("by", ["clock", "operator", "requester"])
+@each_row("by", ["clock", "operator", "requester"])
 def test_held_it_goes_on_by_itself_once_somebody_is_named(by: str) -> None:
     driver = left(asking(MANAGER), "bob").fire("remind")
     assert held(driver.fire("remind"))
@@ -114,7 +113,7 @@ def test_of_several_who_may_decide_the_others_are_enough() -> None:
     assert approved(driver) == ["carol"]
 
 
-@pytest.mark.parametrize("ask", [ALL, IN_TURN])
+@each_row("ask", [ALL, IN_TURN])
 def test_where_all_have_to_decide_it_isnt_passed_without_the_one_who_left(ask: Any) -> None:
     driver = left(asking({**ask, **REMIND}), "bob").fire("remind")
     assert held(driver)

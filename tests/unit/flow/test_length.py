@@ -16,6 +16,7 @@ import pytest
 from router.flow.engine.events import Answered, AnyEvent, Began, Cancelled, Unclear
 from router.flow.engine.machine import step
 from router.flow.engine.run import Happening, History, Run
+from tests.table import each_row
 from tests.unit.flow.definitions import ALICE, NOW, flow_of, text
 
 ROUNDS = 300
@@ -83,7 +84,8 @@ def work(run: Run, event: AnyEvent) -> int:
     return entered[0]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     "event",
     [*(Answered(slots={"last": n}) for n in (7, -1, 7000)), Unclear(), Cancelled(by="alice")],
     ids=["goes round", "is refused", "ends it", "is unclear", "is cancelled"],

@@ -8,6 +8,7 @@ from ruamel.yaml import YAML
 from router.domain.errors import DefinitionError, Problem
 from router.flow.definition import DEFAULT_IDLE
 from router.flow.loader import LARGEST, UnmadeFlow, load_all, load_flow, load_flows, looked_at
+from tests.table import each_row
 
 FLOWS = Path(__file__).parents[3] / "flows"
 TEXT = '{zh: "好", en: "well"}'
@@ -77,7 +78,7 @@ def test_a_text_that_is_no_flow_is_read_once_however_often_it_is_looked_at(
     assert (found[1], made) == (found[0], [1])
 
 
-@pytest.mark.parametrize(("line", "idle"), [("", DEFAULT_IDLE), ("idle: PT2H", timedelta(hours=2))])
+@each_row(("line", "idle"), [("", DEFAULT_IDLE), ("idle: PT2H", timedelta(hours=2))])
 def test_a_file_says_when_silence_ends_a_run_or_three_days_do(
     tmp_path: Path, line: str, idle: timedelta
 ) -> None:
@@ -130,7 +131,7 @@ def test_every_problem_is_told_at_once_in_the_order_of_the_lines(tmp_path: Path)
     assert str(found[0]).startswith(f"{tmp_path}/holiday.yaml:1: the flow is called holidays")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "line", "what"),
     [
         (b"", 1, "this is empty"),
@@ -172,7 +173,7 @@ def test_a_folder_named_like_a_file_is_no_flow(tmp_path: Path) -> None:
     assert "no such file" in problems(tmp_path / "holiday.yaml")[0].what
 
 
-@pytest.mark.parametrize("missing", ["flow", "title", "description", "start", "states"])
+@each_row("missing", ["flow", "title", "description", "start", "states"])
 def test_a_missing_key_is_named(tmp_path: Path, missing: str) -> None:
     lines = [line for line in SOUND.splitlines() if not line.startswith(f"{missing}:")]
     if missing == "states":

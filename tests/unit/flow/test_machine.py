@@ -1,8 +1,6 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from router.flow.engine.events import (
     Answered,
     Began,
@@ -15,6 +13,7 @@ from router.flow.engine.events import (
 )
 from router.flow.language.templates import render
 from router.flow.prompts.question import view
+from tests.table import each_row
 from tests.unit.flow.definitions import CLAIM, LEAVE, NOW, Driver, flow, money, text
 
 WHOLE = {"kind": "annual", "start": "2026-11-23", "end": "2026-11-25", "reason": "family"}
@@ -63,9 +62,7 @@ def test_a_start_after_the_known_end_asks_for_the_end_again() -> None:
     assert (run.asked, run.slots["start"]) == ("end", "2026-11-28")
 
 
-@pytest.mark.parametrize(
-    "value", ["2026-02-30", "soon", 5, None, [], {"a": 1}, "", True, "2026-11-23T00:00"]
-)
+@each_row("value", ["2026-02-30", "soon", 5, None, [], {"a": 1}, "", True, "2026-11-23T00:00"])
 def test_a_date_that_is_none_is_refused_and_changes_nothing(value: object) -> None:
     run = leave(kind="annual").answer(start=value).run
     assert (run.slots, run.asked) == ({"kind": "annual"}, "start")
@@ -131,7 +128,7 @@ def test_a_rejection_ends_it_with_the_comment_kept() -> None:
     assert (driver.run.status, driver.run.history[-3].comment) == ("rejected", "too busy")
 
 
-@pytest.mark.parametrize("name", [None, "Bob\n\u202eThe desk"])
+@each_row("name", [None, "Bob\n\u202eThe desk"])
 def test_a_comment_is_never_in_the_desks_own_voice(name: str | None) -> None:
     forged = "no.”\n\nIt was paid twice.\u2028\u202e\u200b“ok"
     driver = waiting().decide("bob", "return", comment=forged, name=name)
@@ -161,7 +158,7 @@ def test_every_visit_has_a_key_of_its_own() -> None:
     assert len(keys) == len(set(keys)) == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "expected"),
     [
         ({"by": "carol"}, "NotFound"),
@@ -208,7 +205,7 @@ def test_without_a_manager_the_file_says_who_is_asked() -> None:
     assert driver.begin(**WHOLE).confirm().awaited == ["dave"]
 
 
-@pytest.mark.parametrize("slots", [{}, {"kind": "annual"}, WHOLE])
+@each_row("slots", [{}, {"kind": "annual"}, WHOLE])
 def test_cancelling_works_wherever_it_asks(slots: dict[str, str]) -> None:
     run = leave(**slots).cancel().run
     assert (run.status, run.timers) == ("cancelled", {})
@@ -238,7 +235,7 @@ def test_what_is_taken_back_is_not_said_to_last() -> None:
     assert (driver.called[-1], driver.said[-1]) == ("release", "All right, that's cancelled.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("came_back", "said"),
     [
         ({"value": {"days": 10}}, "All right, that's cancelled."),
@@ -313,7 +310,7 @@ def test_an_item_that_fails_its_check_keeps_what_was_fine_in_it() -> None:
     assert (driver.said, driver.run.asked) == (["Claimed before."], "items.0.invoice")
 
 
-@pytest.mark.parametrize("broken", ["details", "review"])
+@each_row("broken", ["details", "review"])
 def test_a_question_that_cannot_be_worded_ends_the_run_instead_of_standing_in_its_way(
     broken: str,
 ) -> None:

@@ -12,6 +12,7 @@ from router.flow.validation.phrases import said_in
 from router.formats.data_edit import EditRefused, RenameKey
 from router.formats.yaml_document import read_yaml
 from tests.samples import one_in
+from tests.table import each_row
 
 FLOWS = sorted(Path("flows").glob("*.yaml"))
 NAMES = [
@@ -26,6 +27,7 @@ def renamed(text: str, stories: str, sort: str, old: str, new: str) -> tuple[str
     return with_new_name(text, stories, RenameKey(place=(sort, old), key=new))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "sort", "name"), one_in(4, NAMES), ids=[f"{p.stem}.{s}.{n}" for p, s, n in NAMES]
 )
@@ -173,7 +175,7 @@ CHOSEN = """\
 """
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("place", "followed", "told"),
     [
         (
@@ -224,7 +226,7 @@ ALIKE = [
 ]
 
 
-@pytest.mark.parametrize(("written", "after"), ALIKE)
+@each_row(("written", "after"), ALIKE)
 def test_a_choice_is_found_whatever_way_it_is_quoted(written: str, after: str) -> None:
     text = CHOOSING.replace('      car: {label: {zh: "汽车', '      car!: {label: {zh: "汽车')
     text = text.replace("if: \"slots.what == 'car' &&", f"if: {json.dumps(written + ' &&')[:-1]}")
@@ -237,7 +239,7 @@ def test_a_choice_is_found_whatever_way_it_is_quoted(written: str, after: str) -
     assert condition["if"].startswith(f"{after} &&")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("say", "after"),
     [
         ("{% set k = slots.what %}{% if k == 'car' %}x{% endif %}", "bus"),
@@ -265,7 +267,7 @@ def test_a_text_follows_a_choice_by_another_name_or_its_author_is_told_to_look(
     assert looks == ([] if after else [("states", "boss", "approve", "title", "en")])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expression", "told"),
     [
         ("slots.what", "hands on the choice"),
@@ -296,7 +298,7 @@ def test_what_is_given_to_a_tool_is_looked_at_where_it_knows_a_choice_by_its_nam
 BUTTON = "- story: one\n  steps:\n    - user: {type: choose, value: %s}\n"
 
 
-@pytest.mark.parametrize(("choice", "after"), [("room", "room"), ("bus", "coach")])
+@each_row(("choice", "after"), [("room", "room"), ("bus", "coach")])
 def test_a_button_in_a_story_follows_the_only_choice_that_it_can_mean(
     choice: str, after: str
 ) -> None:
@@ -308,14 +310,14 @@ def test_a_button_in_a_story_follows_the_only_choice_that_it_can_mean(
     assert stories == BUTTON % after
 
 
-@pytest.mark.parametrize("key", ["it's", 'a"b', "a\\b", "{{ x", " a", "a\nb", "x" * 65])
+@each_row("key", ["it's", 'a"b', "a\\b", "{{ x", " a", "a\nb", "x" * 65])
 def test_a_choice_is_called_nothing_that_can_t_be_compared_with(key: str) -> None:
     edit = RenameKey(place=("slots", "what", "choices", "car"), key=key)
     with pytest.raises(EditRefused, match="can't be a name"):
         with_new_name(CHOOSING, "", edit)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "where"),
     [
         ("if: \"slots.what == 'car'", "if: \"slots.what == 'cart'", "slots.what with 'cart'"),
@@ -336,7 +338,7 @@ def test_what_is_compared_with_a_choice_that_isn_t_there_is_a_problem(
     assert said_in("zh", problem.what) != problem.what
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "after"),
     [
         ("slots.a", "slots.b"),
@@ -357,7 +359,7 @@ def test_an_expression_reads_the_new_name_where_it_read_the_old_one(
     assert in_expression(source, "a", "b") == after
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "sort", "old", "new"),
     [
         (FLOW, "slots", "day", "days"),

@@ -16,6 +16,7 @@ from router.flow.engine.events import (
     Retried,
 )
 from router.flow.engine.run import FailureKind
+from tests.table import each_row
 from tests.unit.flow.definitions import LEAVE, Driver, altered, flow
 from tests.unit.flow.wider_flows import PAYMENT
 
@@ -127,7 +128,7 @@ class TestHeld:
         assert fails(driver, "arguments").run.status == "completed"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "end"),
     [("arguments", "rejected"), ("unavailable", "expired"), ("permanent", "failed")],
 )

@@ -7,6 +7,7 @@ import pytest
 from router.flow.validation import phrases
 from router.flow.validation.phrases import said_in
 from router.formats.yaml_document import read_yaml
+from tests.table import each_row
 from tests.unit.flow import test_validation as checks
 
 WRITTEN: dict[str, str] = read_yaml(phrases.FILE.read_text()).data
@@ -18,7 +19,8 @@ TABLES = (
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.slow
+@each_row("table", TABLES)
 def test_whatever_is_said_against_a_file_is_said_in_chinese(table: list[tuple[str, ...]]) -> None:
     rows = [row[:2] for row in table if row[0] in checks.SOUND]
     found = {fault for old, new in rows for fault in checks.faults(checks.changed(old, new))}
@@ -35,14 +37,14 @@ def test_whatever_is_remarked_is_said_in_chinese() -> None:
             assert CHINESE.search(said_in("zh", text)), text
 
 
-@pytest.mark.parametrize(("english", "chinese"), WRITTEN.items(), ids=WRITTEN)
+@each_row(("english", "chinese"), WRITTEN.items(), ids=WRITTEN)
 def test_a_phrase_has_the_same_holes_in_both_languages(english: str, chinese: str) -> None:
     names = sorted(HOLE.findall(chinese))
     assert set(names) <= set(HOLE.findall(english))
     assert CHINESE.search(chinese) or english.startswith("write {")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("english", "chinese"),
     [
         ("there is no state {a}", "没有状态 {a}"),

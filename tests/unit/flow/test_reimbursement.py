@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import pytest
-
 from router.domain.commands import FillSlots
 from router.domain.messages import Message
 from router.flow.engine.events import Answered, Skipped
 from router.flow.paused import Situation
 from router.flow.prompts.question import view
 from router.understanding.reader import Reader
+from tests.table import each_row
 from tests.unit.flow.world import NOW, World, sample
 from tests.unit.understanding.flows import EMPLOYEE
 
@@ -28,9 +27,7 @@ def claiming(*items: dict[str, Any], user: str = "alice") -> World:
     return World(CLAIM, user, claimed="OLD").begin(items=list(items), reason="出差")
 
 
-@pytest.mark.parametrize(
-    "typed", ["差旅 12000 元 今天 发票号 D1", "business class, 12000 yuan today, invoice D1"]
-)
+@each_row("typed", ["差旅 12000 元 今天 发票号 D1", "business class, 12000 yuan today, invoice D1"])
 def test_what_is_understood_of_an_answer_is_kept_and_only_the_rest_is_asked(typed: str) -> None:
     world = World(CLAIM).begin()
     asked = world.run.asked
@@ -45,7 +42,7 @@ def test_what_is_understood_of_an_answer_is_kept_and_only_the_rest_is_asked(type
     assert world.run.asked == "items"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wrong", "said", "field"),
     [
         (item("0"), "大于零", "amount"),
@@ -99,7 +96,7 @@ def test_the_same_invoice_twice_in_a_claim_is_refused() -> None:
     assert any("已经有了" in said for said in world.said)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("user", "amount", "approvers"),
     [
         ("alice", "1000.00", ["bob"]),

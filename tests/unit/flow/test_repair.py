@@ -3,13 +3,12 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from router.domain.locale import Locale
 from router.domain.messages import ChoicesReply
 from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Answered, Confirmed, Fired, Puzzled, Skipped, Unclear
 from router.flow.prompts.question import view
+from tests.table import each_row
 from tests.unit.flow.definitions import CLAIM, LEAVE, Driver, flow, money
 
 IDLE = timedelta(hours=72)
@@ -30,8 +29,8 @@ def answered(**slots: Any) -> Answered:
     return Answered(by="alice", slots=slots)
 
 
-@pytest.mark.parametrize("given", [{"end": "2026-11-24"}, {"duration": {"days": 2}}])
-@pytest.mark.parametrize(
+@each_row("given", [{"end": "2026-11-24"}, {"duration": {"days": 2}}])
+@each_row(
     ("locale", "words"),
     [("en", "To is Tue 24 Nov 2026 now."), ("zh", "To改为2026年11月24日（周二）。")],
 )
@@ -132,7 +131,7 @@ def test_at_the_third_a_confirmation_keeps_its_card() -> None:
     assert ways.question == getattr(card, "question", None)
 
 
-@pytest.mark.parametrize("act", [Puzzled(by="alice"), Unclear(by="alice", count=False)])
+@each_row("act", [Puzzled(by="alice"), Unclear(by="alice", count=False)])
 def test_an_act_is_no_miss_and_forgives_none(act: Any) -> None:
     driver = leave()
     missed(driver)
@@ -170,9 +169,7 @@ def test_silence_is_said_once_and_a_day_later_the_run_expires() -> None:
     assert [line.event for line in driver.run.history][-3:] == ["idle", "lapse", "expired"]
 
 
-@pytest.mark.parametrize(
-    "word", [answered(), Puzzled(by="alice"), Skipped(by="alice"), Unclear(by="alice")]
-)
+@each_row("word", [answered(), Puzzled(by="alice"), Skipped(by="alice"), Unclear(by="alice")])
 def test_every_word_winds_the_clock_up_again(word: Any) -> None:
     driver = leave(kind="annual").fire("idle")
     driver.after(timedelta(hours=1)).take(word)

@@ -11,6 +11,7 @@ from router.flow.engine.events import Answered, Began, Confirmed, Fired
 from router.flow.engine.machine import step
 from router.flow.engine.run import Run
 from router.flow.validation import UncheckedFlow, complaints_about
+from tests.table import each_row
 from tests.unit.flow.definitions import ALICE, NOW, flow_of, text
 
 States = dict[str, dict[str, Any]]
@@ -59,7 +60,7 @@ def hear(to: str, late: str) -> dict[str, Any]:
 ALL = collect("x", "y", "day", to="b")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "states",
     [
         {"a": collect("x", to="b"), "b": collect("y", to="c"), "c": say("x", to="b")},
@@ -77,7 +78,7 @@ def test_a_way_round_that_asks_for_nothing_it_forgets_is_refused(states: States)
     assert restless(states)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "states",
     [
         {"a": ALL, "b": say("x", to="a")},
@@ -128,6 +129,7 @@ def answered(definition: FlowDefinition, run: Run, yes: bool) -> Run:
     return step(definition, run, event, NOW)[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(drawn(), st.lists(st.booleans(), min_size=1, max_size=20))
 def test_what_loads_never_runs_out_of_moves(definition: FlowDefinition, said: list[bool]) -> None:

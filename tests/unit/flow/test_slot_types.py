@@ -17,6 +17,7 @@ from router.flow.slot_types.slot import (
     registered,
     shown,
 )
+from tests.table import each_row
 from tests.unit.understanding.flows import EXPENSE, LEAVE
 
 NOW = datetime.fromisoformat("2026-11-18T10:00+08:00")
@@ -24,7 +25,7 @@ FILE = "a2b3c4d5e6f7g2h3i4j5k6m7"
 SLOTS = {**LEAVE.slots, **EXPENSE.slots}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "given", "value"),
     [
         ("start", "2026-12-01", "2026-12-01"),
@@ -69,7 +70,7 @@ def test_a_list_of_objects_is_shaped_field_by_field() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "value"),
     [
         (f" {FILE} ", FILE),
@@ -114,8 +115,8 @@ def percentage() -> Iterator[Slot]:
     del SLOT_TYPES["percentage"]
 
 
-@pytest.mark.parametrize("value", [10**400, -(10**400), float("inf"), float("nan")])
-@pytest.mark.parametrize("kind", ["number", "integer", "duration"])
+@each_row("value", [10**400, -(10**400), float("inf"), float("nan")])
+@each_row("kind", ["number", "integer", "duration"])
 def test_a_number_that_other_programs_do_not_know_is_none(kind: str, value: float) -> None:
     slot = Slot(type=kind)
     with pytest.raises(Unfit):
@@ -145,7 +146,7 @@ def test_a_type_that_lacks_something_is_an_error_when_it_is_imported() -> None:
     assert "half" not in SLOT_TYPES
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "day"),
     [
         ("下周的周三", "2026-11-25"),
@@ -165,7 +166,7 @@ def test_a_date_is_the_one_day_that_the_sentences_days_come_to(typed: str, day: 
     assert read_as(Slot(type="date"), Utterance.of(typed, NOW)) == day
 
 
-@pytest.mark.parametrize("kind", SLOT_TYPES.values(), ids=lambda kind: kind.name)
+@each_row("kind", SLOT_TYPES.values(), ids=lambda kind: kind.name)
 def test_what_a_type_proposes_fits_and_is_understood(kind: SlotType) -> None:
     slot = Slot(type=kind.name)
     assert all(kind.hint(slot).within(locale) for locale in ("zh", "en"))

@@ -4,8 +4,6 @@ import re
 from pathlib import Path
 from typing import get_args
 
-import pytest
-
 import router
 from router.domain.locale import LOCALES
 from router.domain.messages import ENDED, FlowStatus
@@ -14,6 +12,7 @@ from router.flow.definition import KINDS
 from router.flow.engine.run import ReviewReason, Task, Verdict
 from router.flow.prompts.field_names import VALUES
 from router.flow.view import STATUSES
+from tests.table import each_row
 
 
 def test_every_status_of_a_run_has_words_and_nothing_else_has() -> None:
@@ -21,7 +20,7 @@ def test_every_status_of_a_run_has_words_and_nothing_else_has() -> None:
     assert all(words.within(locale) for words in STATUSES.values() for locale in LOCALES)
 
 
-@pytest.mark.parametrize("status", ["completed", "rejected", "cancelled", "failed", "expired"])
+@each_row("status", ["completed", "rejected", "cancelled", "failed", "expired"])
 def test_a_list_and_a_picture_call_it_the_same(status: str) -> None:
     end = Node("over", "say", "over", (), end=status)
     picture = Graph("leave", 1, "请假", "zh", "over", (end,), ())

@@ -14,6 +14,7 @@ from router.flow.language.templates import (
 )
 from router.flow.prompts.values import readable
 from router.flow.slot_types.slot import Slot
+from tests.table import each_row
 
 CATEGORY = {
     "type": "choice",
@@ -51,7 +52,7 @@ def scope(locale: Locale = "zh", **slots: Any) -> dict[str, Any]:
     return text_scope(SLOTS, slots, results, {"name": "Alice"}, locale)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("slot", "value", "zh", "en"),
     [
         (CATEGORY, "transport", "交通", "transport"),
@@ -94,9 +95,7 @@ def test_a_value_is_shown_as_people_read_it(
     assert (shown(made, value, "zh"), shown(made, value, "en")) == (zh, en)
 
 
-@pytest.mark.parametrize(
-    ("size", "shown_as"), [(12_500, "12.2 KB"), (0, "0 B"), (10 * 1024 * 1024, "10 MB")]
-)
+@each_row(("size", "shown_as"), [(12_500, "12.2 KB"), (0, "0 B"), (10 * 1024 * 1024, "10 MB")])
 def test_a_file_that_a_tool_made_is_its_name_and_its_link(size: int, shown_as: str) -> None:
     made: Any = FileMention("a" * 24, "表.csv", "text/csv", size).as_json()
     en = f"表.csv ({shown_as}): /v1/files/{'a' * 24}"
@@ -106,12 +105,12 @@ def test_a_file_that_a_tool_made_is_its_name_and_its_link(size: int, shown_as: s
     assert readable([made], "en") == f"- {en}"
 
 
-@pytest.mark.parametrize("file", ["a.md", {"name": "a.md"}, {}, None])
+@each_row("file", ["a.md", {"name": "a.md"}, {}, None])
 def test_what_is_only_called_a_file_is_shown_as_anything_is(file: Any) -> None:
     assert "/v1/files/" not in readable({"file": file}, "en")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("template", "text"),
     [
         ("{{ shown.start }}，{{ slots.start }}", "2026年11月23日（周一），2026-11-23"),
@@ -137,7 +136,7 @@ def test_a_text_speaks_the_language_of_its_reader() -> None:
     assert render(template, there) == "Mon 23 Nov 2026 Mon 23 Nov 2026"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "template",
     [
         "{{ range(3) }}",
@@ -159,7 +158,7 @@ def test_what_a_person_typed_is_never_read_as_a_template() -> None:
     assert render("{{ slots.reason }}", scope(reason="{{ 1 + 1 }}")) == "{{ 1 + 1 }}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("template", "what", "remedy"),
     [
         ("{{ slots.strat }}", "slots.strat", "did you mean start?"),
@@ -179,7 +178,7 @@ def test_a_problem_of_a_text_is_said_with_its_remedy(template: str, what: str, r
     assert remedy in fault.remedy
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("template", "read"),
     [
         ("{{ shown.start }} {{ shown['days'] }} {{ slots.reason }}", {"start", "days"}),

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import pytest
-
 from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flows
 from router.understanding.triggers.patterns import PatternIndex
+from tests.table import each_row
 
 CATALOG = load_flows(Path(__file__).parents[3] / "flows")
 INDEX = PatternIndex(CATALOG)
@@ -108,22 +107,22 @@ def lines(block: str) -> list[str]:
     return block.strip().splitlines()
 
 
-@pytest.mark.parametrize("text", lines(LEAVE))
+@each_row("text", lines(LEAVE))
 def test_a_wish_for_leave_starts_a_leave_request(text: str) -> None:
     assert starts(text) == ["leave_request"]
 
 
-@pytest.mark.parametrize("text", lines(CLAIM))
+@each_row("text", lines(CLAIM))
 def test_a_wish_for_money_back_starts_an_expense_claim(text: str) -> None:
     assert starts(text) == ["reimbursement"]
 
 
-@pytest.mark.parametrize("text", lines(NEITHER))
+@each_row("text", lines(NEITHER))
 def test_what_is_only_about_leave_or_claims_starts_nothing(text: str) -> None:
     assert starts(text) == []
 
 
-@pytest.mark.parametrize("flow", list(CATALOG), ids=lambda flow: flow.flow)
+@each_row("flow", list(CATALOG), ids=lambda flow: flow.flow)
 def test_every_example_of_a_flow_starts_that_flow_alone(flow: FlowDefinition) -> None:
     assert {text: starts(text) for text in flow.triggers.examples} == {
         text: [flow.flow] for text in flow.triggers.examples

@@ -15,6 +15,7 @@ from router.flow.validation import (
     unheld_roles,
 )
 from router.formats.yaml_document import read_yaml
+from tests.table import each_row
 
 WORD = '{zh: "好", en: "well"}'
 POSITIVE = f'{{that: "amount(item.cost) > 0", say: {WORD}}}'
@@ -300,7 +301,7 @@ def test_a_check_may_lead_back_to_what_it_asks_anew() -> None:
     assert faults(with_check()) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "what", "remedy"),
     [
         ("check: get_quote", "check: get_qoute", "no tool get_qoute", "did you mean get_quote?"),
@@ -321,7 +322,8 @@ def test_what_is_wrong_with_a_check_is_said_with_what_would_be_right(
     assert any(what in fault.what and remedy in fault.remedy for fault in found), found
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     ("old", "new", "what", "remedy"),
     [*SHAPES, *REFERENCES, *SLOTS, *EXITS, *GRAPH, *EXPRESSIONS, *TEXTS, *PATTERNS, *WORDS],
 )
@@ -340,8 +342,8 @@ MISSPELT_STATES = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "what", "remedy"), MISSPELT_STATES)
-@pytest.mark.parametrize(
+@each_row(("old", "new", "what", "remedy"), MISSPELT_STATES)
+@each_row(
     ("more", "also"),
     [
         (f"  lost: {{say: {WORD}, end: failed}}\n", "no way leads to lost"),
@@ -365,8 +367,9 @@ SPANS = [
 ]
 
 
-@pytest.mark.parametrize("span", SPANS)
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row("span", SPANS)
+@each_row(
     ("old", "new"),
     [
         ("start: details", "idle: {}\nstart: details"),
@@ -387,7 +390,7 @@ ALONE = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new"), [row[:2] for row in ALONE])
+@each_row(("old", "new"), [row[:2] for row in ALONE])
 def test_a_wrong_thing_is_said_once_and_not_in_its_consequences(old: str, new: str) -> None:
     assert len(faults(changed(old, new))) == 1
 
@@ -452,7 +455,7 @@ def test_papers_may_be_any_of_those_that_are_known() -> None:
     )
 
 
-@pytest.mark.parametrize(("old", "new", "what", "remedy"), PAPERS)
+@each_row(("old", "new", "what", "remedy"), PAPERS)
 def test_a_misspelt_paper_or_field_of_one_is_said_with_the_nearest(
     old: str, new: str, what: str, remedy: str
 ) -> None:
@@ -485,7 +488,7 @@ REMARKS = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "what", "remedy"), REMARKS)
+@each_row(("old", "new", "what", "remedy"), REMARKS)
 def test_what_is_probably_not_meant_is_remarked(old: str, new: str, what: str, remedy: str) -> None:
     text = changed(old, new)
     assert faults(text) == []
@@ -493,7 +496,7 @@ def test_what_is_probably_not_meant_is_remarked(old: str, new: str, what: str, r
     assert any(what in fault.what and remedy in fault.remedy for fault in found), found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("note: {type: text", "note: {type: number"),
@@ -524,7 +527,7 @@ def test_a_slot_that_a_text_or_a_summary_shows_is_used() -> None:
         ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "line", "remedy"),
     [
         ("  unless:", "  roles: [emploee]\n  unless:", ("triggers", "roles"), "mean employee?"),

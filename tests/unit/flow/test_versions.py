@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 import flows
 from router.flow.catalog import behaviour
 from router.flow.loader import load_flow
+from tests.table import each_row
 
 FILE = Path(flows.__path__[0]) / "leave_request.yaml"
 
@@ -19,7 +18,7 @@ def after(tmp_path: Path, old: str, new: str) -> str:
     return behaviour(load_flow(changed))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("想请什么假？", "要请哪种假？"),
@@ -36,7 +35,7 @@ def test_wording_and_triggers_are_no_part_of_it(tmp_path: Path, old: str, new: s
     assert after(tmp_path, old, new) == behaviour(load_flow(FILE))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("> 3.0", "> 2.0"),
@@ -78,7 +77,7 @@ begun with a version refuses to start with another file of that version. A chang
 """
 
 
-@pytest.mark.parametrize("file", sorted(FILE.parent.glob("*.yaml")), ids=lambda file: file.stem)
+@each_row("file", sorted(FILE.parent.glob("*.yaml")), ids=lambda file: file.stem)
 def test_a_shipped_flow_does_what_its_version_did(file: Path) -> None:
     definition = load_flow(file)
     assert SHIPPED.get(f"{file.stem} {definition.version}") == behaviour(definition)

@@ -3,12 +3,12 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from pydantic import JsonValue
 
 from router.domain.errors import Conflict, InvalidInput, NotFound
 from router.flow.engine.events import Arrived, Began, Called, Fired
 from router.flow.engine.waiting import LARGEST, REMEMBERED, refusal
+from tests.table import each_row
 from tests.unit.flow.definitions import Driver
 from tests.unit.flow.wider_flows import DELIVERY
 
@@ -54,7 +54,7 @@ def test_no_timer_is_left_once_the_event_is_there() -> None:
     assert talk.run.timers == {}
 
 
-@pytest.mark.parametrize("roles", [{"employee"}, {"operator", "hr"}, set()])
+@each_row("roles", [{"employee"}, {"operator", "hr"}, set()])
 def test_for_whoever_the_file_does_not_name_there_is_no_such_event(roles: set[str]) -> None:
     run = Driver(DELIVERY).begin().run
     assert isinstance(refusal(DELIVERY, run, arrived(), roles), NotFound)
@@ -76,7 +76,7 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("field", "value"), HOSTILE)
+@each_row(("field", "value"), HOSTILE)
 def test_what_an_event_brings_must_be_what_the_file_says(field: str, value: dict[str, Any]) -> None:
     talk = Driver(DELIVERY).begin()
     refused = refusal(DELIVERY, talk.run, arrived(value), WAREHOUSE)

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from router.domain.messages import ChoicesReply
 from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Skipped
 from router.flow.prompts import question
+from tests.table import each_row
 from tests.unit.flow.definitions import Driver, flow_of, text
 
 
@@ -36,7 +35,7 @@ def test_it_is_not_asked_for_before_what_it_depends_on_is_known() -> None:
     assert Driver(lending()).begin().run.asked == "days"
 
 
-@pytest.mark.parametrize(("days", "asked"), [(3.0, "note"), (2.0, "what")])
+@each_row(("days", "asked"), [(3.0, "note"), (2.0, "what")])
 def test_it_is_asked_for_where_its_condition_holds_alone(days: float, asked: str) -> None:
     assert Driver(lending()).begin(days=days).run.asked == asked
 
@@ -62,7 +61,7 @@ def test_left_empty_it_is_not_asked_for_again() -> None:
     assert driver.run.status == "confirming"
 
 
-@pytest.mark.parametrize(("flow", "days"), [(OFFERED, 1.0), (NEVER, 9.0)])
+@each_row(("flow", "days"), [(OFFERED, 1.0), (NEVER, 9.0)])
 def test_whoever_wants_to_supply_it_is_asked_whatever_its_condition_says(
     flow: FlowDefinition, days: float
 ) -> None:

@@ -10,6 +10,7 @@ from router.domain.errors import DefinitionError
 from router.domain.locale import Localised
 from router.flow.definition import FlowDefinition
 from router.flow.loader import load_all, load_flow
+from tests.table import each_row
 from tests.unit.flow.wider_flows import BOOKINGS, DELIVERY, SIGN_OFF, TRIP, WIDER, wider
 
 
@@ -34,7 +35,7 @@ def faults(file: Path, *beside: Path) -> list[str]:
     return [f"{p.what}; {p.remedy}" for p in refused.value.problems]
 
 
-@pytest.mark.parametrize("definition", WIDER, ids=lambda d: d.flow)
+@each_row("definition", WIDER, ids=lambda d: d.flow)
 def test_what_is_written_well_is_taken(tmp_path: Path, definition: FlowDefinition) -> None:
     assert load_flow(written(tmp_path, definition)).states.keys() == definition.states.keys()
 
@@ -86,7 +87,7 @@ FAULTY: list[tuple[FlowDefinition, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("definition", "changes", "said"), FAULTY)
+@each_row(("definition", "changes", "said"), FAULTY)
 def test_what_cannot_work_is_refused_with_what_would(
     tmp_path: Path, definition: FlowDefinition, changes: dict[str, Any], said: str
 ) -> None:

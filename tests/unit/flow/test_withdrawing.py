@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation
 from router.flow.engine.events import Began, Cancelled
 from router.flow.engine.run import Run
+from tests.table import each_row
 from tests.unit.flow.definitions import ALICE, LEAVE, NOW, Driver, flow, text
 
 WHOLE = {"kind": "annual", "start": "2026-11-23", "end": "2026-11-24", "reason": "family"}
@@ -47,7 +46,7 @@ def test_agreed_to_everything_is_undone_last_things_first() -> None:
     assert keys == [f"{done.key}:undo" for done in reversed(first.run.done)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("otherwise", "ends"),
     [
         (lambda driver: driver.decide("bob", "reject"), "rejected"),
@@ -112,7 +111,7 @@ def test_where_it_is_locked_its_requester_is_told_so_and_nothing_is_undone() -> 
     assert driver.said[-1] == LOCKED["en"]
 
 
-@pytest.mark.parametrize("by", [{"by": "olga", "final": True}, {"by": None}], ids=str)
+@each_row("by", [{"by": "olga", "final": True}, {"by": None}], ids=str)
 def test_an_operator_ends_it_all_the_same(by: dict[str, object]) -> None:
     driver = paid_out(**by)
     assert driver.run.status == "cancelled"

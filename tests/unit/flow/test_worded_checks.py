@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from router.flow.language.expressions import evaluate, problems_of
 from router.flow.slot_types.slot import SLOT_TYPES
 from router.flow.slot_types.worded_checks import CHECKS, WordedCheck, currency_in, worded
+from tests.table import each_row
 
 SAMPLES: dict[str, Any] = {
     "count": 30,
@@ -23,8 +22,8 @@ def given(check: WordedCheck) -> dict[str, Any]:
     return {name: SAMPLES[kind] for name, kind in check.parameters.items()}
 
 
-@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
-@pytest.mark.parametrize("value", ["slots.it", "item.it"])
+@each_row("check", CHECKS.values(), ids=CHECKS)
+@each_row("value", ["slots.it", "item.it"])
 def test_a_check_is_sound_and_is_read_back_from_its_expression(
     check: WordedCheck, value: str
 ) -> None:
@@ -37,7 +36,7 @@ def test_a_check_is_sound_and_is_read_back_from_its_expression(
         assert first == (check, given(check))
 
 
-@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+@each_row("check", CHECKS.values(), ids=CHECKS)
 def test_a_check_leaves_no_parameter_unsaid(check: WordedCheck) -> None:
     words = check.words(given(check))
     for text in (words.zh, words.en):
@@ -45,7 +44,7 @@ def test_a_check_leaves_no_parameter_unsaid(check: WordedCheck) -> None:
         assert "{" not in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("currency", "said"), [("CNY", "at most 50"), ("JPY", "at most 5,000"), ("", "at most 50")]
 )
 def test_a_limit_is_said_in_the_units_of_its_currency(currency: str, said: str) -> None:
@@ -55,7 +54,7 @@ def test_a_limit_is_said_in_the_units_of_its_currency(currency: str, said: str) 
     assert (found, check.words(given_, found).en) == (currency, said)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "parameters", "good", "bad"),
     [
         ("not_before_today", {}, "2026-11-25", "2026-11-24"),
@@ -94,7 +93,7 @@ def test_a_check_takes_what_it_says_and_nothing_else(
     assert (holds(good), holds(bad)) == (True, False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expression", "type_", "name"),
     [
         ("slots.it>=day( now )", "date", "not_before_today"),

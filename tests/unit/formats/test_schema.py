@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -33,6 +34,7 @@ def read(schema: dict[str, Any]) -> dict[str, Any]:
     return SchemaReader(References(schema)).read(schema)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(KEYS, VALUES, max_size=5), st.dictionaries(KEYS, VALUES, max_size=3))
 def test_what_is_read_can_be_used_everywhere(schema: dict[str, Any], given: Any) -> None:
     try:

@@ -1,6 +1,7 @@
 import pytest
 
 from router.formats.yaml_document import Unreadable, read_yaml
+from tests.table import each_row
 
 
 def test_scalars_are_those_of_yaml_1_2_and_an_alias_stands_for_what_it_names() -> None:
@@ -16,7 +17,7 @@ def test_every_place_knows_its_line_and_an_unknown_one_the_nearest_around_it() -
     assert [document.line(place) for place in places] == [3, 4, 2, 1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line", "what"),
     [
         ("a: 1\nb: 2\na: 3", 3, "a comes twice"),
@@ -40,7 +41,8 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
 )
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     ("text", "line", "what"),
     [
         ("a:\n\tb: 1", 2, "a tab"),

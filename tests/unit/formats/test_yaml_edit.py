@@ -23,6 +23,7 @@ from router.formats.data_edit import (
 from router.formats.yaml_document import Place, read_yaml
 from router.formats.yaml_edit import edited, respelt
 from tests.samples import one_in
+from tests.table import each_row
 
 SHIPPED = sorted([*Path("flows").rglob("*.yaml"), *Path("tests").rglob("*.yaml")])
 
@@ -134,8 +135,8 @@ ROWS: list[tuple[Edit, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("edit", "before", "after"), ROWS, ids=[str(row[0]) for row in ROWS])
-@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
+@each_row(("edit", "before", "after"), ROWS, ids=[str(row[0]) for row in ROWS])
+@each_row("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
 def test_an_edit_changes_the_text_at_its_place_alone(
     edit: Edit, before: str, after: str, ends: str
 ) -> None:
@@ -145,7 +146,7 @@ def test_an_edit_changes_the_text_at_its_place_alone(
     assert edited(text, edit) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edit", "said"),
     [
         (SetValue(place=("no", "such"), value=1), "there is no no"),
@@ -170,13 +171,13 @@ def test_an_edit_that_can_t_be_made_is_refused_with_words(edit: Edit, said: str)
         edited(TEXT, edit)
 
 
-@pytest.mark.parametrize("text", ["a: [", "\ta: 1", "a: 1\na: [2", "a: *b", "", "x", "- x"])
+@each_row("text", ["a: [", "\ta: 1", "a: 1\na: [2", "a: *b", "", "x", "- x"])
 def test_a_text_that_isn_t_a_sound_mapping_takes_no_edit_of_one(text: str) -> None:
     with pytest.raises(EditRefused):
         edited(text, SetValue(place=("a", "b"), value=1))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "before"),
     [
         *(("", ""), ("# c\n", "# c\n"), ("# c", "# c\n"), ("---\n", "---\n")),
@@ -214,7 +215,7 @@ top: &top
 """
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edit", "before", "after"),
     [
         (SetValue(place=("states", "a", "name"), value="n"), "name: x", "name: n"),
@@ -230,7 +231,7 @@ def test_an_anchor_before_a_block_is_in_nobody_s_way(edit: Edit, before: str, af
     assert edited(ANCHORED, edit) == ANCHORED.replace(before, after, 1)
 
 
-@pytest.mark.parametrize("place", [("k", "z"), ("k", "a", "z")], ids=str)
+@each_row("place", [("k", "z"), ("k", "a", "z")], ids=str)
 def test_an_anchored_mapping_takes_an_entry_more(place: Place) -> None:
     text = "k: &all   # said once\n  a: &one !!map\n    b: 1\n"
 
@@ -248,6 +249,7 @@ NAMED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "state"), one_in(4, NAMED), ids=[f"{p.stem}.{s}" for p, s in NAMED]
 )
@@ -358,7 +360,8 @@ def _without_aliases(path: Path) -> bool:
 EDITED = [path for path in SHIPPED if path.stat().st_size < 6_000 and _without_aliases(path)]
 
 
-@pytest.mark.parametrize("path", EDITED, ids=str)
+@pytest.mark.slow
+@each_row("path", EDITED, ids=str)
 def test_random_edits_give_the_data_that_they_come_to(path: Path) -> None:
     refused = _edit_at_random(path.read_text(), random.Random(path.name), 12)
     # Keys of lists can't be renamed; everything else is written in some way.
@@ -366,7 +369,7 @@ def test_random_edits_give_the_data_that_they_come_to(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
+@each_row("seed", range(10))
 def test_a_thousand_random_edits_give_the_data_that_they_come_to(seed: int) -> None:
     chosen = random.Random(seed)
     for _ in range(10):
@@ -374,7 +377,7 @@ def test_a_thousand_random_edits_give_the_data_that_they_come_to(seed: int) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", GALLERY, ids=str)
+@each_row("path", GALLERY, ids=str)
 def test_random_edits_of_flows_with_aliases_are_right_or_refused(path: Path) -> None:
     times = 100 // len(GALLERY) + 1
     # What stands by an alias, or is one's anchor, is for the text.

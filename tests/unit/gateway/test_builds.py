@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from temporalio.api.taskqueue.v1 import PollerInfo
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueResponse
 
 from router.gateway.builds import asked_lately
+from tests.table import each_row
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
 
@@ -21,7 +21,7 @@ def described(**seconds_ago: float) -> DescribeTaskQueueResponse:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ahead", "lately"),
     [
         (timedelta(), {"a", "b"}),

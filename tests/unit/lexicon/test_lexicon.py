@@ -3,6 +3,7 @@
 import pytest
 
 from router.lexicon import BOTH, EN, ZH, LexiconError, Words, read_lexicon
+from tests.table import each_row
 
 
 def test_a_list_stands_in_an_expression_as_the_group_of_its_words() -> None:
@@ -22,7 +23,7 @@ def test_words_stand_a_line_each_or_two_spaces_apart_and_refer_to_other_lists() 
     assert read.skip == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("skip: |\n  pass\nskips: |\n  x\n", "en.yaml:3: there is no list skips; did you mean"),

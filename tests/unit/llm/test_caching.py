@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from router.llm.client import ChatModel
 from router.llm.protocols import protocol
 from router.llm.servers import ServerMemory
@@ -27,6 +25,7 @@ from tests.fakes.providers import (
     ProviderServer,
     Said,
 )
+from tests.table import each_row
 
 MARK = {"type": "ephemeral"}
 FIXED = (Function(name="respond", description="Talk."), Function(name="find", description="Find."))
@@ -65,7 +64,7 @@ def alike(one: str, two: str) -> str:
     return one[: next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(two)))]
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+@each_row("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 def test_what_is_always_offered_comes_before_what_is_near(dialect: Dialect) -> None:
     one = read_in_order(dialect, asked("请假", "leave"))
     two = read_in_order(dialect, asked("报销", "trip"))
@@ -75,14 +74,14 @@ def test_what_is_always_offered_comes_before_what_is_near(dialect: Dialect) -> N
     assert "请假" not in begins
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+@each_row("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 def test_where_the_same_is_offered_only_the_message_differs(dialect: Dialect) -> None:
     one, two = (read_in_order(dialect, asked(text, "leave")) for text in ("请假", "报销"))
     begins = alike(one, two)
     assert all(text in begins for text in (RULES.text, HISTORY[0].text, HISTORY[1].text))
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+@each_row("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 def test_the_next_round_begins_with_all_of_this_one(dialect: Dialect) -> None:
     one, two = asked("请假", "leave"), asked("请假", "leave", more=FOUND)
     plain = [
@@ -115,14 +114,14 @@ def test_a_first_message_has_nothing_to_keep_but_the_rules() -> None:
     assert marked(body(ANTHROPIC, first)) == [RULES.text]
 
 
-@pytest.mark.parametrize("dialect", [CHAT, RESPONSES], ids=lambda dialect: dialect.name)
+@each_row("dialect", [CHAT, RESPONSES], ids=lambda dialect: dialect.name)
 def test_openai_is_told_which_questions_begin_alike(dialect: Dialect) -> None:
     assert body(dialect, asked("请假"))["prompt_cache_key"] == "k/1"
     without = asked("请假").model_copy(update={"cache_key": ""})
     assert "prompt_cache_key" not in body(dialect, without)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dialect", "part"),
     [(CHAT, "prompt_cache_key"), (RESPONSES, "prompt_cache_key"), (ANTHROPIC, "cache_control")],
     ids=["chat_completions", "responses", "anthropic"],

@@ -45,6 +45,7 @@ from tests.fakes.model_server import (
     streams,
     waits,
 )
+from tests.table import each_row
 from tests.unit.llm.asking import ANNUAL, desk, question
 
 NO_FUNCTIONS = ("tools", "strict", "parallel_tool_calls", "tool_choice")
@@ -103,9 +104,7 @@ async def test_text_is_told_while_the_rest_is_still_being_written() -> None:
     assert here.heard == answer.text == "第一句。第二句。"
 
 
-@pytest.mark.parametrize(
-    "script", [calls(QUOTING), refuses(*NO_FUNCTIONS, otherwise=decides(QUOTING))]
-)
+@each_row("script", [calls(QUOTING), refuses(*NO_FUNCTIONS, otherwise=decides(QUOTING))])
 async def test_what_a_function_says_is_streamed_like_plain_text(script: Behaviour) -> None:
     async with desk(script) as here:
         answer = await here.model.answer(question(), on_text=here.hear)
@@ -171,7 +170,7 @@ async def test_a_line_separator_within_the_text_ends_no_event() -> None:
     assert (await ask(says("a\u2028b"), streaming=True)).text == "a\u2028b"
 
 
-@pytest.mark.parametrize("indices", [({"index": 0}, {"index": 0}), ({}, {})], ids=["same", "none"])
+@each_row("indices", [({"index": 0}, {"index": 0}), ({}, {})], ids=["same", "none"])
 async def test_streamed_calls_that_share_an_index_or_have_none_are_told_apart(indices: Any) -> None:
     def piece(name: str, given: str, index: dict[str, int]) -> dict[str, Any]:
         function = {"name": name, "arguments": '{"leave_type": "annual"}'}
@@ -191,9 +190,7 @@ async def test_no_other_key_is_taken_from_the_environment(monkeypatch: pytest.Mo
         assert here.server.requests[0].headers["authorization"] == "Bearer none"
 
 
-@pytest.mark.parametrize(
-    ("said", "seconds"), [(None, None), ("7", 7), ("0.5", 0.5), ("soon", None), ("-3", None)]
-)
+@each_row(("said", "seconds"), [(None, None), ("7", 7), ("0.5", 0.5), ("soon", None), ("-3", None)])
 async def test_a_429_is_a_wait_as_long_as_the_server_says(
     said: str | None, seconds: float | None, streaming: bool
 ) -> None:
@@ -215,26 +212,26 @@ def test_any_retry_after_is_a_bounded_wait_or_none(value: str) -> None:
     assert seconds is None or 0 <= seconds <= LONGEST_WAIT
 
 
-@pytest.mark.parametrize("status", [408, 409, 500, 502, 503, 529])
+@each_row("status", [408, 409, 500, 502, 503, 529])
 async def test_a_server_in_trouble_may_work_in_a_moment(status: int, streaming: bool) -> None:
     error = await refused(fails(status), streaming)
     assert isinstance(error, ModelUnavailable)
     assert f"answered {status}: " in str(error)
 
 
-@pytest.mark.parametrize("status", [400, 404, 418, 422])
+@each_row("status", [400, 404, 418, 422])
 async def test_a_refused_request_is_not_worth_another_try(status: int, streaming: bool) -> None:
     assert type(await refused(fails(status), streaming)) is ModelRefused
 
 
-@pytest.mark.parametrize("status", [401, 403])
+@each_row("status", [401, 403])
 async def test_a_refused_key_is_named_as_such_and_never_quoted(status: int, streaming: Any) -> None:
     error = await refused(fails(status, "the key a-key is wrong"), streaming)
     assert isinstance(error, AccessRefused)
     assert "a-key" not in str(error)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "script",
     [
         fails(400, "too much", code="context_length_exceeded"),
@@ -256,15 +253,13 @@ async def test_a_server_that_does_not_listen_is_out_of_reach() -> None:
     await model.aclose()
 
 
-@pytest.mark.parametrize("script", [hangs(), drips(says("很慢" * 100), 0.01)])
+@each_row("script", [hangs(), drips(says("很慢" * 100), 0.01)])
 async def test_a_hang_costs_the_deadline_and_no_more(script: Behaviour, streaming: bool) -> None:
     error = await refused(script, streaming, seconds=0.3)
     assert "took longer than 0.3 s" in str(error)
 
 
-@pytest.mark.parametrize(
-    ("pieces", "streaming"), [(0, False), (1, False), (0, True), (1, True), (3, True)]
-)
+@each_row(("pieces", "streaming"), [(0, False), (1, False), (0, True), (1, True), (3, True)])
 async def test_a_connection_that_drops_is_no_answer(pieces: int, streaming: bool) -> None:
     error = await refused(drops(says("这句话到不了头"), pieces), streaming)
     assert isinstance(error, ModelUnavailable)
@@ -291,7 +286,7 @@ async def test_an_error_in_the_middle_of_a_stream_is_an_error() -> None:
     assert "out of memory" in str(error)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "script",
     [
         sends_bytes(b"<html>Welcome to the hotel wifi</html>"),
@@ -316,7 +311,7 @@ async def test_usage_that_is_absent_is_estimated_and_marked(streaming: bool) -> 
     assert usage.prompt_tokens > 10
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("script", "problem", "known"),
     [
         (sends({"choices": []}), "holds no choices", []),
@@ -335,13 +330,13 @@ async def test_what_cannot_be_used_is_named(
     assert [call.known for call in answer.calls] == known
 
 
-@pytest.mark.parametrize("refusal", [None, "I can't help with that."])
+@each_row("refusal", [None, "I can't help with that."])
 async def test_a_refusal_is_told_in_the_models_words(refusal: str | None, streaming: bool) -> None:
     answer = await ask(says(None, refusal=refusal), streaming)
     assert (answer.text, answer.calls, answer.refusal) == ("", (), refusal)
 
 
-@pytest.mark.parametrize("ids", [[None, None], ["x", "x"], ["", ""], ["y" * 300, "z"]])
+@each_row("ids", [[None, None], ["x", "x"], ["", ""], ["y" * 300, "z"]])
 async def test_every_call_has_an_id_of_its_own(ids: list[Any], streaming: bool) -> None:
     sick = ("get_balance", {"leave_type": "sick"})
     answer = await ask(calls(ANNUAL, sick, ids=ids), streaming)

@@ -9,6 +9,7 @@ from router.llm.embeddings import BATCH, OpenAIEmbeddings
 from router.llm.types import AccessRefused, ModelUnavailable
 from tests.fakes import model_server
 from tests.fakes.model_server import Behaviour, ModelServer, fails, hangs, rate_limits, sends
+from tests.table import each_row
 
 
 @asynccontextmanager
@@ -66,7 +67,7 @@ async def test_rows_are_put_in_the_order_of_their_index() -> None:
         assert (await embeddings.queries(["a", "b"])).tolist() == [[1.0, 0.0], [0.0, 1.0]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         *({}, [], {"data": []}, {"data": [3]}, {"error": {"message": "loading"}}),

@@ -37,6 +37,7 @@ from tests.fakes.model_server import (
     says,
 )
 from tests.fakes.web_server import Received, Reply
+from tests.table import each_row
 from tests.unit.llm.asking import Desk, desk, question
 
 
@@ -57,9 +58,7 @@ async def climb(first: Behaviour, second: Behaviour) -> tuple[ChainAnswer, Desk,
         return await FallbackChain([one.model, two.model]).answer(question(), 20), one, two
 
 
-@pytest.mark.parametrize(
-    "fault", [fails(500), rate_limits("9"), fails(401), fails(400), fails(413)]
-)
+@each_row("fault", [fails(500), rate_limits("9"), fails(401), fails(400), fails(413)])
 async def test_a_fallback_answers_where_the_model_fails(fault: Behaviour) -> None:
     result, one, two = await climb(fault, says("后备"))
     assert (result.answer.text, result.provider) == ("后备", two.model.endpoint)
@@ -188,7 +187,7 @@ def fail(breaker: CircuitBreaker, error: BaseException) -> None:
 DOWN = ModelUnavailable("x")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ends", "states"),
     [
         ([DOWN, DOWN, DOWN], ["closed", "closed", "open"]),

@@ -13,6 +13,7 @@ from router.llm.stream import UnreadableAnswer, events
 from router.llm.types import ModelRefused, ModelUnavailable
 from tests.fakes.model_server import Behaviour, ModelServer, answers, delta, says, streams
 from tests.fakes.web_server import Got, Piece, Reply, WebServer, json_reply
+from tests.table import each_row
 from tests.unit.llm.asking import desk, question
 
 NEVER = asyncio.Event()
@@ -30,7 +31,7 @@ def replies(*pieces: Piece, status: int = 200, **headers: str) -> Behaviour:
     return lambda _: Reply(pieces, status, {**JSON, **named})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "script",
     [
         replies(*[b"x" * 2**20] * 2, NEVER, status=500),
@@ -48,9 +49,7 @@ async def test_of_what_a_broken_server_says_the_beginning_is_read(script: Behavi
             await here.model.answer(question())
 
 
-@pytest.mark.parametrize(
-    ("encoding", "said"), [("gzip", "longer than"), ("gzip, gzip", "wasn't asked for")]
-)
+@each_row(("encoding", "said"), [("gzip", "longer than"), ("gzip, gzip", "wasn't asked for")])
 async def test_an_answer_is_as_long_as_it_is_unpacked(encoding: str, said: str) -> None:
     packed = BOMB if encoding == "gzip" else gzip.compress(BOMB)
     async with desk([replies(packed, NEVER, content_encoding=encoding)]) as here:
@@ -95,7 +94,7 @@ async def _after(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[byte
     yield b"\n\n"
 
 
-@pytest.mark.parametrize("text", [f"get_balance({LETTERS})", f"get_balance({'a=' * 45_000})"])
+@each_row("text", [f"get_balance({LETTERS})", f"get_balance({'a=' * 45_000})"])
 async def test_what_looks_like_a_call_and_is_none_is_text(text: str) -> None:
     async with desk([says(text)]) as here:
         assert (await here.model.answer(question())).text == text
@@ -106,7 +105,7 @@ async def test_of_calls_that_cannot_be_read_few_are_named() -> None:
         assert len((await here.model.answer(question())).problems) <= 100
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "said"),
     [
         ({"leave_type": ["x"] * 50_000}, "more than 200000"),
@@ -122,7 +121,7 @@ async def test_arguments_without_end_are_no_call(arguments: object, said: str) -
     assert said in answer.problems[0]
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@each_row("status", [301, 302, 303, 307, 308])
 async def test_a_prompt_goes_to_the_server_that_is_named_and_nowhere_else(status: int) -> None:
     def thanks(_: Got) -> Reply:
         return json_reply({"choices": [{"message": {"content": "thanks"}}]})

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.llm.json_repair import NotJson, Read, read_json
+from tests.table import each_row
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -15,7 +16,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ('{"a": 1,}', {"a": 1}),
@@ -36,7 +37,7 @@ def test_what_is_certain_is_mended(text: str, value: Any) -> None:
     assert read_json(text) == Read(value, repaired=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         *("", "   ", "hello", '{"a": tr', '{"a":', '{"a"', "{a: 1}", '{"a": "cut in the mid'),

@@ -11,6 +11,7 @@ from router.llm.servers import FEATURES, ServerMemory
 from router.llm.types import ChatRequest, ContextTooLong, ShownPicture, SystemMessage, UserMessage
 from router.routing.skill_memory import AgentMemory
 from tests.fakes.model_server import Behaviour, calls, decides, fails, refuses, says
+from tests.table import each_row
 from tests.unit.llm.asking import ANNUAL, Desk, desk, question
 
 PNG = b"\x89PNG\r\n\x1a\n of a receipt"
@@ -59,7 +60,7 @@ async def test_who_refuses_them_is_asked_once_more_in_words_and_never_again_with
         assert here.memory.refused(here.model.endpoint) == {"pictures"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "trouble",
     [
         fails(400, "Invalid image data: could not decode the image"),
@@ -90,7 +91,7 @@ async def test_a_question_without_pictures_learns_nothing_of_them() -> None:
         assert contents(here) == ["还有几天年假？"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "message", "learned"),
     [
         (400, "Invalid content type. image_url is only supported by certain models.", True),

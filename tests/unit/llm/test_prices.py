@@ -8,6 +8,7 @@ import pytest
 from router.domain.errors import DefinitionError
 from router.llm.prices import SHIPPED, Price, Prices, read
 from router.llm.types import TokenUsage
+from tests.table import each_row
 
 OWN = """
 currency: USD
@@ -50,7 +51,7 @@ def test_a_file_in_another_currency_stands_alone(own: Path) -> None:
     assert (prices.currency, set(prices.models)) == ("CNY", {"qwen", "gpt-5-mini"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "known"),
     [
         ("gpt-5", "gpt-5"),
@@ -69,7 +70,7 @@ def test_a_dated_version_has_the_price_of_its_model(asked: str, known: str) -> N
     assert found.price is prices.models[known]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "asked", ["gpt-5-max", "gpt-55", "GPT-5", "openai/gpt-5", "gpt-5-2025-08-07-ft", "gpt-5-1", ""]
 )
 def test_no_price_is_guessed_from_a_name_that_only_begins_alike(asked: str) -> None:

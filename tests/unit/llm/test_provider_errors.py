@@ -26,6 +26,7 @@ from tests.fakes.providers import (
     Tokens,
 )
 from tests.fakes.web_server import Reply, WebServer, json_reply
+from tests.table import each_row
 from tests.unit.llm.asking import ANNUAL, question
 from tests.unit.llm.test_providers import counter, dialect, streaming
 
@@ -45,7 +46,8 @@ async def refused(
     return caught.value
 
 
-@pytest.mark.parametrize("said", ["7", None])
+@pytest.mark.slow
+@each_row("said", ["7", None])
 async def test_a_429_is_a_wait_as_long_as_the_server_says(
     dialect: Dialect, streaming: bool, said: str | None
 ) -> None:
@@ -63,7 +65,7 @@ async def test_gemini_says_in_the_error_when_to_come_again(streaming: bool) -> N
     assert error.retry_after == 34
 
 
-@pytest.mark.parametrize("status", [408, 409, 500, 502, 503, 504, 529])
+@each_row("status", [408, 409, 500, 502, 503, 504, 529])
 async def test_a_server_in_trouble_may_work_in_a_moment(
     dialect: Dialect, streaming: bool, status: int
 ) -> None:
@@ -72,14 +74,14 @@ async def test_a_server_in_trouble_may_work_in_a_moment(
     assert f"answered {status}: " in str(error)
 
 
-@pytest.mark.parametrize("status", [400, 404, 422])
+@each_row("status", [400, 404, 422])
 async def test_a_refused_request_is_not_worth_another_try(
     dialect: Dialect, streaming: bool, status: int
 ) -> None:
     assert type(await refused(dialect, dialect.fails(status), streaming)) is ModelRefused
 
 
-@pytest.mark.parametrize("status", [401, 402, 403])
+@each_row("status", [401, 402, 403])
 async def test_a_refused_key_is_named_as_such_and_never_quoted(
     dialect: Dialect, streaming: bool, status: int
 ) -> None:
@@ -94,7 +96,7 @@ async def test_gemini_refuses_a_key_as_if_it_were_a_request(streaming: bool) -> 
     assert isinstance(error, AccessRefused)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dialect", "message", "more"),
     [
         (CHAT, "This model's maximum context length is 8192 tokens.", {}),
@@ -146,7 +148,7 @@ IN_THE_MIDDLE = [
 ]
 
 
-@pytest.mark.parametrize(("dialect", "event", "wanted"), IN_THE_MIDDLE)
+@each_row(("dialect", "event", "wanted"), IN_THE_MIDDLE)
 async def test_an_error_in_the_middle_of_a_stream_is_an_error(
     dialect: Dialect, event: Any, wanted: type[Exception]
 ) -> None:
@@ -155,7 +157,7 @@ async def test_an_error_in_the_middle_of_a_stream_is_an_error(
     assert type(error) is wanted
 
 
-@pytest.mark.parametrize("pieces", [0, 1, 3])
+@each_row("pieces", [0, 1, 3])
 async def test_a_connection_that_drops_is_no_answer(dialect: Dialect, pieces: int) -> None:
     said = dialect.says(Said("这句话到不了头，断了"))
     assert isinstance(await refused(dialect, drops(said, pieces), True), ModelUnavailable)
@@ -188,7 +190,7 @@ async def test_a_hang_costs_the_deadline_and_no_more(dialect: Dialect, streaming
         assert "took longer than 0.3 s" in str(error)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "script",
     [
         sends_bytes(b"<html>Welcome to the hotel wifi</html>"),
@@ -211,7 +213,7 @@ async def test_an_endless_answer_is_not_kept(dialect: Dialect, streaming: bool) 
     assert isinstance(error, ModelUnavailable)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pieces", "headers"),
     [
         ([*[b"x" * 2**20] * 2, NEVER], {}),
@@ -228,7 +230,7 @@ async def test_of_what_a_broken_server_says_the_beginning_is_read(
     assert "answered 500" in str(error)
 
 
-@pytest.mark.parametrize("status", [301, 307, 308])
+@each_row("status", [301, 307, 308])
 async def test_a_prompt_goes_to_the_server_that_is_named_and_nowhere_else(
     dialect: Dialect, streaming: bool, status: int
 ) -> None:
@@ -272,6 +274,7 @@ def broken(whole: Any, place: tuple[Any, ...], junk: Any) -> Any:
     return copied
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 @given(data=st.data())
 def test_an_answer_with_anything_in_it_is_read_somehow(
@@ -285,6 +288,7 @@ def test_an_answer_with_anything_in_it_is_read_somehow(
     assert answer.usage.prompt_tokens >= answer.usage.cached_tokens >= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 @given(data=st.data())
 def test_events_with_anything_in_them_are_put_together_somehow(

@@ -22,6 +22,7 @@ from router.settings import ModelOptions
 from tests.fakes.model_server import Behaviour
 from tests.fakes.provider_rules import NO_SIGNATURE, seals_in, strictly
 from tests.fakes.providers import ANTHROPIC, CHAT, DIALECTS, GEMINI, Dialect, Said, sealed
+from tests.table import each_row
 from tests.unit.llm.asking import ANNUAL, question
 from tests.unit.llm.test_providers import SICK, Counter, counter, dialect, streaming
 
@@ -120,7 +121,8 @@ async def test_thoughts_stand_before_the_calls_that_they_led_to(streaming: bool)
     }
 
 
-@pytest.mark.parametrize(("one", "other"), PAIRS, ids=NAMES)
+@pytest.mark.slow
+@each_row(("one", "other"), PAIRS, ids=NAMES)
 async def test_a_conversation_goes_on_with_another_provider_and_comes_back(
     one: Dialect, other: Dialect, streaming: bool
 ) -> None:

@@ -35,6 +35,7 @@ from tests.fakes.providers import (
     Tokens,
     pieces,
 )
+from tests.table import each_row
 from tests.unit.llm.asking import ANNUAL, question
 
 SICK = ("get_balance", {"leave_type": "sick"})
@@ -95,6 +96,7 @@ async def ask(dialect: Dialect, said: Said, streaming: bool, **more: Any) -> Cha
     return answer
 
 
+@pytest.mark.slow
 async def test_text_comes_whole_or_piece_by_piece(dialect: Dialect, streaming: bool) -> None:
     answer = await ask(dialect, Said("您好，有什么可以帮您？"), streaming)
     assert (answer.text, answer.calls, answer.finish) == ("您好，有什么可以帮您？", (), "stop")
@@ -152,7 +154,7 @@ async def test_tokens_that_nobody_counted_are_estimated(dialect: Dialect, stream
     assert usage.completion_tokens > 1
 
 
-@pytest.mark.parametrize("said", [Said(refusal="I can't help with that."), Said(filtered=True)])
+@each_row("said", [Said(refusal="I can't help with that."), Said(filtered=True)])
 async def test_a_refusal_is_no_answer_and_no_fault(
     dialect: Dialect, streaming: bool, said: Said
 ) -> None:
@@ -252,7 +254,7 @@ async def test_who_takes_no_schema_either_is_asked_in_words(dialect: Dialect) ->
         assert "Answer with one JSON object" in here.sent
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("part", "message", "feature"),
     [
         ('"temperature"', "`temperature` is deprecated for this model.", "temperature"),
@@ -288,7 +290,7 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("dialect", "part", "message", "feature"), REFUSALS)
+@each_row(("dialect", "part", "message", "feature"), REFUSALS)
 async def test_refusals_as_they_are_worded_are_understood(
     dialect: Dialect, part: str, message: str, feature: str
 ) -> None:
@@ -387,7 +389,7 @@ async def test_the_key_goes_where_the_provider_wants_it(dialect: Dialect) -> Non
     assert posted.headers[header] == listed.headers[header] == f"{before}a-key"
 
 
-@pytest.mark.parametrize("end", ["/v1", "/v1/", "/"])
+@each_row("end", ["/v1", "/v1/", "/"])
 async def test_an_address_may_end_with_the_version(end: str) -> None:
     async with ProviderServer(ANTHROPIC, [ANTHROPIC.says(Said("好"))]) as server:
         model = ChatModel(server.origin + end, "scripted", spoken="anthropic")

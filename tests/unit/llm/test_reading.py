@@ -11,6 +11,7 @@ from router.domain.errors import MisconfiguredError
 from router.llm.protocols import chat_completions, protocol
 from router.llm.stream import Speech
 from router.llm.types import ChatAnswer, How
+from tests.table import each_row
 from tests.unit.llm.asking import question
 from tests.unit.llm.test_json_reading import JSON
 
@@ -37,7 +38,7 @@ def balance(arguments: Any, **more: Any) -> ChatAnswer:
     return read({"tool_calls": [call("get_balance", arguments)]}, **more)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "repaired"),
     [
         ('{"leave_type": "annual"}', False),
@@ -55,12 +56,12 @@ def test_arguments_are_read_where_they_are_certain(arguments: Any, repaired: boo
     assert answer.problems == ()
 
 
-@pytest.mark.parametrize("arguments", [None, "", "{}", {}, "null", '""', "  "])
+@each_row("arguments", [None, "", "{}", {}, "null", '""', "  "])
 def test_no_arguments_are_an_empty_object(arguments: Any) -> None:
     assert balance(arguments).calls[0].arguments == {}
 
 
-@pytest.mark.parametrize("arguments", ["[1]", "3", [1], 3, True, '"x"', '{"leave_type": "ann'])
+@each_row("arguments", ["[1]", "3", [1], 3, True, '"x"', '{"leave_type": "ann'])
 def test_other_arguments_are_a_problem_that_names_the_call(arguments: Any) -> None:
     answer = balance(arguments)
     assert answer.calls == ()
@@ -90,9 +91,7 @@ def test_the_same_call_twice_is_one_call() -> None:
     assert answer.problems == ("call 2 (get_balance) repeats the call 'c'",)
 
 
-@pytest.mark.parametrize(
-    "entry", [None, 3, "x", [], {}, call(None, {}), call("", {}), call([], {})]
-)
+@each_row("entry", [None, 3, "x", [], {}, call(None, {}), call("", {}), call([], {})])
 def test_a_call_without_a_name_is_named_by_its_place(entry: Any) -> None:
     answer = read({"tool_calls": [entry, call("get_balance", ANNUAL)]})
     assert len(answer.calls) == 1
@@ -102,7 +101,7 @@ def test_a_call_without_a_name_is_named_by_its_place(entry: Any) -> None:
 WRITTEN = '{"name": "get_balance", "arguments": {"leave_type": "annual"}}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "hows"),
     [
         (f"<tool_call>{WRITTEN}</tool_call>", HOWS),
@@ -131,7 +130,7 @@ def test_calls_written_as_text_are_calls(text: str, hows: list[How]) -> None:
         assert (answer.text, answer.problems) == ("", ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Call get_balance(leave_type='annual') to see it.",
@@ -161,8 +160,8 @@ def test_a_marked_call_that_cannot_be_read_is_named_and_not_shown_to_the_user() 
     assert "<tool_call>{get it}</tool_call>" in answer.problems[0]
 
 
-@pytest.mark.parametrize("how", HOWS[1:])
-@pytest.mark.parametrize("text", ['{"calls": [{"name": "get_bal', "{}", '{"x": 1}', "[1]"])
+@each_row("how", HOWS[1:])
+@each_row("text", ['{"calls": [{"name": "get_bal', "{}", '{"x": 1}', "[1]"])
 def test_broken_decisions_are_problems_and_not_text(text: str, how: How) -> None:
     answer = read({"content": text}, how, finish="length")
     assert (answer.text, answer.calls, len(answer.problems)) == ("", (), 2)
@@ -173,12 +172,12 @@ def test_json_that_names_an_offered_function_is_calls_even_beside_an_invented_on
     assert [call.known for call in read({"content": text}).calls] == [True, False]
 
 
-@pytest.mark.parametrize("how", HOWS[1:])
+@each_row("how", HOWS[1:])
 def test_plain_text_where_json_was_asked_for_is_said(how: How) -> None:
     assert read({"content": "你好"}, how).text == "你好"
 
 
-@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": -1}, {"prompt_tokens": "7"}, [], 3])
+@each_row("usage", [None, {}, {"prompt_tokens": -1}, {"prompt_tokens": "7"}, [], 3])
 def test_usage_nobody_can_use_is_estimated(usage: Any) -> None:
     body = {"choices": [{"message": {"content": "hi"}}], "usage": usage}
     assert chat_completions.read(body, question(), "functions", "m").usage.estimated
@@ -227,6 +226,7 @@ def test_any_text_is_an_answer_that_can_be_stored(text: str, how: How) -> None:
     assert ChatAnswer.model_validate_json(answer.model_dump_json()) == answer
 
 
+@pytest.mark.slow
 @given(st.lists(SHAPES | JSON, max_size=6), st.sampled_from(HOWS))
 def test_any_events_make_an_answer(events: list[Any], how: How) -> None:
     answer, speech = chat_completions.partial(), Speech(how, True, {"respond_message": "text"})

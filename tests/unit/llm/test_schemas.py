@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from router.llm.request import decision_schema, signature
 from router.llm.schema import portable, restored
+from tests.table import each_row
 from tests.unit.llm.asking import BALANCE, REPLY
 from tests.unit.llm.test_json_reading import JSON
 
@@ -18,7 +19,7 @@ def portable_property(schema: Any, **root: Any) -> Any:
     return portable(of("x", schema, **root))["properties"]["x"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "expected"),
     [
         ({"type": "string"}, {"type": "string"}),
@@ -76,7 +77,7 @@ def test_references_are_inlined() -> None:
     assert made == {**portable(money), "description": "Cost"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "schema",
     [
         {"$ref": "#"},
@@ -96,7 +97,7 @@ def test_of_several_alternative_objects_at_the_root_all_properties_are_offered()
     assert made["properties"] == {name: {"type": ["string", "null"]} for name in "ab"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "given", "expected"),
     [
         ({"properties": {"a": {"type": "string"}}}, {"a": None}, {}),
@@ -148,6 +149,7 @@ SCHEMAS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(FORMS), SCHEMAS), st.dictionaries(st.text(), JSON))
 def test_any_schema_gives_a_closed_object_and_any_arguments_come_back(
     schema: dict[str, Any], arguments: dict[str, Any]
@@ -164,7 +166,7 @@ def _depth(schema: Any) -> int:
     return 1 + max(map(_depth, inner), default=0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "expected"),
     [
         (of("a", {"type": "string"}), '{"a": string}'),

@@ -11,13 +11,14 @@ from router.llm.servers import FEATURES, ServerMemory
 from router.llm.types import ModelRefused, ModelUnavailable
 from tests.fakes.model_server import Behaviour, answers, calls, decides, fails, refuses, says, sends
 from tests.fakes.web_server import Received, Reply
+from tests.table import each_row
 from tests.unit.llm.asking import ANNUAL, Desk, desk, question
 
 CALL = calls(ANNUAL)
 DECISION = decides(ANNUAL)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("script", "how", "attempts"),
     [
         (CALL, "functions", 1),
@@ -105,7 +106,7 @@ async def test_a_schema_gives_every_text_an_end() -> None:
     assert calls_schema["maxItems"] == 8
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "message", "feature"),
     [
         (400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.", "max_tokens"),
@@ -148,7 +149,7 @@ async def ways(here: Desk, questions: int, **more: Any) -> list[str]:
     return [(await here.model.answer(question(**more))).how for _ in range(questions)]
 
 
-@pytest.mark.parametrize("failure", [SILENT, CUT, UNREADABLE])
+@each_row("failure", [SILENT, CUT, UNREADABLE])
 async def test_a_model_that_fails_on_functions_three_times_is_asked_in_json(
     failure: Behaviour,
 ) -> None:
@@ -175,7 +176,7 @@ FINE = [
 ]
 
 
-@pytest.mark.parametrize("fine", FINE, ids=["talks", "makes a name up", "declines", "is withheld"])
+@each_row("fine", FINE, ids=["talks", "makes a name up", "declines", "is withheld"])
 async def test_what_strangers_words_could_bring_a_model_to_is_no_failure(fine: Behaviour) -> None:
     async with desk([fine] * 4) as here:
         assert await ways(here, 4) == ["functions"] * 4
@@ -220,7 +221,7 @@ def test_what_was_learned_outlives_the_process(tmp_path: Path) -> None:
     assert ServerMemory(path).refused("qwen at http://gpu/v1") == {"strict", "tools"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [
         *(b"", b"{", b"[]", b"3", b"\xff", b"[" * 5000, b'{"a": 3}', b'{"a": "strict"}'),

@@ -30,6 +30,7 @@ from router.retrieval.vector_cache import RememberedEncoder, VectorFile
 from router.runtime import composition
 from router.settings import Settings
 from tests.fakes.model_server import Behaviour, ModelServer, fails, sends
+from tests.table import each_row
 from tests.unit.retrieval.capabilities import OFFICE
 
 
@@ -249,7 +250,7 @@ async def test_each_side_gets_its_prompt_and_rows_unit_length(installed: None) -
     assert (await encoder.queries([])).shape == (0, 2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "query", "document"),
     [
         ("intfloat/multilingual-e5-small", "query: ", "passage: "),
@@ -293,7 +294,8 @@ async def test_cards_are_sent_once_and_found_by_a_servers_vectors(tmp_path: Path
     }
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     "behaviour",
     [
         fails(401, "wrong key"),

@@ -6,6 +6,7 @@ import pytest
 from router.retrieval.dense import Dense
 from router.retrieval.index import BESIDE_CARDS, BESIDE_EXAMPLES, BESIDE_NAMES, chinese_share, fused
 from router.retrieval.lexical import Lexical
+from tests.table import each_row
 
 ALL = np.ones(3, np.bool_)
 WORDS = Lexical(np.array([4, 1, 1], np.float32), 1.0, np.array([0.8, 0.2, 0.0], np.float32))
@@ -16,7 +17,7 @@ def dense(*exemplified: bool, named: tuple[bool, ...] = (False, False, False)) -
     return Dense(scores, names, np.array(named), np.array(exemplified), known=0.4, needs_tool=0.7)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "share"),
     [("查年假", 1.0), ("annual leave", 0.0), ("查 VPN 吗", 2 / 3), ("42 !", 0.0), ("", 0.0)],
 )

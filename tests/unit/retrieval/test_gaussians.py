@@ -15,6 +15,7 @@ from router.retrieval.statistics import (
     scale_of_strangers,
     shrunk,
 )
+from tests.table import each_row
 
 SIZE = 12
 NOTHING = np.empty((0, 0), np.float32)
@@ -172,7 +173,7 @@ def test_half_way_from_examples_to_small_talk_a_message_is_as_likely_for_one_as_
     assert far.probability(low) > 0.5 > far.probability(low - 8)
 
 
-@pytest.mark.parametrize("talk", [np.empty(0), np.zeros(20)])
+@each_row("talk", [np.empty(0), np.zeros(20)])
 def test_small_talk_that_is_nearer_than_examples_moves_nothing(talk: np.ndarray) -> None:
     left_out = np.linspace(-10, 10, 41)
     scale = scale_of_examples(left_out, talk)

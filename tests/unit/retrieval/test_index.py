@@ -23,6 +23,7 @@ from router.retrieval.index import (
 from router.retrieval.selection import Selection, prompt_tokens
 from router.retrieval.vector_cache import RecentVectors, VectorFile
 from tests.fakes.encoder import PairsEncoder
+from tests.table import each_row
 from tests.unit.retrieval.capabilities import BALANCE, LEAVE, OFFICE, PAYSLIP, ROOM, capability
 
 
@@ -181,7 +182,7 @@ async def test_what_is_not_encoded_is_found_by_its_words(index: Index) -> None:
     assert names(await index.select("预订一间会议室"))[0] == "book_room"
 
 
-@pytest.mark.parametrize("capabilities", [[], OFFICE])
+@each_row("capabilities", [[], OFFICE])
 async def test_an_empty_index_and_a_caller_who_may_nothing_get_nothing(capabilities: Any) -> None:
     found = await (await indexed(*capabilities)).select("请年假", allowed=lambda _: False)
     assert (found.candidates, found.verdict) == ((), "none")
@@ -262,7 +263,7 @@ async def test_kinds_may_share_a_name() -> None:
     assert [(c.kind, c.name) for c in found.candidates] == [("skill", "search"), ("tool", "search")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("found", "passages"),
     [
         (LEAVE, ("请假申请: 请假申请", "Ask for leave: Ask for leave")),
@@ -307,7 +308,7 @@ async def test_a_request_that_names_a_parameter_alone_finds_its_tool() -> None:
     assert names(await (await indexed(*OFFICE, trip)).select("靠窗座位"))[0] == "trip"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("found", "encoded"),
     [
         (capability("describeInstances", "查看实例", "查看实例"), ("describe Instances",)),

@@ -1,11 +1,11 @@
 """Words: tokens, and how well cards fit them."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from router.retrieval.lexical import LexicalIndex, terms, tokens
+from tests.table import each_row
 
 WORDS = st.lists(st.sampled_from("abcdef"), max_size=8)
 
@@ -69,7 +69,7 @@ def test_any_order_of_changes_equals_building_anew(
     assert one.known == other.known
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("查年假", ["查年", "年假"]),

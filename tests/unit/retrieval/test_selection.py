@@ -18,6 +18,7 @@ from router.retrieval.selection import (
     within_budget,
     write_thresholds,
 )
+from tests.table import each_row
 from tests.unit.retrieval.capabilities import BALANCE, LEAVE, OFFICE
 
 
@@ -25,7 +26,7 @@ def judged(known: float, margin: float, *, wanted: bool = True, right: bool = Tr
     return Judged(Signs(known, 0.9, margin), wanted, right)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("signs", "expected"),
     [
         (Signs(0.9, 0.9, 3.0), "clear"),
@@ -85,7 +86,7 @@ def test_where_nothing_is_ever_right_clear_is_hardly_ever_said() -> None:
     assert fitted_thresholds(rows).margin == pytest.approx(2.9)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [
         *('{"choice": -1}', '{"choice": "low"}', '{"places": 0}', '{"places": 2.5}'),
@@ -120,7 +121,7 @@ def test_a_chinese_character_costs_more_than_a_letter() -> None:
     assert prompt_tokens(wide) - prompt_tokens(narrow) == pytest.approx(50, abs=1)
 
 
-@pytest.mark.parametrize(("margin", "read"), [(0.7, 0.7), (float("inf"), 1000)])
+@each_row(("margin", "read"), [(0.7, 0.7), (float("inf"), 1000)])
 def test_what_was_written_is_read(tmp_path: Path, margin: float, read: float) -> None:
     path = tmp_path / "new" / "thresholds.json"
     write_thresholds(path, Thresholds(known=0.4, needs_tool=0.05, margin=margin))
@@ -133,7 +134,7 @@ def test_what_a_file_leaves_out_is_the_default(tmp_path: Path) -> None:
     assert read_thresholds(path) == Thresholds(known=1.0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "said"),
     [
         (b"", "isn't JSON"),

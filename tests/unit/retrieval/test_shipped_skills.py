@@ -18,6 +18,7 @@ from router.domain.principals import Principal
 from router.evaluation.dataset import LabelledLine
 from router.retrieval.selection import Verdict
 from router.settings import Settings
+from tests.table import each_row
 
 EVALS = Path(next(iter(skills.__path__))) / "tests"
 REQUESTS = Path(__file__).parents[3] / "docs" / "examples" / "requests.jsonl"
@@ -78,7 +79,7 @@ async def desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
         yield Desk(dry_run, people)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("skill", "first", "near"),
     [
         ("blog-writer", 8, 3),
@@ -110,6 +111,7 @@ async def test_what_only_sounds_like_a_skill_is_nearer_to_what_it_is_for(desk: D
     assert clear == []
 
 
+@pytest.mark.slow
 async def test_the_skills_are_in_nobody_elses_way(desk: Desk) -> None:
     ranks = [one.rank() for one in await desk.searched(REQUESTS) if one.line.label != "reply"]
     assert len(ranks) == 17  # rules take the others

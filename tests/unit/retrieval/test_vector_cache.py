@@ -21,6 +21,7 @@ from router.retrieval.vector_cache import (
 from router.runtime.composition import assembled
 from router.settings import Settings
 from tests.fakes.encoder import PairsEncoder
+from tests.table import each_row
 
 
 async def test_a_text_is_encoded_once_for_each_side() -> None:
@@ -49,7 +50,7 @@ async def test_what_was_used_longest_ago_is_forgotten_first() -> None:
     assert encoder.encoded == ["a", "b", "c", "b"]
 
 
-@pytest.mark.parametrize("texts", [[], ["\ud83d"]])
+@each_row("texts", [[], ["\ud83d"]])
 async def test_no_text_and_broken_text_are_encoded_too(texts: list[str]) -> None:
     rows = await RememberedEncoder(PairsEncoder(), RecentVectors()).queries(texts)
     assert rows.shape == (len(texts), PairsEncoder.dimensions)
@@ -159,7 +160,7 @@ async def test_what_is_shipped_is_what_the_encoder_makes_of_the_texts() -> None:
     assert cosines.min() > 0.999
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("encoder", "file"),
     [(PairsEncoder("0.0.1"), FILE), (PairsEncoder(""), FILE), (Posing(), Path("none.npz"))],
 )

@@ -1,9 +1,9 @@
 """Addresses in what a tool is called with."""
 
-import pytest
 from pydantic import JsonValue
 
 from router.routing.addresses import addresses, question, ungiven
+from tests.table import each_row
 
 WRITTEN = {
     "see https://a.example/x?y=1, please": ["https://a.example/x?y=1"],
@@ -25,7 +25,7 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize(("text", "found"), WRITTEN.items())
+@each_row(("text", "found"), WRITTEN.items())
 def test_addresses_are_found_as_they_are_written(text: str, found: list[str]) -> None:
     assert addresses(text) == found
 

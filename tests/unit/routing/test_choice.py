@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from router.domain.commands import (
     CallTool,
     Clarify,
@@ -26,6 +24,7 @@ from router.retrieval.selection import (
 from router.routing.choice import ChoiceExplanation, Nearness, chosen
 from router.routing.decider import ModelDecision, checked
 from router.routing.offer import Offer
+from tests.table import each_row
 from tests.unit.retrieval.capabilities import capability
 from tests.unit.routing.samples import FLOWS, TOOLS
 
@@ -40,7 +39,7 @@ def found(verdict: Verdict = "several", **scores: float) -> Selection:
     return Selection(tuple(near), verdict, Signs(0.999, 1.0, 0.1))
 
 
-@pytest.mark.parametrize(("name", "doubted"), [("leave", False), ("trip", False), ("far", True)])
+@each_row(("name", "doubted"), [("leave", False), ("trip", False), ("far", True)])
 def test_what_is_behind_the_third_place_is_doubted(name: str, doubted: bool) -> None:
     assert Nearness([found()]).doubts(name) is doubted
     assert Nearness([found()]).doubts("never heard of")
@@ -57,7 +56,7 @@ def test_a_flow_has_to_be_the_nearest_of_all_one_for_each_wish() -> None:
     assert not Nearness([found()], wishes=2).doubts("claim", starts=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "wishes", "doubted"), [("flow", 1, True), ("flow", 2, False), ("tool", 1, False)]
 )
 def test_a_question_alone_begins_no_flow_but_a_tools_form(
@@ -86,9 +85,7 @@ def test_where_nothing_is_near_even_the_nearest_is_doubted() -> None:
     assert Nearness([found(leave=0.004)]).doubts("leave")
 
 
-@pytest.mark.parametrize(
-    ("answering", "doubted"), [("leave", False), ("claim", True), (None, False)]
-)
+@each_row(("answering", "doubted"), [("leave", False), ("claim", True), (None, False)])
 def test_a_question_about_something_else_answers_no_flow(
     answering: str | None, doubted: bool
 ) -> None:
@@ -131,7 +128,7 @@ def test_the_flow_that_asks_is_never_doubted() -> None:
     assert commands(LEAVE, near=Nearness([found(claim=0.9)]), active="leave") == [LEAVE]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "verdict", "asked"),
     [
         (HandOff(reason="?"), "clear", True),
@@ -154,7 +151,7 @@ def test_a_model_that_gives_up_is_believed_where_something_is_half_near_alone() 
         assert commands(HandOff(reason="?"), near=near) == [HandOff(reason="?")]
 
 
-@pytest.mark.parametrize("command", [HandOff(reason="?"), ReplyText(text="hi")])
+@each_row("command", [HandOff(reason="?"), ReplyText(text="hi")])
 def test_where_nothing_is_near_words_are_enough(command: Command) -> None:
     assert commands(command, near=Nearness([found("none", leave=0.001)])) == [command]
 
@@ -169,7 +166,7 @@ WHY = {
 }
 
 
-@pytest.mark.parametrize(("name", "why"), WHY.items())
+@each_row(("name", "why"), WHY.items())
 def test_a_reason_says_why_this_and_not_the_runner_up(name: str | None, why: str) -> None:
     told = ChoiceExplanation("m", "router-1@0", Nearness([found()])).of(name)
     assert told == f"{why} (asked by router-1@0)"
@@ -197,7 +194,7 @@ def test_who_takes_something_back_begins_nothing() -> None:
     assert not near.doubts("claim", starts=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "made_up",
     [
         ReplyText(text="90 days"),

@@ -20,6 +20,7 @@ from router.routing.skill_context import (
 )
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import Means
+from tests.table import each_row
 from tests.unit.routing.dialogues import EPHEMERAL, memories, worked
 from tests.unit.routing.samples import PROMPTS, TASK, TOOLS
 
@@ -73,6 +74,7 @@ def test_the_dialogue_is_kept_in_order_or_gone(memory: AgentMemory, budget: int)
         assert len(message.model_dump_json()) <= len(before.model_dump_json())
 
 
+@pytest.mark.slow
 @given(memories(), budgets)
 def test_a_call_and_its_result_are_never_parted(memory: AgentMemory, budget: int) -> None:
     fit = fitted(memory, EPHEMERAL, budget)
@@ -92,6 +94,7 @@ def test_it_is_within_budget_and_left_as_it_is(memory: AgentMemory, budget: int)
     assert (again.memory, again.gone) == (once.memory, ())
 
 
+@pytest.mark.slow
 @given(memories(), budgets, budgets)
 def test_a_larger_budget_keeps_all_of_a_smaller(memory: AgentMemory, one: int, other: int) -> None:
     less, more = (fitted(memory, EPHEMERAL, budget) for budget in sorted((one, other)))
@@ -113,7 +116,8 @@ def test_the_question_as_it_is_sent_is_within_the_budget(memory: AgentMemory, bu
     assert estimated_prompt_tokens(sent.messages, sent.functions) <= budget
 
 
-@pytest.mark.parametrize("text", ["字" * 3000, "word " * 1500])
+@pytest.mark.slow
+@each_row("text", ["字" * 3000, "word " * 1500])
 def test_a_dialogue_is_bounded_however_long_the_run(text: str) -> None:
     memory, most = AgentMemory(fixed=2000), 0
     for _ in range(120):
@@ -173,8 +177,8 @@ def test_the_dialogue_stays_within_its_bytes_even_where_tokens_cost_little() -> 
     assert size <= skill_context.MOST_BYTES
 
 
-@pytest.mark.parametrize("text", ["x" * 20_000, "字" * 20_000, "x" * 9000 + "字" * 9000])
-@pytest.mark.parametrize("longest", [100, 1000, 5000])
+@each_row("text", ["x" * 20_000, "字" * 20_000, "x" * 9000 + "字" * 9000])
+@each_row("longest", [100, 1000, 5000])
 def test_a_long_result_keeps_its_beginning_and_its_end_and_says_so(text: str, longest: int) -> None:
     told = skill_context.result(CALL, text + ', "read_more": "h1"}', longest)
     assert estimated_tokens(told.text) <= longest
@@ -200,8 +204,8 @@ def test_a_question_that_was_refused_is_half_as_long_the_next_time_whatever_the_
     assert skill_context.refused(refused).most == refused.most
 
 
-@pytest.mark.parametrize("longest", [LEAST_RESULT, 500, 2000, 20_000])
-@pytest.mark.parametrize("piece", ["行", '"', "\\", "word "])
+@each_row("longest", [LEAST_RESULT, 500, 2000, 20_000])
+@each_row("piece", ["行", '"', "\\", "word "])
 def test_a_page_shows_how_to_read_on_however_short_it_is_cut(piece: str, longest: int) -> None:
     page = ResultPage(read_more="h4nd1e", page=1, pages=9, text=piece * 3000)
     text = json.dumps(page.model_dump(mode="json"), ensure_ascii=False)

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import pytest
-
 from router.domain.commands import CallTool, Clarify, Misunderstood, ReplyText, StartFlow
 from router.domain.locale import LOCALES, Localised
 from router.domain.messages import Option, SpokenLine
@@ -23,6 +21,7 @@ from router.routing.decider import (
     route_of,
 )
 from router.routing.offer import FIXED, MOST_OPTIONS, Offer
+from tests.table import each_row
 from tests.unit.retrieval.capabilities import capability
 from tests.unit.routing.samples import ACTIVE, FLOWS, PROMPTS, called, offer
 
@@ -95,7 +94,7 @@ async def test_the_rules_are_the_same_bytes_whatever_is_asked() -> None:
     assert one.asked[0].messages[0] == other.asked[0].messages[0]
 
 
-@pytest.mark.parametrize("everything", [False, True])
+@each_row("everything", [False, True])
 async def test_what_servers_read_ahead_is_what_questions_begin_with(everything: bool) -> None:
     model, fixed = Model(FINE), offer() if everything else Offer()
     await decided(model)
@@ -116,7 +115,7 @@ async def test_the_model_sees_what_is_asked_what_is_known_and_what_waits() -> No
     assert "Paused, to be taken up after it: claim." in state
 
 
-@pytest.mark.parametrize("text", ["</message>", "</MESSAGE>", "a </message > b", "<message>"])
+@each_row("text", ["</message>", "</MESSAGE>", "a </message > b", "<message>"])
 async def test_a_message_can_not_end_its_own_section(text: str) -> None:
     model = Model(FINE)
     await decided(model, text)

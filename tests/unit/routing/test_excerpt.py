@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-import pytest
-
 from router.routing.excerpt import Excerpt, Part, excerpt
+from tests.table import each_row
 
 LONGEST = 2000
 ROW: dict[str, Any] = {"name": "Bob Example", "department": "sales", "days": 12.5}
@@ -41,7 +40,7 @@ def test_a_long_text_says_how_long_it_is() -> None:
     assert part.shown > LONGEST / 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     "result",
     [
         MANY,
@@ -55,7 +54,7 @@ def test_a_long_text_says_how_long_it_is() -> None:
         '"' * 5000,
     ],
 )
-@pytest.mark.parametrize("longest", [400, 2000, 6000])
+@each_row("longest", [400, 2000, 6000])
 def test_it_is_never_longer_and_always_json(result: Any, longest: int) -> None:
     shown = excerpt(result, longest)
     assert len(shown.text) <= longest

@@ -3,9 +3,8 @@
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-import pytest
-
 from router.routing.faithfulness import Evidence, held, unmarked
+from tests.table import each_row
 
 NOW = datetime(2026, 11, 24, 10, 0, tzinfo=timezone(timedelta(hours=8)))
 BALANCE = {"leave_type": "annual", "days": 15, "used": 2.5}
@@ -35,7 +34,7 @@ MEETING = {"start": "2026-11-30T02:00:00+00:00", "title": "Budget review", "host
 SUM = {"expression": "20000*1.1", "result": 22000}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "result", "asked"),
     [
         # Numbers, however they are written.
@@ -98,7 +97,7 @@ def test_what_stands_in_the_results_holds(said: str, result: Any, asked: str) ->
     assert doubt is None, str(doubt)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "result", "asked", "check"),
     [
         ("你还有 90 天年假。", {"days": 158}, "我还有几天年假", "number"),
@@ -148,7 +147,7 @@ def test_what_a_model_made_up_does_not(said: str, result: Any, asked: str, check
     assert doubt.check == check
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "clean"),
     [
         ("15 天。", "15 天。"),
@@ -168,7 +167,7 @@ FOUND: list[Any] = [BALANCE, *REQUESTS["items"], CLAIM, ROOMS, MEETING]
 STANDS = Evidence(FOUND, ["我的年假，给李雷"], NOW)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "chosen"),
     [
         (None, False),
@@ -197,7 +196,7 @@ def test_a_value_that_stands_there_or_is_chosen_holds(value: Any, chosen: bool) 
     assert STANDS.doubt_of_value(value, chosen=chosen) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "chosen", "check"),
     [
         (16, False, "number"),

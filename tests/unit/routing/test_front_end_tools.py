@@ -13,6 +13,7 @@ from router.routing.front_end_tools import (
     SentTool,
     read,
 )
+from tests.table import each_row
 
 HOUSE = ["get_leave_balance", "policy-advisor", "leave_request"]
 PLACE = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
@@ -32,7 +33,7 @@ def test_a_tool_is_offered_as_one_that_the_front_end_calls() -> None:
     assert tool.implementation.problems({})
 
 
-@pytest.mark.parametrize("parameters", [None, {}, {"properties": {}}, {"type": "object"}])
+@each_row("parameters", [None, {}, {"properties": {}}, {"type": "object"}])
 def test_one_without_arguments_may_leave_them_out(parameters: Any) -> None:
     (found,) = read([sent(parameters=parameters)], HOUSE)
     assert found.tool.implementation.problems({}) == []
@@ -79,7 +80,7 @@ HOSTILE: dict[str, tuple[SentTool, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", HOSTILE)
+@each_row("case", HOSTILE)
 def test_what_cannot_be_offered_is_refused_by_its_field(case: str) -> None:
     tool, field = HOSTILE[case]
     with pytest.raises(InvalidInput) as refused:

@@ -1,6 +1,5 @@
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from router.domain.commands import (
 )
 from router.llm.types import ChatAnswer
 from router.routing.interpretation import interpret
+from tests.table import each_row
 from tests.unit.routing.samples import ACTIVE, called, offer
 
 BALANCE = ("get_balance", {"kind": "annual"})
@@ -26,7 +26,7 @@ FILL = ("fill_slots", {"slots": {"start": "2026-12-01", "salary": 1}})
 STARTS = [("dispatch_to_flow", LEAVE | {"slots": {"kind": kind}}) for kind in "abc"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "commands"),
     [
         (called(BALANCE), [CallTool(id="c0", tool="get_balance", arguments=ANNUAL)]),
@@ -72,7 +72,7 @@ def test_searching_is_allowed_once() -> None:
     assert interpret(search, offer(may_search=False)).problems
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "arguments"),
     [
         ("delete_everything", {}),
@@ -100,7 +100,7 @@ def test_a_call_that_makes_no_sense_is_a_problem_and_no_command(name: str, argum
     assert problem.startswith(f"{name}: ")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said", [called(text="好的，好的，好的"), called(("respond_message", {"text": "好的，好"}))]
 )
 def test_words_that_were_cut_are_a_problem_and_not_said(said: ChatAnswer) -> None:

@@ -1,7 +1,5 @@
 from typing import Any
 
-import pytest
-
 from router.llm.types import (
     AssistantMessage,
     ChatAnswer,
@@ -21,6 +19,7 @@ from router.routing.planner import (
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import LAST_STEP, Means
 from router.skill.plan import Accept, Ask, Plan, PlanStep, Replan, RetryStep, StepBrief, StepResult
+from tests.table import each_row
 from tests.unit.routing.samples import PROMPTS, TASK, TOOLS, called, last_words
 
 A = {"id": "a", "task": "Find A", "depends_on": []}
@@ -93,7 +92,7 @@ def test_a_plan_is_read_as_it_was_meant() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "wrong"),
     [
         ({}, "steps has to be a list of {id, task, depends_on}"),
@@ -134,7 +133,7 @@ def test_words_instead_of_a_plan_are_answered_too() -> None:
     assert heard == UserMessage(text="error: call plan with the steps")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "verdict"),
     [
         (called(text="Five."), Accept(result="Five.")),
@@ -149,7 +148,7 @@ def test_a_verdict_is_read_as_it_was_meant(answer: ChatAnswer, verdict: object) 
     assert read_verdict(answer, PLAN).verdict == verdict
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("calls", "wrong"),
     [
         ([], "it called nothing and said nothing"),

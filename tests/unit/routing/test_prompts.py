@@ -5,6 +5,7 @@ import pytest
 
 from router.domain.errors import MisconfiguredError
 from router.routing.prompts import Prompts, WatchedPrompts
+from tests.table import each_row
 
 
 def write(folder: Path, **texts: str) -> Path:
@@ -54,7 +55,7 @@ def test_traffic_is_shared_and_a_conversation_keeps_its_version(tmp_path: Path) 
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("shares", "said"),
     [
         ({"router-9": 1}, "ROUTER_PROMPT_SHARES names 'router-9'; of router there are: router-1"),

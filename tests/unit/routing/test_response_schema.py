@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from router.routing.response_schema import MAX_LENGTH, MAX_NODES, ResponseSchema
+from tests.table import each_row
 
 
 class Kind(Enum):
@@ -97,7 +98,7 @@ HOSTILE: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("schema", "says"), HOSTILE.values(), ids=HOSTILE)
+@each_row(("schema", "says"), HOSTILE.values(), ids=HOSTILE)
 def test_what_no_answer_can_be_held_to_is_refused_in_words(schema: Any, says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)) as refused:
         ResponseSchema.read(schema)
@@ -113,7 +114,7 @@ def test_a_pydantic_model_s_schema_is_kept_whole() -> None:
     assert kept.all_names == {*kept.names, "start", "end"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wrong", "place"),
     [
         ({"kind": "annually"}, "kind"),
@@ -148,7 +149,7 @@ def test_what_is_written_out_reads_the_same_again() -> None:
     assert ResponseSchema.read(kept.schema).schema == kept.schema
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "is_open"),
     [
         ({"type": "object"}, True),

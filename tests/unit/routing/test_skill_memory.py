@@ -6,6 +6,7 @@ from hypothesis import given
 from router.llm.types import AssistantMessage
 from router.routing import skill_memory
 from router.routing.skill_memory import LONGEST_EARLIER, LONGEST_NOTES, AgentMemory, Measure
+from tests.table import each_row
 from tests.unit.routing.dialogues import memories, step, worked
 from tests.unit.routing.samples import PROMPTS, last_words
 
@@ -19,7 +20,7 @@ def measured(*counted: int | None) -> float:
     return memory.ratio
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("counted", "ratio"),
     [
         ((), 1.0),
@@ -103,6 +104,7 @@ def test_without_a_model_it_says_which_calls_were_made() -> None:
     ]
 
 
+@pytest.mark.slow
 @given(memories())
 def test_it_is_bounded_and_keeps_the_latest(memory: AgentMemory) -> None:
     told = skill_memory.plain(memory.earlier, memory.dialogue)

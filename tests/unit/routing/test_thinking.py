@@ -1,13 +1,12 @@
 from typing import Any
 
-import pytest
-
 from router.domain.commands import StartFlow
 from router.flow.definition import FlowDefinition
 from router.llm.types import AssistantMessage, ChatAnswer, ChatRequest, SystemMessage, ToolMessage
 from router.routing import skill_step
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import Means
+from tests.table import each_row
 from tests.unit.routing.samples import PROMPTS, TASK, TOOLS, WORDS, called, last_words
 
 PROMPT = PROMPTS.of("skill", "c1", "en", "default")
@@ -45,7 +44,7 @@ def test_what_others_wrote_can_not_end_its_own_section() -> None:
     assert (told.count("</request>"), told.count("</history>")) == (1, 1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "text", "asks"),
     [
         (called(text="Five days."), "Five days.", False),
@@ -58,7 +57,7 @@ def test_an_ending_ends_it_whatever_is_beside(answer: ChatAnswer, text: str, ask
     assert (thought.text, thought.asks, thought.calls) == (text, asks, ())
 
 
-@pytest.mark.parametrize("how", [called(text="Five."), called(FINE, ("done", {"result": "Five."}))])
+@each_row("how", [called(text="Five."), called(FINE, ("done", {"result": "Five."}))])
 def test_an_answer_stands_in_the_dialogue_as_it_is_said(how: ChatAnswer) -> None:
     assert skill_step.read(how, MEANS).said == AssistantMessage(text="Five.")
 
@@ -70,7 +69,7 @@ def test_only_what_is_said_by_a_function_is_an_ending_beyond_doubt() -> None:
     assert not skill_step.read(refusal, MEANS).plainly
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wrong",
     [
         ("delete_everything", {}),
@@ -138,7 +137,7 @@ def test_only_a_skill_that_was_answered_can_hand_a_message_back() -> None:
     assert skill_step.read(called(("hand_back", {})), MEANS).hands_back
 
 
-@pytest.mark.parametrize("name", ["get_balance", "ask_user", "done", "nothing"])
+@each_row("name", ["get_balance", "ask_user", "done", "nothing"])
 def test_an_answer_that_never_ends_is_kept_nowhere(name: str) -> None:
     thought = skill_step.read(called((name, {"text": "x" * 20_000})), MEANS)
     assert thought.complaint == (

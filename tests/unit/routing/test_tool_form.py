@@ -33,6 +33,7 @@ from router.routing.tool_form import (
 )
 from router.tool.implementation import FunctionImplementation
 from router.tool.tool import RESERVED, Tool, tool
+from tests.table import each_row
 from tests.unit.flow.definitions import Driver
 from tests.unit.routing.samples import get_balance, match_people, take_note
 
@@ -102,10 +103,10 @@ def test_what_was_said_already_is_not_asked_again() -> None:
     assert driver(get_balance).begin(kind="sick").run.status == "completed"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tool", "given"), [(take_note, {"text": "buy milk"}), (ring, {}), (ring, {"loud": True})]
 )
-@pytest.mark.parametrize(("value", "status"), [(True, "completed"), (False, "cancelled")])
+@each_row(("value", "status"), [(True, "completed"), (False, "cancelled")])
 def test_a_tool_that_writes_is_confirmed_first(
     tool: Tool, given: dict[str, Any], value: bool, status: str
 ) -> None:
@@ -169,7 +170,7 @@ def test_a_failed_call_says_so() -> None:
     assert (run.run.status, run.said) == ("failed", ["That didn't work: no such year"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("locale", "words"),
     [
         ("zh", ["可能已经生效，也可能没有", "不会自己再试", "系统里查"]),
@@ -273,7 +274,7 @@ POINT: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "kind"),
     [
         (STRING, "text"),
@@ -307,7 +308,7 @@ def nested(levels: int, name: str = "in") -> dict[str, Any]:
     return inner
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "why"),
     [
         ({}, "any kind of value"),
@@ -353,7 +354,7 @@ def test_a_list_has_at_least_one_item_and_no_more_than_anybody_would_say() -> No
     assert bounds(minItems=0, maxItems=10_000) == (1, 50)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "alias"),
     [
         ("from", "from"),
@@ -422,7 +423,7 @@ def test_it_says_who_asks_what_in_both_languages() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "type_"),
     [
         ({"type": "string"}, "text"),
@@ -462,7 +463,7 @@ def test_what_may_be_left_out_is_asked_only_where_nothing_must_be_given() -> Non
     assert [slot.required for slot in all_.slots.values()] == [True, True]
 
 
-@pytest.mark.parametrize("schema", [{"type": "object"}, "string", None, {"type": ["x"]}, 7])
+@each_row("schema", [{"type": "object"}, "string", None, {"type": ["x"]}, 7])
 def test_a_field_that_no_form_fits_is_left_out_where_it_may_be(schema: Any) -> None:
     fields = {"seat": STRING, "it": schema}
     needed = Elicitation(key="k", message="?", schema_={"properties": fields, "required": ["it"]})

@@ -54,6 +54,7 @@ async def running(**settings: Any) -> AsyncIterator[Parts]:
             yield parts
 
 
+@pytest.mark.slow
 async def test_a_tool_that_is_declared_meanwhile_is_found_and_can_be_chosen(tmp_path: Path) -> None:
     declared = tmp_path / "declared"
     declared.mkdir()

@@ -31,6 +31,7 @@ from router.settings import Settings
 from router.tool.kinds.mcp_servers import ServerTools
 from router.understanding.reader import Reader
 from tests.fakes.clock import Clock
+from tests.table import each_row
 from tests.unit.runtime.documents import PERSONA, SKILL, SOUND, overtime, server, weather
 
 
@@ -186,7 +187,7 @@ REFUSED: dict[str, tuple[list[tuple[DocumentKind, str, str]], str]] = {
 }
 
 
-@pytest.mark.parametrize(("documents", "why"), REFUSED.values(), ids=REFUSED)
+@each_row(("documents", "why"), REFUSED.values(), ids=REFUSED)
 def test_what_does_not_fit_is_refused_at_its_place(
     desk: Desk, documents: list[tuple[DocumentKind, str, str]], why: str
 ) -> None:
@@ -210,7 +211,7 @@ def test_a_flow_may_call_what_an_mcp_server_of_a_document_is_yet_to_list(desk: D
     assert "crm__find" in said(desk(("flows", "overtime", flow)).problems)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tools", "fits"),
     [(["*"], True), (["crm__*"], True), (["crm__find"], True), (["get_leave_balance"], False)],
 )

@@ -140,6 +140,7 @@ def asks(parts: Parts) -> str:
     return next(slot.ask for slot in slots if slot.ask).zh
 
 
+@pytest.mark.slow
 async def test_a_process_takes_up_edits_while_it_runs(settings: Settings, file: Path) -> None:
     async with running(settings) as parts:
         edited(file, "想请什么假？", "请什么假？")
@@ -155,6 +156,7 @@ async def test_a_process_takes_up_edits_while_it_runs(settings: Settings, file: 
     assert "days_off" in names
 
 
+@pytest.mark.slow
 async def test_a_version_that_was_not_raised_is_refused_while_running_too(
     settings: Settings, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -168,6 +170,7 @@ async def test_a_version_that_was_not_raised_is_refused_while_running_too(
         await until(lambda: parts.offered.catalog.flows["leave_request"].version == 5)
 
 
+@pytest.mark.slow
 async def test_an_author_sees_the_same_version_do_something_else_at_once(
     settings: Settings, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -118,6 +118,7 @@ def test_the_next_full_collection_is_as_soon_after_a_look_through_all(
     assert more
 
 
+@pytest.mark.slow
 def test_it_says_how_long_it_took(policy: CollectionPolicy) -> None:
     name, labels = "router_garbage_collection_seconds_total", {"generation": "2"}
     before = REGISTRY.get_sample_value(name, labels)
@@ -128,6 +129,7 @@ def test_it_says_how_long_it_took(policy: CollectionPolicy) -> None:
     assert after > before
 
 
+@pytest.mark.slow
 def test_in_the_end_the_collector_is_as_python_has_it() -> None:
     before, watching = gc.get_threshold(), list(gc.callbacks)
     policy = CollectionPolicy()

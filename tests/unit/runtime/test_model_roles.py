@@ -14,6 +14,7 @@ from router.llm.types import ChatAnswer
 from router.runtime.composition import chains_of
 from router.settings import Settings
 from tests.fakes.providers import ANTHROPIC, CHAT, GEMINI, ProviderServer, Said
+from tests.table import each_row
 from tests.unit.llm.asking import question
 
 
@@ -26,6 +27,7 @@ def settings_of(tmp_path: Path, **more: Any) -> Settings:
     return Settings.model_validate({"data": tmp_path, "llm_model": "small", **more})
 
 
+@pytest.mark.slow
 async def test_each_role_asks_its_model_and_below_it_the_usual_ones(tmp_path: Path) -> None:
     said = Said("好")
     async with (
@@ -120,7 +122,7 @@ async def test_the_cheapest_model_is_asked_where_least_is_left(tmp_path: Path) -
             pass
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("thrift", "said"),
     [
         ([{"below": 0.3, "model": "a"}, {"below": 0.3, "model": "b"}], "same share"),

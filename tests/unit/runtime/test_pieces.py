@@ -208,6 +208,7 @@ class TestTemporalServer:
                 with pytest.raises(Unavailable, match=r"ended with status -9; .*temporal\.log"):
                     await process.unless_one_ends([server], asyncio.sleep(30))
 
+    @pytest.mark.slow
     @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's promise is Linux's")
     def test_dies_with_a_parent_that_is_killed(self, tmp_path: Path) -> None:
         script = f"""

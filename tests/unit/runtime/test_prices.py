@@ -11,6 +11,7 @@ from router.domain.errors import MisconfiguredError
 from router.runtime.composition import chains_of
 from router.settings import Settings
 from router.settings.models import RoleModel
+from tests.table import each_row
 
 IN_MONEY = Budgets(user=Budget(cost=Decimal(1)), day=Budget(cost=Decimal(100)))
 
@@ -25,7 +26,7 @@ def settings(tmp_path: Path, model: str, **more: Any) -> Settings:
     return Settings(**about, _env_file=None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "more", "named"),
     [
         ("ours", {}, "'ours'"),

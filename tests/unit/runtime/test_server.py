@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from router.runtime.server import SAID_EVERY, AcceptFailures
+from tests.table import each_row
 
 BACKLOG = 512
 
@@ -47,7 +48,7 @@ def test_that_nobody_can_be_let_in_is_said_once_and_what_to_do(
     assert loop.said == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "context",
     [
         {"message": "Task exception was never retrieved", "exception": ValueError("?")},

@@ -181,6 +181,7 @@ async def test_a_share_that_does_not_fit_is_said_and_leaves_everybody_what_was(
     assert "nowhere" in processes[0].configuration.unfit["acme"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held", [{"after": 5}, {"share": 50}], ids=["to come", "of a share"])
 async def test_what_a_version_to_come_or_of_a_share_needs_is_not_taken_out_of_use(
     store: Store, processes: list[Process], held: dict[str, Any]
@@ -195,6 +196,7 @@ async def test_what_a_version_to_come_or_of_a_share_needs_is_not_taken_out_of_us
     await configuration.examine("acme", "flows", "overtime", overtime(said="reworded"))
 
 
+@pytest.mark.slow
 async def test_what_does_not_fit_when_its_moment_comes_is_left_out_and_others_are_taken_up(
     store: Store, processes: list[Process]
 ) -> None:

@@ -43,6 +43,7 @@ def test_one_signal_lets_it_clean_up(number: signal.Signals) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_second_signal_waits_for_nothing() -> None:
     with started(cleaning=60) as process:
         process.send_signal(signal.SIGINT)

@@ -23,6 +23,7 @@ from router.secrecy.codec import EncryptingCodec, data_converter
 from router.secrecy.redaction import Redacting, redact
 from router.settings.values import PayloadKeys
 from router.telemetry.metrics import UNREADABLE
+from tests.table import each_row
 
 OLD = f"old:{base64.b64encode(b'o' * 32).decode()}"
 NEW = f"new:{base64.b64encode(b'n' * 32).decode()}"
@@ -44,7 +45,7 @@ def forms(words: str) -> list[bytes]:
     return [raw, escaped, *(base64.b64encode(b"x" * n + raw)[4:-4] for n in range(3))]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "said"),
     [
         ("", "entry 1 isn't id:base64"),
@@ -108,7 +109,7 @@ async def test_the_first_key_writes_and_all_of_them_read() -> None:
     assert await rotated.decode([await sealed(), written]) == [WORDS, WORDS]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("there", "said"),
     [(keys(NEW), "doesn't have (it has new)"), (PayloadKeys(), "doesn't have (it isn't set)")],
 )
@@ -122,7 +123,7 @@ async def test_an_unknown_key_is_named_with_what_to_do(there: PayloadKeys, said:
     assert isinstance(refused.value, RouterError)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "metadata"),
     [
         (lambda data: b"", {}),
@@ -154,7 +155,7 @@ async def test_what_was_changed_is_refused(
         await EncryptingCodec(keys(OLD, NEW)).decode([changed])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "context",
     [
         WorkflowSerializationContext("default", "leave_request/acme/r1"),
@@ -176,7 +177,7 @@ async def test_a_tenants_payloads_are_read_for_that_tenant_alone(
             await elsewhere.decode([theirs])
 
 
-@pytest.mark.parametrize("size", [0, 1, 256 * 1024, 2 * 1024 * 1024])
+@each_row("size", [0, 1, 256 * 1024, 2 * 1024 * 1024])
 async def test_encrypting_adds_little_whatever_the_size(size: int) -> None:
     plain = Payload(metadata={"encoding": b"json/plain"}, data=b"x" * size)
     (payload,) = await EncryptingCodec(keys(OLD)).encode([plain])
@@ -206,7 +207,7 @@ async def test_failures_are_plain_where_there_is_no_key() -> None:
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "clean"),
     [
         ("mail alice.w+hr@mail.example.com.", "mail [email]."),
@@ -236,7 +237,7 @@ def test_what_is_personal_or_secret_is_taken_out(text: str, clean: str) -> None:
     assert redact(text) == clean
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -254,7 +255,7 @@ def test_what_is_neither_stays(text: str) -> None:
     assert redact(text) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "piece",
     ["a", "eyJ-", "1 ", "+1 ", "a@", "a.", "password", "password=", "-", "(", "://a:", "Bearer "],
 )

@@ -23,6 +23,7 @@ from router.skill.loader import (
     read_skill,
     remarks,
 )
+from tests.table import each_row
 
 HEAD = "name: trip-planner\ndescription: Plans trips."
 BODY = "Plan the trip."
@@ -76,7 +77,7 @@ def test_what_is_ours_stands_under_metadata(tmp_path: Path) -> None:
     assert skill.confirm_plan
 
 
-@pytest.mark.parametrize(("said", "turns"), [("", 24), ("  router.max-turns: 9\n", 9)])
+@each_row(("said", "turns"), [("", 24), ("  router.max-turns: 9\n", 9)])
 def test_by_a_plan_it_has_more_turns_unless_it_says(tmp_path: Path, said: str, turns: int) -> None:
     head = f"{HEAD}\nmetadata:\n  router.mode: plan\n{said}"
     skill = read_skill(write(tmp_path, head)).skill
@@ -99,7 +100,7 @@ def test_skills_that_hand_over_are_checked_together(tmp_path: Path) -> None:
     assert remark.what == "router.hands-to names no skill: d"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hands_to", "circle"),
     [
         ({"a": "a"}, ["a ▸ a"]),
@@ -129,7 +130,7 @@ def test_a_plan_hands_nothing_over(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("head", "wrong"),
     [
         ("description: d", "2: there is no name; write a line name: …"),
@@ -154,7 +155,7 @@ def test_a_head_at_fault_is_refused_with_its_line(tmp_path: Path, head: str, wro
     assert any(wrong in problem for problem in problems(write(tmp_path, head)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("more", "body", "wrong"),
     [
         ("\nmetadata: 3", BODY, "4: metadata isn't a mapping; write keys and texts below it"),
@@ -183,9 +184,7 @@ def test_what_is_wrong_besides_is_told_with_what_it_is_refused_for(tmp_path: Pat
     assert [said[:20] for said in found] == ["2: there is no descr", "4: it links to a.md,"]
 
 
-@pytest.mark.parametrize(
-    "name", ["Trip", "trip_planner", "trip--planner", "-trip", "行 程", "a/b", "É"]
-)
+@each_row("name", ["Trip", "trip_planner", "trip--planner", "-trip", "行 程", "a/b", "É"])
 def test_a_name_has_to_be_in_kebab_case(tmp_path: Path, name: str) -> None:
     found = problems(write(tmp_path, f"name: {name}\ndescription: d"))
     assert any("isn't in kebab-case" in problem for problem in found)
@@ -196,7 +195,7 @@ def test_the_name_has_to_be_the_folders(tmp_path: Path) -> None:
     assert problems(write(tmp_path, name="planner")) == [said]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "wrong"),
     [
         (b"", "1: it doesn't begin with a head; write --- on line 1"),
@@ -346,7 +345,7 @@ def test_there_may_be_so_many_files_as_fit_into_a_workflows_input(skill: Path) -
 PATHS = ["references/limits.md", "assets/a b.png", "scripts/sum.py"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         "See [limits](references/limits.md).",
@@ -362,7 +361,7 @@ def test_links_that_lead_somewhere_are_fine(body: str) -> None:
     assert list(broken_links(body, PATHS)) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "line", "path"),
     [
         ("one\n\n[x](references/none.md)", 3, "references/none.md"),
@@ -378,7 +377,7 @@ def test_a_link_to_nowhere_is_named_with_its_line(body: str, line: int, path: st
     assert near.remedy == "did you mean references/limits.md?"
 
 
-@pytest.mark.parametrize("piece", ["[](", "`" * 50 + "a", "](<", "](a '", "[a]: "])
+@each_row("piece", ["[](", "`" * 50 + "a", "](<", "](a '", "[a]: "])
 def test_a_line_made_to_take_long_takes_no_time(piece: str) -> None:
     began = process_time()
     list(broken_links(piece * 10_000, PATHS))
@@ -460,7 +459,7 @@ def test_the_keys_say_who_may_call_it(tmp_path: Path) -> None:
     assert (skill.by_model, skill.by_name, skill.hint) == (True, False, "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "wrong"),
     [
         ("disable-model-invocation: maybe", "disable-model-invocation is 'maybe'; write true or"),

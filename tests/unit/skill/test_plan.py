@@ -1,6 +1,5 @@
 """The loop of a skill, and one that goes by a plan."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +30,7 @@ from router.skill.plan import (
     reached,
 )
 from router.skill.skill import Skill
+from tests.table import each_row
 
 DONE = StepResult(fate="done", text="found")
 IDS = st.text("abcdefgh", min_size=1, max_size=1)
@@ -77,7 +77,7 @@ def ids(listed: list[PlanStep]) -> list[str]:
     return [step.id for step in listed]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("proposed", "wrong"),
     [
         ([], "the plan has no steps; give at least one"),
@@ -104,7 +104,7 @@ def test_a_step_is_ready_once_all_that_it_depends_on_is_done() -> None:
     assert ids(plan("a", "b", "c<a,b", done="ab").ready()) == ["c"]
 
 
-@pytest.mark.parametrize("fate", ["missing", "stopped", "skipped"])
+@each_row("fate", ["missing", "stopped", "skipped"])
 def test_nothing_is_begun_on_a_step_without_a_result(fate: str) -> None:
     stuck = plan("a", "b<a").having("a", StepResult.model_validate({"fate": fate}))
     assert stuck.ready() == []
@@ -217,7 +217,7 @@ def spent(tokens: int) -> Usage:
     return Usage(llm_calls=1, prompt_tokens=tokens)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("progress", "seconds", "stop"),
     [
         (LoopProgress(), 10.0, None),
@@ -232,7 +232,7 @@ def test_a_run_stops_at_limits(progress: LoopProgress, seconds: float, stop: Sto
     assert why_stop(skill(3, 1000), progress, seconds) == stop
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("progress", "seconds", "last"),
     [
         (LoopProgress(), 9.0, None),

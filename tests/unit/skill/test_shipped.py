@@ -20,6 +20,7 @@ from router.runtime.definitions import load_capabilities
 from router.settings import Settings
 from router.skill.loader import LARGEST, load_all, read_skill
 from router.skill.skill import Skill
+from tests.table import each_row
 from tests.unit.skill.test_loader import BODY, HEAD, beside, write
 
 FOLDER = Path(next(iter(skills.__path__)))
@@ -181,7 +182,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", ACCEPTED)
+@each_row("case", ACCEPTED)
 def test_what_the_reference_accepts_can_be_loaded(tmp_path: Path, case: str) -> None:
     name, head, body = ACCEPTED[case]
     folder = write(tmp_path, head, body, name)
@@ -189,7 +190,7 @@ def test_what_the_reference_accepts_can_be_loaded(tmp_path: Path, case: str) -> 
     assert read_skill(folder).skill.name == name
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@each_row("case", REFUSED)
 def test_what_breaks_a_rule_of_the_format_is_refused_by_both(tmp_path: Path, case: str) -> None:
     name, head = REFUSED[case]
     folder = write(tmp_path, head, name=name)
@@ -220,7 +221,7 @@ def test_files_beyond_all_bounds_are_left_out_of_a_skill_that_can_be_used(tmp_pa
     assert read_skill(folder).skill.files == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("head", "body"),
     [(HEAD, "x" * LARGEST), (f"{HEAD}\nmetadata:\n  router.max-turns: many", BODY)],
     ids=["instructions that no prompt would hold", "a slip in a key of ours"],

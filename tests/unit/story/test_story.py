@@ -51,6 +51,7 @@ from router.story.expectations import (
 )
 from router.story.loader import LARGEST, load_stories, read_stories
 from router.story.story import Story, StoryStep
+from tests.table import each_row
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 BADGE = FlowDefinition.model_validate(
@@ -116,7 +117,7 @@ def test_what_a_story_leaves_out_is_alice_on_a_wednesday_in_her_language() -> No
     assert (story.user, story.locale, story.now, story.failing) == ("alice", None, BEGINS, {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "- story: a badge\n  steps:\n    - user: hello",
@@ -145,7 +146,7 @@ def meant(**fields: Any) -> Any:
     return STEPS[next(iter(fields))].model_construct(**fields)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("step", "fields"),
     [
         ("user: hello", {"user": Message(text="hello")}),
@@ -307,7 +308,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "fault"), HOSTILE)
+@each_row(("text", "fault"), HOSTILE)
 def test_a_bad_file_is_refused_with_line_and_remedy(text: str, fault: str) -> None:
     _, faults = read(text)
     assert any(found.startswith(fault) for found in faults), faults
@@ -425,7 +426,7 @@ def called(times: int | None = None, **arguments: Any) -> ToolStep:
     return ToolStep.model_construct(tool="make_badge", arguments=arguments, times=times)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "patterns",
     [("请确认",), ("请确认", "年假"), ("/确.*假/",), ("请", "确认", "吗"), ("年假\n提交",)],
 )
@@ -443,7 +444,7 @@ def test_what_was_said_in_another_order_never_or_once_before_is_told_apart() -> 
     assert judge(says("yes"), heard) is not None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wanted",
     [
         {"status": "collecting"},
@@ -457,7 +458,7 @@ def test_a_run_that_stands_so_is_as_expected_whatever_else_there_is(wanted: dict
     assert judge(stands(**wanted), Seen(standings=[ASKED])) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "expected", "found"),
     [
         ({"status": "completed"}, "status: completed", "status: collecting"),
@@ -501,7 +502,7 @@ def card(person: str, **wanted: Any) -> CardStep:
     return CardStep.model_validate({"card": person, **wanted}, context=known)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "step",
     [
         card("bob", shows={"Until": "23", "Days": 3}),
@@ -514,7 +515,7 @@ def test_a_card_that_shows_this_is_as_expected_whatever_else_it_shows(step: Card
     assert judge(step, Seen(cards=list(CARDS))) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("step", "difference"),
     [
         (card("dave"), Mismatch(["a card for dave"], ["cards for bob, carol"])),
@@ -548,7 +549,7 @@ def test_who_was_told_of_what_since_the_last_act_is_found() -> None:
 CALLS = [ObservedCall("make_badge", {"name": "bob", "days": 3.0}), ObservedCall("find_badge", {})]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "step", [called(), called(1), called(name="bob"), called(1, days=3), called(0, name="zoe")]
 )
 def test_calls_are_counted_by_the_arguments_that_are_named(step: ToolStep) -> None:

@@ -31,6 +31,7 @@ from router.story.trial import (
     stand_in,
 )
 from router.tool.tool import Tool, tool
+from tests.table import each_row
 from tests.unit.story.test_story import BADGE, KNOWN
 
 Written = Annotated[Decimal, PlainSerializer(str, return_type=str)]
@@ -52,7 +53,7 @@ def badge_tool() -> Tool:
     return tool(permission="write", roles=["flow"], timeout="2m")(make_badge)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "value"),
     [
         ({"type": "string"}, "example"),
@@ -122,7 +123,8 @@ HOUSE = Path(flows.__file__).parent
 FLOWS = [*(one.path for one in Gallery()), *sorted(HOUSE.glob("*.yaml"))]
 
 
-@pytest.mark.parametrize("path", FLOWS, ids=lambda path: path.stem)
+@pytest.mark.slow
+@each_row("path", FLOWS, ids=lambda path: path.stem)
 def test_no_condition_breaks_over_what_is_made_up(path: Path) -> None:
     flow = load_flow(path)
     names = {name for state in flow.states.values() for name in state.tools.values()}
@@ -244,7 +246,7 @@ def test_a_written_story_is_one() -> None:
 OLD = "- story: a\n  steps: [{user: x}]"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "stories",
     [
         OLD,
@@ -262,7 +264,7 @@ def test_what_was_there_stays_to_the_byte(stories: str) -> None:
     assert read_yaml(whole).data[-1] == PLAYED.entry()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("stories", "why"),
     [
         ("a: [{user: x}]\n", "at the end of a list"),
@@ -279,7 +281,7 @@ def test_where_no_story_can_be_put_it_says_why(stories: str, why: str) -> None:
         appended(stories, PLAYED.entry())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["yes", "no", "~", "1", "1e3", "- a", "a: b", "a #b", "'", '"', "\n", "\u2028", "{a", "=", ""],
 )
@@ -288,7 +290,7 @@ def test_any_text_is_written_so_that_it_is_read_again(text: str) -> None:
     assert read_yaml(appended("", entry)).data == [entry]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "other", "found"),
     [
         ("Please confirm:\n3 days", "Please confirm:\n3 days", "3 days"),

@@ -31,6 +31,7 @@ from router.story_runner.quiescence import Glance, HistoryAccount, at_work
 from router.story_runner.runner import folders_of
 from router.tool.context import Dependencies, ToolContext
 from router.tool.registry import Registry
+from tests.table import each_row
 from tests.unit.tool import samples
 
 
@@ -97,7 +98,7 @@ def test_a_test_server_on_the_path_will_do_and_one_line_says_what_to_install_for
     assert environment.binary() == there
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("id_", "tenant"),
     [
         ("conversation/t1/c", "t1"),
@@ -133,7 +134,7 @@ def history(events: str) -> list[HistoryEvent]:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("events", "left"),
     [
         ("WORKFLOW_EXECUTION_STARTED", 1),
@@ -166,7 +167,7 @@ def test_a_workflow_waits_for_the_end_of_what_it_has_started() -> None:
     assert HistoryAccount.of(history(over)).children == set()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parent_over", "child_over", "expected"),
     [(False, False, False), (False, True, True), (True, True, False)],
 )

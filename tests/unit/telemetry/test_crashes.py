@@ -66,6 +66,7 @@ def runs(data: Path, name: str) -> bool:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("deaths", "left"),
     [
@@ -127,6 +128,7 @@ async def test_suspects_run_one_after_the_other_and_others_beside_them(tmp_path:
     assert at_work == ["one", "new", "two"]
 
 
+@pytest.mark.slow
 def test_a_process_that_lives_is_not_counted_among_the_dead(tmp_path: Path) -> None:
     words = [sys.executable, "-c", PROCESS, str(tmp_path), '[["lives", "slow"]]']
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as living:
@@ -158,6 +160,7 @@ async def test_what_is_more_than_can_be_noted_runs_all_the_same(
             pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"run/one": {"colour": 1}}'])
 def test_a_damaged_tally_is_begun_anew(tmp_path: Path, damage: str) -> None:
     dies(tmp_path, *[["broke", "one"]] * 2)

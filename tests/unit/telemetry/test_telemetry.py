@@ -31,6 +31,7 @@ from router.telemetry.tracing import is_wanted
 from tests.e2e.house import free_ports
 from tests.fakes.model_server import calls, fails, says
 from tests.replays.histories import HISTORIES, history_in
+from tests.table import each_row
 from tests.unit.llm.asking import desk, question
 from workflows.conversation import ConversationWorkflow
 from workflows.flow import FlowWorkflow
@@ -222,7 +223,7 @@ def test_temporals_own_metrics_are_on_another_port() -> None:
         assert httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).status_code == 200
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("environment", "wanted"),
     [
         ({}, False),

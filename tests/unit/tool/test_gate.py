@@ -21,6 +21,7 @@ from router.tool.gate import Attempt, admit
 from router.tool.implementation import ArgumentSchema
 from router.tool.registry import Registry
 from router.tool.tool import Permission, Tool, tool
+from tests.table import each_row
 from tests.unit.tool.samples import ALICE, DAVE, MALLORY, context, sample_registry
 
 REGISTRY: Registry = sample_registry()
@@ -42,7 +43,7 @@ def test_an_unknown_tool_is_named_with_those_there_are_or_the_one_that_is_meant(
         attempt("gret")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tool", "caller", "flow_run", "allowed"),
     [
         ("adjust", ALICE, None, False),
@@ -74,7 +75,7 @@ for _ in range(5000):
     DEEP = [DEEP]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "named"),
     [
         ({}, "guests: Field required"),
@@ -107,7 +108,7 @@ def test_hostile_arguments_are_refused_and_the_field_is_named(arguments: Any, na
     assert len(str(caught.value)) < 500
 
 
-@pytest.mark.parametrize("unseen", ["5\u202e00", "a\u200bb", "\U000e0041", "\u2066x", "\ufff9"])
+@each_row("unseen", ["5\u202e00", "a\u200bb", "\U000e0041", "\u2066x", "\ufff9"])
 def test_what_writes_takes_nothing_that_nobody_saw_when_they_confirmed_it(unseen: str) -> None:
     with pytest.raises(ArgumentsToolError, match="text: has characters that nobody sees"):
         attempt("save", {"text": unseen}, key="k", confirmed=True)
@@ -126,7 +127,7 @@ def test_a_person_confirms_what_writes_which_needs_a_key_and_a_flow_has_asked_al
     assert attempt("save", {"text": "t"}, key="k", flow_run=RUN)
 
 
-@pytest.mark.parametrize("permission", ["write", "admin"])
+@each_row("permission", ["write", "admin"])
 def test_what_takes_a_call_back_is_told_which(permission: Permission) -> None:
     @tool(permission=permission, roles=["flow"], undoes="save")
     async def unsave(ctx: ToolContext) -> None:
@@ -140,7 +141,7 @@ def test_what_takes_a_call_back_is_told_which(permission: Permission) -> None:
         admit(registry, replace(named, undoes=""))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "arguments", "first"),
     [
         ("nothing", {}, NotFound),
@@ -202,7 +203,7 @@ async def positional(room: str, /) -> None: ...
 async def unreadable(room: "Roooom") -> None: ...  # type: ignore[name-defined]  # noqa: F821
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("check", "said"),
     [
         (sync, "isn't asynchronous; write `async def`"),
@@ -254,7 +255,7 @@ def test_arguments_that_fit_have_no_problems() -> None:
     assert problems({"any": 1}, {"type": "object", "additionalProperties": True}) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "problem"),
     [
         ({}, "arguments: 'city' is a required property"),
@@ -274,7 +275,7 @@ def test_a_value_that_is_wrong_at_length_is_not_repeated_at_length() -> None:
     assert len(problem) < 140
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "said"),
     [
         ({"type": "array"}, "write type: object"),
@@ -300,9 +301,7 @@ def test_what_is_needed_and_not_described_may_be_anything() -> None:
     assert problems({"a": 1, "b": [2]}, {"properties": {"a": True}, "required": ["b"]}) == []
 
 
-@pytest.mark.parametrize(
-    "reference", ["http://127.0.0.1:1/schema.json", "file:///etc/passwd", "#/properties/a"]
-)
+@each_row("reference", ["http://127.0.0.1:1/schema.json", "file:///etc/passwd", "#/properties/a"])
 def test_a_reference_to_elsewhere_is_never_fetched_and_one_to_itself_ends(reference: str) -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": reference}}}
     (problem,) = problems({"a": 1}, schema)

@@ -24,6 +24,7 @@ from router.domain.principals import EVERYTHING, Principal
 from router.tool.context import Dependencies, Depends, Provider, ToolContext
 from router.tool.hook import Hook, Hooks, hook
 from router.tool.tool import tool
+from tests.table import each_row
 
 NO = Localised(zh="不行", en="no")
 ALICE = Principal(id="alice", name="Alice")
@@ -56,7 +57,7 @@ async def test_one_is_declared_by_its_options_and_given_what_it_depends_on() -> 
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "hears"), [("my PAY", True), ("发工资了吗", True), ("hello", False), ("", False)]
 )
 def test_phrases_say_which_messages_it_hears_of(text: str, hears: bool) -> None:
@@ -122,7 +123,7 @@ async def Loud(event: DecisionEvent) -> None:  # noqa: N802
     """Has a name that is none."""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("point", "function", "options", "told"),
     [
         ("before_lunch", says, {}, "stands at 'before_lunch'"),
@@ -179,7 +180,7 @@ def answering(point: HookPoint, answer: Any) -> Hook:
     return made
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("point", "answer"),
     [
         ("before_decision", True),
@@ -205,7 +206,7 @@ async def test_an_answer_that_is_none_of_its_points_is_not_heard(
         await answering(point, answer).call(EVENT, Dependencies())
 
 
-@pytest.mark.parametrize("point", ["after_turn", "before_tool", "before_decision", "on_error"])
+@each_row("point", ["after_turn", "before_tool", "before_decision", "on_error"])
 async def test_nothing_is_an_answer_everywhere(point: HookPoint) -> None:
     assert await answering(point, None).call(EVENT, Dependencies()) is None
 
@@ -213,7 +214,7 @@ async def test_nothing_is_an_answer_everywhere(point: HookPoint) -> None:
 LONG = "x" * (LONGEST_WORDS + 1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "given", "told"),
     [
         (Veto, {}, "Field required"),

@@ -23,6 +23,7 @@ from router.tool.context import Dependencies, Depends, Provider, provider
 from router.tool.registry import Registry
 from router.tool.results import ToolFile
 from router.tool.tool import Tool, tool
+from tests.table import each_row
 from tests.unit.tool.samples import ALICE, DAVE, MALLORY, context, greeting, sample_registry
 
 MODULE = '''"""Tools."""
@@ -268,7 +269,7 @@ async def test_a_file_is_kept_once_and_mentioned_in_one_shape() -> None:
     assert found == again == {"file": {**about, "url": f"/v1/files/{id_}"}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "value", "at"),
     [
         (ToolFile, CSV, lambda found: found),
@@ -296,7 +297,7 @@ async def test_a_union_without_its_file_is_what_it_is() -> None:
     assert shelf.kept == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "content", "type_"),
     [
         ("text/csv", b"%PDF-1.7", "application/pdf"),
@@ -317,7 +318,7 @@ async def test_a_store_that_fails_or_is_not_there_fails_the_call() -> None:
         await giving(ToolFile, CSV).call({}, context(), Dependencies())
 
 
-@pytest.mark.parametrize("content", ["text", bytearray(b"x"), None])
+@each_row("content", ["text", bytearray(b"x"), None])
 def test_a_file_is_made_of_bytes(content: JsonValue) -> None:
     with pytest.raises(ValueError, match="valid bytes"):
         ToolFile("a", "b", content)  # type: ignore[arg-type]

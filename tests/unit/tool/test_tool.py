@@ -21,6 +21,7 @@ from router.tool.implementation import ArgumentSchema
 from router.tool.labels import LONGEST, ChineseLabel
 from router.tool.results import DEEPEST, ToolFile, keepable
 from router.tool.tool import Tool, ToolOptions, tool
+from tests.table import each_row
 from tests.unit.tool.samples import Guest, context, greet, greeting, record, reveal, save
 
 
@@ -72,7 +73,7 @@ class Place(TypedDict):
     since: NotRequired[date]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "result"),
     [
         (Guest(name="Bob"), {"name": "Bob", "age": None}),
@@ -106,7 +107,7 @@ async def respond_message(text: str) -> None: ...
 async def Shouting(text: str) -> None: ...  # noqa: N802
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("function", "said"),
     [
         (sync, "write `async def`"),
@@ -134,7 +135,7 @@ def test_a_function_that_cannot_be_a_tool_is_told_the_remedy(function: Any, said
     assert f"{__file__}:{function.__code__.co_firstlineno}: " in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "said"),
     [
         ({"permission": "root"}, "read, write or admin"),
@@ -201,9 +202,7 @@ def test_every_problem_is_told_at_once() -> None:
     assert len(caught.value.problems) == 7
 
 
-@pytest.mark.parametrize(
-    ("written", "seconds"), [("500ms", 0.5), ("10s", 10), ("1.5s", 1.5), ("2m", 120)]
-)
+@each_row(("written", "seconds"), [("500ms", 0.5), ("10s", 10), ("1.5s", 1.5), ("2m", 120)])
 def test_timeouts_are_written_as_people_write_them(written: str, seconds: float) -> None:
     async def fine() -> None:
         """Do."""
@@ -254,7 +253,7 @@ def test_a_parameter_is_called_what_its_label_says_or_else_its_description() -> 
     assert form.description.zh == find_room.capability.description.zh == "找一间会议室。"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("label", "shown"),
     [
         *((label, "what") for label in (None, 3, {"zh": "城市"}, "", " \n ", "\u200b\u202e")),
@@ -267,7 +266,7 @@ def test_a_strangers_label_is_shown_only_as_far_as_it_is_one(label: Any, shown: 
     assert zh_of(**{"x-zh": label}) == (shown, f"{shown}？")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("named", "shown"),
     [
         ({"a": "甲"}, ["甲", "b"]),
@@ -313,7 +312,7 @@ def nested(levels: int) -> Any:
     return value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "kept"),
     [
         ("x\ud800y", "xy"),
@@ -329,7 +328,7 @@ def test_texts_lose_what_no_database_takes_and_the_rest_stays(value: Any, kept: 
     assert keepable(value) == kept
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [nested(DEEPEST + 1), nested(5000), float("nan"), [float("-inf")], 10**5000],
     ids=["deep", "deeper", "nan", "infinite", "thousands of digits"],

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from router.domain.commands import Amend, Clarify, Confirm, ReplyText, StartFlow
 from router.domain.messages import ChooseAction, offer_question
+from tests.table import each_row
 from tests.unit.understanding.dialogue import asking, command, read
 from tests.unit.understanding.flows import EXPENSE, LEAVE, flow
 
@@ -23,7 +22,7 @@ PARKED = asking(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "slots"),
     [
         ("不对，是到23日", {"end": "2026-12-23"}),
@@ -47,14 +46,14 @@ def test_a_change_of_what_waits_is_understood(said: str, slots: dict[str, Any] |
     assert not isinstance(command(said), Amend)
 
 
-@pytest.mark.parametrize("said", ["改成B2", "不对，改成 B2", "change it to B2", "车位改成B2"])
+@each_row("said", ["改成B2", "不对，改成 B2", "change it to B2", "车位改成B2"])
 def test_a_text_that_looks_like_the_one_that_is_known_takes_its_place(said: str) -> None:
     assert command(said, handed_in=[PARKED]) == Amend(
         run="parked", flow="parking", slots={"space": "B2"}
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         "我要请假",
@@ -120,7 +119,7 @@ def test_branches_of_one_request_are_one() -> None:
 ASKED = WAITING.model_copy(update={"status": "confirming", "amends": True, "question": "q"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "kind"),
     [
         ("好的", "confirm"),
@@ -140,7 +139,7 @@ def test_giving_up_a_change_is_not_giving_up_the_request(said: str, kind: str) -
         assert found.value == (said == "好的")
 
 
-@pytest.mark.parametrize("said", ["帮助", "help"])
+@each_row("said", ["帮助", "help"])
 def test_help_names_what_waits(said: str) -> None:
     locale = "en" if said == "help" else "zh"
     (reply,) = read(said, handed_in=[WAITING], locale=locale).commands

@@ -3,10 +3,9 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
-
 from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
+from tests.table import each_row
 from tests.unit.entities.tables import spread, typed
 from tests.unit.understanding.dialogue import TAXI, answered, asking, filled, item, yuan
 from tests.unit.understanding.flows import EXPENSE, LEAVE, TRIP
@@ -22,7 +21,7 @@ def listing(kind: str, path: str = "words.0", known: list[Any] | None = None) ->
     return asking(EXPENSE, path, given, fillable={"words": words})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "typed", "slots"),
     [
         ("text", "milk, eggs and bread", {"words": ["milk", "eggs", "bread"]}),
@@ -49,7 +48,7 @@ def test_plain_values_are_named_in_a_row_or_one_by_one(
     assert answered(listing(kind), typed) == slots
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "typed", "slots"),
     [
         ("words", "没有了", {"words.more": False}),
@@ -81,7 +80,7 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "slots", "typed"),
     [
         *spread(
@@ -155,7 +154,7 @@ def test_what_is_said_answers_it(asked: str, typed: str, slots: dict[str, Any] |
     assert answered(ASKED[asked], typed) == slots
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "typed", "said"),
     [
         ("quantity", "5", {"quantity": 5}),
@@ -174,7 +173,7 @@ def test_a_bare_figure_answers_what_was_asked_and_nothing_beside_it(
     assert answered(view, typed) == {f"items.0.{name}": value for name, value in said.items()}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "typed", "slots"),
     [
         ("items.0.amount", "36", {"items.0.amount": yuan("36.00")}),
@@ -193,7 +192,7 @@ def test_what_was_spent_was_in_the_past(
     assert answered(view, typed) == slots
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("slot", "typed", "value"),
     [
         (Slot(type="boolean"), "好的", True),
@@ -228,7 +227,7 @@ def test_nothing_asked_is_nothing_answered() -> None:
     assert answered(asking(LEAVE, "unknown"), "年假") is None
 
 
-@pytest.mark.parametrize("typed", ["确认", "好的", "yes", "ok", "谢谢", "hi"])
+@each_row("typed", ["确认", "好的", "yes", "ok", "谢谢", "hi"])
 def test_a_yes_or_a_greeting_is_no_text_that_was_asked_for(typed: str) -> None:
     assert answered(asking(TRIP, "destination"), typed) is None
 
@@ -239,9 +238,7 @@ def test_words_around_a_length_are_no_reason(typed: str) -> None:
     assert answered(view, typed) == {"duration": {"days": 2}}
 
 
-@pytest.mark.parametrize(
-    ("typed", "half"), [("下午", "pm"), ("the morning", "am"), ("morning", "am")]
-)
+@each_row(("typed", "half"), [("下午", "pm"), ("the morning", "am"), ("morning", "am")])
 def test_which_half_of_a_day_is_no_reason_where_half_a_day_was_said(typed: str, half: str) -> None:
     half_a_day = {"start": "2026-11-26", "end": "2026-11-26", "duration": {"days": 0.5}}
     day = {"leave_type": "annual", **half_a_day}
@@ -249,7 +246,7 @@ def test_which_half_of_a_day_is_no_reason_where_half_a_day_was_said(typed: str, 
     assert given == {"start_half": half}
 
 
-@pytest.mark.parametrize(("typed", "named"), [("还有丙", "丙"), ("also Carol", "Carol")])
+@each_row(("typed", "named"), [("还有丙", "丙"), ("also Carol", "Carol")])
 def test_another_item_that_is_asked_for_by_a_text_first_can_be_named(
     typed: str, named: str
 ) -> None:
@@ -264,7 +261,7 @@ def test_another_item_that_is_asked_for_by_a_text_first_can_be_named(
 GOING = asking(TRIP, "end", {"destination": "上海", "start": "2026-11-23"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("end", "typed"),
     spread(("2026-11-25", "三天  3 days"), ("2026-11-23", "一天"), ("2026-12-06", "两周")),
 )
@@ -272,12 +269,12 @@ def test_a_length_tells_the_last_day_where_a_flow_has_no_slot_for_it(typed: str,
     assert answered(GOING, typed) == {"end": end}
 
 
-@pytest.mark.parametrize("typed", ["半天", "两天半", "3 hours", "99999 days"])
+@each_row("typed", ["半天", "两天半", "3 hours", "99999 days"])
 def test_a_part_of_a_day_tells_no_last_day(typed: str) -> None:
     assert answered(GOING, typed) is None
 
 
-@pytest.mark.parametrize("weekday", range(7))
+@each_row("weekday", range(7))
 def test_an_end_beside_words_of_the_request_comes_after_the_start_on_any_day(weekday: int) -> None:
     view = asking(LEAVE, "end", {"leave_type": "personal", "start": "2026-11-30"})
     now = MONDAY + timedelta(days=weekday)
@@ -285,7 +282,7 @@ def test_an_end_beside_words_of_the_request_comes_after_the_start_on_any_day(wee
     assert said == {"end": "2026-12-02", "start_half": "pm"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "reason"),
     [
         ("病假，下周一到周三，发烧了", "发烧了"),

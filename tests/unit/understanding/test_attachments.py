@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from router.domain.commands import CancelFlow, Confirm, FillSlots, Misunderstood, Repeat, ReplyText
 from router.domain.messages import FlowStatus, Message
 from router.flow.definition import FlowDefinition
@@ -11,6 +9,7 @@ from router.flow.paused import Situation
 from router.flow.view import FlowView
 from router.understanding.reader import Reader
 from router.understanding.slots.attachments import filled_by_files, with_files
+from tests.table import each_row
 from tests.unit.understanding.dialogue import NOW, asking
 
 TEXT = {"zh": "字", "en": "text"}
@@ -51,7 +50,7 @@ LOOKED_UP = flow(made={"type": "file", "lookup": "slots.day"})
 BARE = flow()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("of", "asked", "slots", "files", "filled"),
     [
         (ONE, "day", {}, "a", {"receipt": "a"}),
@@ -107,7 +106,7 @@ def test_what_the_words_themselves_give_is_not_replaced_by_a_file_beside_them() 
 CONFIRMING: FlowStatus = "confirming"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "told"),
     [
         (FillSlots(slots={"day": "d"}), FillSlots(slots={"day": "d", "receipt": "a"})),
@@ -123,7 +122,7 @@ def test_words_beside_a_file_are_told_with_it(said: Any, told: Any) -> None:
     assert with_files([said], asking(ONE, None, status=CONFIRMING), ["a"], replacing=True) == [told]
 
 
-@pytest.mark.parametrize("said", [Confirm(value=True), Misunderstood(), Repeat()])
+@each_row("said", [Confirm(value=True), Misunderstood(), Repeat()])
 def test_words_beside_a_file_that_has_no_place_mean_what_they_say(said: Any) -> None:
     assert with_files([said], asking(BARE, None, status=CONFIRMING), ["a"], replacing=True) == [
         said
@@ -145,7 +144,7 @@ def test_files_alone_are_for_the_flow_that_asks() -> None:
     )
 
 
-@pytest.mark.parametrize(("flows", "said"), [([BARE, ONE], "报销"), ([BARE], "没有")])
+@each_row(("flows", "said"), [([BARE, ONE], "报销"), ([BARE], "没有")])
 def test_files_alone_without_a_flow_are_told_what_they_could_be_for(
     flows: list[FlowDefinition], said: str
 ) -> None:

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.understanding.triggers import classifier
+from tests.table import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "spans", "left"),
     [
         ("我要请年假", [(2, 5)], "我要◆"),
@@ -38,7 +39,7 @@ def test_likelihood_is_what_the_known_pieces_weigh_together() -> None:
     ) == pytest.approx(0.982, abs=0.001)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asks", "talks"),
     [
         ("帮我申请◆", "◆怎么申请"),

@@ -11,6 +11,7 @@ from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
 from router.understanding.corrections.values import put_right
+from tests.table import each_row
 from tests.unit.entities.tables import spread, typed
 from tests.unit.understanding.dialogue import NOW, SUNDAY, asking, command, corrected, filled
 from tests.unit.understanding.flows import EXPENSE, LEAVE, TRIP
@@ -19,7 +20,7 @@ BY_PHRASE = {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-25",
 LEAVING = asking(LEAVE, None, BY_PHRASE, "confirming")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("slots", "typed"),
     spread(
         ({"end": "2026-11-27"}, "结束日期改成周五  change the end date to Friday"),
@@ -38,8 +39,8 @@ def test_a_leave_is_put_right(typed: str, slots: dict[str, Any]) -> None:
     assert corrected(LEAVING, typed) == slots
 
 
-@pytest.mark.parametrize("typed", ["不对，是下周二", "no, next Tuesday", "改成下周二"])
-@pytest.mark.parametrize(("latest", "moves"), [(["end"], "end"), (["start"], "start")])
+@each_row("typed", ["不对，是下周二", "no, next Tuesday", "改成下周二"])
+@each_row(("latest", "moves"), [(["end"], "end"), (["start"], "start")])
 def test_a_day_alone_corrects_what_was_given_last(
     typed: str, latest: list[str], moves: str
 ) -> None:
@@ -52,9 +53,7 @@ def test_both_ends_of_a_single_day_move() -> None:
     assert corrected(view, "不对，是下周二") == {"start": "2026-11-24", "end": "2026-11-24"}
 
 
-@pytest.mark.parametrize(
-    "typed", ["周五", "家里有事", "航班改到周五", "会议改成线上", "好的", "不对", ""]
-)
+@each_row("typed", ["周五", "家里有事", "航班改到周五", "会议改成线上", "好的", "不对", ""])
 def test_what_is_no_correction(typed: str) -> None:
     assert corrected(LEAVING, typed) is None
 
@@ -114,7 +113,7 @@ STANDING = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("at", "slots", "typed"),
     spread(
         ("shown", {"start": "2026-12-02", "end": "2026-12-04"}, "no, it's Dec 2 to Dec 4"),
@@ -188,7 +187,7 @@ def test_an_end_alone_is_read_from_the_start_on() -> None:
     assert given("actually until Tuesday", view) == {"end": "2026-12-01"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "value"),
     [
         *((typed, True) for typed in ("发吧", "send it", "go for it", "好的，发吧", "提交")),
@@ -199,14 +198,12 @@ def test_a_request_is_sent_off_or_held_back(typed: str, value: bool) -> None:
     assert heard(typed, confirming()) == Confirm(value=value)
 
 
-@pytest.mark.parametrize("typed", ["我改主意了，不请了", "on second thoughts, don't bother"])
+@each_row("typed", ["我改主意了，不请了", "on second thoughts, don't bother"])
 def test_a_change_of_mind_calls_it_off(typed: str) -> None:
     assert heard(typed, confirming()) == CancelFlow()
 
 
-@pytest.mark.parametrize(
-    "typed", ["算了，撤回刚才的请假", "actually I don't want to take leave any more"]
-)
+@each_row("typed", ["算了，撤回刚才的请假", "actually I don't want to take leave any more"])
 def test_it_is_called_off_while_it_asks(typed: str) -> None:
     assert heard(typed, asking(LEAVE, "start", {"leave_type": "annual"})) == CancelFlow()
 
@@ -234,8 +231,8 @@ SAID_OF_AN_END = [
 ]
 
 
-@pytest.mark.parametrize(("typed", "expected"), SAID_OF_AN_END)
-@pytest.mark.parametrize(
+@each_row(("typed", "expected"), SAID_OF_AN_END)
+@each_row(
     "view",
     [
         asking(LEAVE, "reason", WEEK, latest=["end"]),
@@ -250,13 +247,13 @@ def test_the_end_of_a_range_that_is_named_is_the_one_that_changes(
     assert given(typed, view) == expected
 
 
-@pytest.mark.parametrize("typed", ["start Tuesday instead", "从周二开始", "第一天改成周二"])
+@each_row("typed", ["start Tuesday instead", "从周二开始", "第一天改成周二"])
 def test_another_start_is_no_end_where_the_end_is_asked(typed: str) -> None:
     view = asking(LEAVE, "end", {"leave_type": "annual", "start": "2026-11-30"})
     assert given(typed, view) == {"start": "2026-12-01"}
 
 
-@pytest.mark.parametrize("typed", ["家里开始装修", "get back from Tuesday meetings", "起不来"])
+@each_row("typed", ["家里开始装修", "get back from Tuesday meetings", "起不来"])
 def test_a_reason_that_speaks_of_starting_stays_a_reason(typed: str) -> None:
     assert given(typed, asking(LEAVE, "reason", WEEK)) == {"reason": typed}
 
@@ -282,12 +279,12 @@ def test_what_was_left_empty_is_asked_for(view: FlowView, typed: str) -> None:
     assert heard(typed, view) == FillSlots(slots={"change": "note"})
 
 
-@pytest.mark.parametrize("typed", ["加一个内容", "附件在桌上"])
+@each_row("typed", ["加一个内容", "附件在桌上"])
 def test_anything_else_is_not_that(typed: str) -> None:
     assert heard(typed, DESK) != FillSlots(slots={"change": "note"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("slots", "typed"),
     spread(
         ({"destination": "北京"}, "去北京  还是去北京吧  不对，是去北京"),

@@ -1,5 +1,3 @@
-import pytest
-
 from router.entities.normalisation import normalise
 from router.understanding.dialogue_acts import (
     act_of,
@@ -8,6 +6,7 @@ from router.understanding.dialogue_acts import (
     asks_what_is_here,
     withdraws,
 )
+from tests.table import each_row
 from tests.unit.entities.tables import spread, typed
 
 SKIPS = """
@@ -49,7 +48,7 @@ NONE_OF_THEM = """
 """
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("act", "typed"),
     [
         *spread(("skip", SKIPS), ("help", HELP), ("repeat", REPEATS), ("start_over", STARTS_OVER)),
@@ -69,13 +68,13 @@ def test_what_may_be_left_empty_is_by_saying_that_there_is_none(typed: str) -> N
     assert (act_of(text, optional=True), act_of(text)) == ("skip", None)
 
 
-@pytest.mark.parametrize("typed", ["下一个", "next", "next one"])
+@each_row("typed", ["下一个", "next", "next one"])
 def test_the_next_one_of_a_list_is_another_item(typed: str) -> None:
     text = normalise(typed).text
     assert (act_of(text, listed=True), act_of(text)) == (None, "skip")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("here", "typed"),
     spread(
         (True, "你能做什么  你会什么  你都能干什么  有什么功能  你可以帮我做什么  帮助  菜单  ？"),
@@ -120,9 +119,7 @@ OF_PEOPLE = """
 """
 
 
-@pytest.mark.parametrize(
-    ("wanted", "said"), [*spread((True, FOR_A_PERSON)), *spread((False, OF_PEOPLE))]
-)
+@each_row(("wanted", "said"), [*spread((True, FOR_A_PERSON)), *spread((False, OF_PEOPLE))])
 def test_a_person_is_wanted_by_a_whole_wish_for_one(wanted: bool, said: str) -> None:
     assert asks_for_a_person(normalise(said).text) is wanted
 
@@ -138,8 +135,6 @@ OF_A_KIND = """
 """
 
 
-@pytest.mark.parametrize(
-    ("taken", "typed"), spread((True, WITHDRAWS), (False, OF_A_KIND), (False, ""))
-)
+@each_row(("taken", "typed"), spread((True, WITHDRAWS), (False, OF_A_KIND), (False, "")))
 def test_it_takes_back_what_was_handed_in_unless_it_names_a_kind(typed: str, taken: bool) -> None:
     assert withdraws(normalise(typed).text) is taken

@@ -2,9 +2,8 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from router.understanding.evidence import SpokenEvidence
+from tests.table import each_row
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 NAMES = {
@@ -17,7 +16,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize(("given", "made_up"), NAMES.values(), ids=NAMES)
+@each_row(("given", "made_up"), NAMES.values(), ids=NAMES)
 def test_ids_have_been_said_or_are_made_up(given: str, made_up: list[str]) -> None:
     said = SpokenEvidence("what of claim R-77, for e7?", [], NOW)
     assert said.names(given) == made_up

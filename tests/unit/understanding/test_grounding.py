@@ -1,11 +1,10 @@
 from typing import Any
 
-import pytest
-
 from router.domain.locale import Localised
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot
 from router.understanding.grounding import says, with_brackets
+from tests.table import each_row
 from tests.unit.entities.tables import spread
 from tests.unit.understanding.dialogue import NOW
 
@@ -22,7 +21,7 @@ def stated(text: str, name: str, slot: Slot, value: Any) -> bool:
     return says(Utterance.of(text, NOW), name, slot, value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "text"),
     spread(
         (7778, "please make the amount 7778 instead  make it 7,778  金额应该是７７７８"),
@@ -41,7 +40,7 @@ def test_a_number_is_said_however_it_is_written(text: str, value: Any) -> None:
     assert stated(text, "amount", AMOUNT, value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ("please change the amount", 7778),
@@ -69,7 +68,7 @@ def test_what_the_message_does_not_say_is_not_said(text: str, value: Any) -> Non
     assert not stated(text, "amount", AMOUNT, value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "text"),
     spread(
         (True, "and make it urgent please  要加急  set it to yes"),
@@ -81,7 +80,7 @@ def test_yes_and_no_are_said_of_what_is_named(text: str, value: bool) -> None:
     assert not stated(text, "is_urgent", URGENT, not value)
 
 
-@pytest.mark.parametrize("text", ["no, make the amount 7778", "金额是7778", "嗯，改成7778", "ok"])
+@each_row("text", ["no, make the amount 7778", "金额是7778", "嗯，改成7778", "ok"])
 def test_a_yes_or_no_to_something_else_says_nothing_of_it(text: str) -> None:
     assert not stated(text, "is_urgent", URGENT, True)
     assert not stated(text, "is_urgent", URGENT, False)
@@ -106,6 +105,6 @@ BRACKETS = {
 }
 
 
-@pytest.mark.parametrize(("given", "text", "said"), BRACKETS.values(), ids=BRACKETS)
+@each_row(("given", "text", "said"), BRACKETS.values(), ids=BRACKETS)
 def test_a_sum_keeps_the_brackets_that_it_was_said_with(given: str, text: str, said: str) -> None:
     assert with_brackets(given, text) == said

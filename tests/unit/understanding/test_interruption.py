@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from router.domain.commands import CancelFlow, FillSlots, Resume
 from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition
@@ -11,6 +9,7 @@ from router.flow.paused import PausedRun
 from router.understanding.dialogue_acts import ANYTHING, cancels
 from router.understanding.names import FlowNames
 from router.understanding.reader import Reader
+from tests.table import each_row
 from tests.unit.entities.tables import spread, typed
 from tests.unit.understanding.dialogue import asking, read
 from tests.unit.understanding.flows import EXPENSE, KIT, LEAVE, TRIP, flow
@@ -40,7 +39,7 @@ def test_anything_is_given_up_by_these(typed: str) -> None:
     assert given_up(typed) == list(KINDS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("flow", "typed"),
     spread(
         (LEAVE, "不请了  算了不请了  算了，不请了，谢谢  我不想请了  先不请了  不请假了"),
@@ -60,7 +59,7 @@ def test_a_flow_is_given_up_by_its_own_words(flow: FlowDefinition, typed: str) -
     assert given_up(typed) == [flow.flow]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "typed",
     [
         *("航班取消了", "会议取消，要改签", "不对", "不", "不舒服", "年假", "明天", ""),
@@ -82,7 +81,7 @@ def meant(typed: str, **situation: Any) -> tuple[object, str]:
     return reading.commands[0], reading.route.policy if reading.route else ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("flow", "path", "typed"),
     [
         (LEAVE, "start", "cancel my leave"),

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from router.domain.commands import Confirm, FillSlots, ReplyText, Skip
 from router.flow.view import FlowView
+from tests.table import each_row
 from tests.unit.entities.tables import spread, typed
 from tests.unit.understanding.dialogue import (
     TAXI,
@@ -51,7 +50,7 @@ REMOVALS = (
 )
 
 
-@pytest.mark.parametrize(("left", "typed"), spread(*REMOVALS))
+@each_row(("left", "typed"), spread(*REMOVALS))
 def test_an_item_that_is_named_is_removed(typed: str, left: list[Any]) -> None:
     assert corrected(confirming(TAXI, LUNCH, HOTEL), typed) == {"items": left}
     assert corrected(any_more(TAXI, LUNCH, HOTEL), typed) == {"items": left}
@@ -68,23 +67,21 @@ def test_what_removes_nothing(typed: str) -> None:
     assert said is None or "items" not in said
 
 
-@pytest.mark.parametrize(
-    "typed", ["打车删掉", "delete the taxi", "去掉前两项", "remove the first two"]
-)
+@each_row("typed", ["打车删掉", "delete the taxi", "去掉前两项", "remove the first two"])
 def test_where_several_items_fit_it_is_asked_which(typed: str) -> None:
     view = confirming(TAXI, TRIP, LUNCH)
     assert corrected(view, typed) is None
     assert isinstance(command(typed, view), ReplyText)
 
 
-@pytest.mark.parametrize("typed", ["删掉打车", "第1项删掉", "remove the taxi"])
+@each_row("typed", ["删掉打车", "第1项删掉", "remove the taxi"])
 def test_the_only_item_is_not_removed(typed: str) -> None:
     heard = command(typed, confirming(TAXI))
     assert isinstance(heard, ReplyText)
     assert "cancel" in heard.text or "取消" in heard.text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("slots", "typed"),
     spread(
         ({"items.0.amount": yuan("35.00")}, "第一项改成 35  30 那笔改成 35  the first one was 35"),
@@ -109,7 +106,7 @@ def test_the_item_that_is_meant_is_corrected(typed: str, slots: dict[str, Any]) 
     assert corrected(any_more(TAXI, LUNCH), typed) == slots
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("slots", "typed"),
     spread(
         ({"items.0.amount": yuan("50.00")}, "金额改成 50  改成 50  不对，是 50"),
@@ -123,16 +120,14 @@ def test_the_only_item_needs_no_naming(typed: str, slots: dict[str, Any]) -> Non
     assert corrected(confirming(TAXI), typed) == slots
 
 
-@pytest.mark.parametrize(
-    "typed", ["金额改成 50", "不对，是 50", "the date was Nov 10", "no, it's 46"]
-)
+@each_row("typed", ["金额改成 50", "不对，是 50", "the date was Nov 10", "no, it's 46"])
 def test_of_several_items_none_is_guessed(typed: str) -> None:
     for view in (confirming(TAXI, LUNCH), any_more(TAXI, LUNCH)):
         assert corrected(view, typed) is None
         assert isinstance(command(typed, view), ReplyText)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "added"),
     [
         ("打车 30", item("transport", "30.00")),
@@ -146,7 +141,7 @@ def test_another_item_corrects_none(typed: str, added: dict[str, Any]) -> None:
     assert answered(any_more(TAXI), typed) == {"items.1": added}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "slots"),
     [
         ("11月16日的午餐改成 86", {"items.1.amount": yuan("86.00")}),
@@ -189,7 +184,7 @@ def test_approval_of_the_items_means_no_more(typed: str) -> None:
     assert command(typed, any_more(TAXI)) == FillSlots(slots={"items.more": False})
 
 
-@pytest.mark.parametrize("typed", ["ok", "好的", "可以"])
+@each_row("typed", ["ok", "好的", "可以"])
 def test_mere_assent_opens_no_empty_item(typed: str) -> None:
     assert not isinstance(command(typed, any_more(TAXI)), FillSlots)
 
@@ -207,7 +202,7 @@ BELOW = {"items.0.amount": yuan("-5.00")}
 IN_A_ROW = {"items.0.amount": yuan("30.00"), "items.1.amount": yuan("40.00")}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "items", "slots"),
     [
         ("30 和 40", BARE, IN_A_ROW),
@@ -223,7 +218,7 @@ def test_amounts_answer_for_the_items_that_lack_one(
     assert answered(asking(EXPENSE, "items.0.amount", {"items": items}), typed) == slots
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "slots"),
     [
         ("前天，发票号 A001", {"items.0.date": "2026-11-16", "items.0.invoice": "A001"}),
@@ -249,7 +244,7 @@ def test_another_item_can_be_announced_at_the_confirmation(typed: str) -> None:
     assert filled(typed, confirming(TAXI)) == {"items.more": True}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "added"),
     [
         ("再加一项酒店 300 昨天", {**NIGHT, "date": "2026-11-17"}),
@@ -260,19 +255,19 @@ def test_another_item_can_be_announced_at_the_confirmation(typed: str) -> None:
         ("酒店300元，前天，发票FG-11", {**NIGHT, "date": "2026-11-16", "invoice": "FG-11"}),
     ],
 )
-@pytest.mark.parametrize("view", [confirming(TAXI), WHY], ids=["confirming", "why"])
+@each_row("view", [confirming(TAXI), WHY], ids=["confirming", "why"])
 def test_an_item_can_be_added_at_the_confirmation_and_is_no_reason(
     typed: str, added: dict[str, Any], view: FlowView
 ) -> None:
     assert filled(typed, view) == {"items.1": added}
 
 
-@pytest.mark.parametrize("typed", ["酒店", "300", "还有问题吗", "继续吧", "再加 100 项", "add"])
+@each_row("typed", ["酒店", "300", "还有问题吗", "继续吧", "再加 100 项", "add"])
 def test_what_adds_no_item_adds_none(typed: str) -> None:
     assert not any(path.startswith("items.") for path in filled(typed, confirming(TAXI)))
 
 
-@pytest.mark.parametrize("typed", ["还有", "有", "有的"])
+@each_row("typed", ["还有", "有", "有的"])
 def test_that_there_is_more_is_no_leave_to_hand_in_what_there_is(typed: str) -> None:
     for view in (confirming(TAXI), asking(LEAVE, None, LEAVE_GIVEN, "confirming")):
         assert not isinstance(command(typed, view), Confirm)
@@ -282,8 +277,6 @@ def test_a_full_list_takes_no_more() -> None:
     assert filled("再加一项", confirming(*[TAXI] * EXPENSE.slots["items"].max)) == {}
 
 
-@pytest.mark.parametrize(
-    "typed", ["还有客户要见", "见客户，住酒店", "酒店300元", "a dinner with another client"]
-)
+@each_row("typed", ["还有客户要见", "见客户，住酒店", "酒店300元", "a dinner with another client"])
 def test_a_reason_that_sounds_like_an_item_stays_a_reason(typed: str) -> None:
     assert filled(typed, WHY) == {"reason": typed}

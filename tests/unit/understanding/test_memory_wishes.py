@@ -18,6 +18,7 @@ from router.understanding.memory_wishes import (
     memory_wish,
     to_remember,
 )
+from tests.table import each_row
 from tests.unit.understanding.dialogue import NOW, asking, read
 from tests.unit.understanding.flows import LEAVE
 
@@ -47,7 +48,7 @@ def told(text: str) -> tuple[str, str]:
 ROWS = list(rows())
 
 
-@pytest.mark.parametrize(("kind", "text", "thing"), ROWS, ids=[text for _, text, _ in ROWS])
+@each_row(("kind", "text", "thing"), ROWS, ids=[text for _, text, _ in ROWS])
 def test_a_message_wishes_for_what_it_says(kind: str, text: str, thing: str) -> None:
     assert told(text) == (kind, thing)
 
@@ -58,7 +59,7 @@ def test_the_set_has_as_many_near_misses_as_make_a_figure() -> None:
     assert kinds.count("-") >= 40
 
 
-@pytest.mark.parametrize("length", [1, 40, 4000])
+@each_row("length", [1, 40, 4000])
 def test_a_book_or_nothing_is_no_wish(length: int) -> None:
     assert told("记住" * length) == ("-", "")
 
@@ -84,7 +85,7 @@ def test_a_buttons_words_do_what_it_does_and_a_request_that_has_them_does_not() 
     assert commands.Forget(id="abc") not in read("撤销我昨天的请假", offered=undo).commands
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "signs"),
     [
         ("我想请假，另外以后请记得我是素食者", {"remember"}),
@@ -99,7 +100,7 @@ def test_a_model_may_keep_only_where_the_message_has_words_for_it(
     assert memory_signs(normalise(text).text) == signs
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "我的密码是 hunter2",

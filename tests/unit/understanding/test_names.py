@@ -1,9 +1,8 @@
 """Kinds of requests by what people call them."""
 
-import pytest
-
 from router.flow.definition import FlowDefinition
 from router.understanding.names import FlowNames, names_no_kind
+from tests.table import each_row
 from tests.unit.entities.tables import spread
 from tests.unit.understanding.flows import EXPENSE, KIT, LEAVE, TRIP
 
@@ -14,7 +13,7 @@ def kinds_of(said: str) -> list[str]:
     return [flow for flow, names in KINDS.items() if names.in_text(said)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("flow", "said"),
     spread(
         (LEAVE, "请假  我的年假  病假申请  假  调休  leave_request  my leave  annual leave  pto"),
@@ -29,7 +28,7 @@ def test_a_kind_has_many_names_and_none_of_another(said: str, flow: FlowDefiniti
     assert not names_no_kind(said)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     ["搬家", "", " ", "%", "_", "e", "' or 1=1 --", "申请", "request", "放假", "请客", "审批"],
 )
@@ -37,7 +36,7 @@ def test_what_says_no_kind_names_none(said: str) -> None:
     assert kinds_of(said) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("none", "said"),
     spread(
         (True, "我的申请  申请  my request  the one  那个  刚提交的"),

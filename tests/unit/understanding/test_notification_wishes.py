@@ -14,6 +14,7 @@ from router.domain.principals import Principal
 from router.entities.normalisation import normalise
 from router.understanding.notification_wishes import checked, wished
 from router.understanding.triggers.patterns import PhraseIndex, ToolPhrases
+from tests.table import each_row
 
 BOB = Principal(id="bob", name="Bob")
 THEIRS = ["feishu", "mail", "slack"]
@@ -65,14 +66,14 @@ WISHES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "changes"), WISHES)
+@each_row(("text", "changes"), WISHES)
 def test_a_wish_changes_what_it_names_and_nothing_else(text: str, changes: dict[str, Any]) -> None:
     before = NotificationPreferences(quiet="never", requests_wait=True)
     assert tools_of(text) == ["change_notification_settings"]
     assert wished(text, before, BOB, THEIRS) == before.model_copy(update=changes)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "what are my notification settings?",
@@ -86,7 +87,7 @@ def test_settings_are_asked_for(text: str) -> None:
     assert tools_of(text) == ["get_notification_settings"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "提醒我明天开会",
@@ -105,7 +106,7 @@ def test_what_means_something_else_is_left_to_others(text: str) -> None:
     assert tools_of(text) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",

@@ -11,6 +11,7 @@ from router.flow.loader import load_flows
 from router.lexicon import EN, ZH
 from router.understanding.triggers.classifier import BLOCKERS, Blocker
 from router.understanding.triggers.patterns import PatternIndex, Rivalry, rivalries
+from tests.table import each_row
 from tests.unit.entities.tables import typed
 from tests.unit.understanding.flows import EMPLOYEE, FLOWS, SHIPPED
 from tests.unit.understanding.flows import flow as plain_flow
@@ -40,7 +41,7 @@ def flow(name: str, **triggers: Any) -> FlowDefinition:
     return plain_flow(name, triggers)
 
 
-@pytest.mark.parametrize(("text", "label"), lines("prematch_dev.jsonl"))
+@each_row(("text", "label"), lines("prematch_dev.jsonl"))
 def test_the_development_set_starts_what_it_should(text: str, label: str) -> None:
     assert started(text) == label
 
@@ -74,7 +75,7 @@ def test_a_flows_own_guard_is_named_by_its_expression() -> None:
     assert hits == ["green tea"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "guards"),
     [
         ("请问产假有多少天？", ["how-or-what", "question", "topic"]),
@@ -158,7 +159,7 @@ def test_flows_of_roles_that_are_not_held_do_not_match() -> None:
     assert [m.hit.flow for m in index.find(text, frozenset({"manager"}))] == ["overtime"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("patterns", "said", "groups"),
     [
         (["(?P<kind>green|black) tea"], "A Black tea", [{"kind": (2, 7)}]),
@@ -244,7 +245,7 @@ CURTAIN = "会议室里放投影的那个幕布坏了"
 WHAT_OR_HOW = ["how-or-what", "question"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("other", "rivals"),
     [
         (flow("cars", patterns=["用车"], examples=["我要用车", "帮我叫个司机"]), []),

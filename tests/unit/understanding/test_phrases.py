@@ -12,6 +12,7 @@ from router.runtime.definitions import load_capabilities
 from router.settings import Settings
 from router.understanding.names import FlowNames
 from router.understanding.triggers.patterns import PhraseIndex, ToolPhrases
+from tests.table import each_row
 from tests.unit.entities.tables import phrases
 from tests.unit.understanding.flows import EMPLOYEE
 from tests.unit.understanding.test_interruption import PARKING
@@ -103,7 +104,7 @@ NOTHING = phrases("""
 """)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "tool"),
     [
         *((typed, "get_my_requests") for typed in STATUS),
@@ -117,7 +118,7 @@ def test_a_plain_sentence_asks_for_its_tool(shipped: Capabilities, typed: str, t
     assert asked_for(shipped, typed)[0] == tool
 
 
-@pytest.mark.parametrize(("typed", "request_"), WITHDRAWALS)
+@each_row(("typed", "request_"), WITHDRAWALS)
 def test_a_withdrawal_says_of_what(shipped: Capabilities, typed: str, request_: str) -> None:
     assert asked_for(shipped, typed) == ("withdraw_request", request_)
 

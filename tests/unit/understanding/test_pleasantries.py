@@ -1,7 +1,6 @@
-import pytest
-
 from router.entities.normalisation import normalise
 from router.understanding.dialogue_acts import asks, farewell, greets, says_nothing, thanks
+from tests.table import each_row
 from tests.unit.entities.tables import spread
 
 NOTHING = """
@@ -19,12 +18,12 @@ SOMETHING = """
 """
 
 
-@pytest.mark.parametrize(("nothing", "typed"), spread((True, NOTHING), (False, SOMETHING)))
+@each_row(("nothing", "typed"), spread((True, NOTHING), (False, SOMETHING)))
 def test_what_is_said_out_of_politeness_alone_says_nothing(typed: str, nothing: bool) -> None:
     assert says_nothing(normalise(typed).text) is nothing
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "typed"),
     spread(
         (True, "顺便问下要带什么材料  需要什么材料  要审批吗  what documents do I need"),
@@ -36,7 +35,7 @@ def test_a_question_is_told_from_a_statement(typed: str, question: bool) -> None
     assert asks(normalise(typed).text) is question
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "typed"),
     spread(
         ("Frank", "one day, best regards, Frank  a day off please. Thanks, Frank"),

@@ -3,14 +3,13 @@
 from datetime import datetime
 from typing import Any
 
-import pytest
-
 from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import Slot
 from router.understanding.items.items import find_items
 from router.understanding.slots.prefill import prefill
 from router.understanding.triggers.patterns import PatternIndex
+from tests.table import each_row
 from tests.unit.entities.tables import spread, typed
 from tests.unit.understanding.dialogue import NOW, SUNDAY
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, KIT, LEAVE, TRIP
@@ -30,7 +29,7 @@ def leave(
     return {"leave_type": leave_type, **days, **more}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "slots"),
     {
         "我要请假": {},
@@ -98,7 +97,7 @@ def claimed(typed: str) -> str:
     return "; ".join(lines)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("items", "typed"),
     spread(
         ("transport 36.00 11-17", "报一下昨天打车的钱 36 块"),
@@ -115,7 +114,7 @@ def test_a_claim_takes_its_items(typed: str, items: str) -> None:
     assert [*opened(typed, EXPENSE)] == ["items"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "items"),
     {
         # The number of a document is no amount
@@ -188,7 +187,7 @@ def test_words_of_correction_and_documents_are_no_reason(typed: str) -> None:
     assert "reason" not in opened(typed, EXPENSE)
 
 
-@pytest.mark.parametrize("typed", ["我要报销", "我要报销昨天的费用", "打车和午饭一共100块，报销"])
+@each_row("typed", ["我要报销", "我要报销昨天的费用", "打车和午饭一共100块，报销"])
 def test_what_is_not_sure_is_left_to_be_asked(typed: str) -> None:
     assert opened(typed, EXPENSE) == {}
 
@@ -210,7 +209,7 @@ def test_a_plain_date_slot_takes_the_one_date() -> None:
     assert prefill(slots, Utterance.of("下周三到周五", NOW)) == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "moment"),
     [
         ("明天下午3点有客户来访", "2026-11-19T15:00:00+08:00"),
@@ -242,7 +241,7 @@ def test_a_slot_that_is_only_looked_up_is_not_filled() -> None:
     assert prefill(slots, Utterance.of("下周三", NOW)) == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reason", "typed"),
     spread(
         (None, "Hi there, I'd like to take some time off"),
@@ -269,7 +268,7 @@ def test_a_reason_is_what_is_said_besides_the_request(typed: str, reason: str | 
     assert opened(typed, now=SUNDAY).get("reason") == reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("start", "end", "typed"),
     spread(
         ("2026-11-11", "2026-11-12", "补请11月11日到12日的病假，发烧了"),
@@ -309,9 +308,7 @@ def test_the_days_are_those_that_are_meant(typed: str, start: str | None, end: s
     assert (slots.get("start"), slots.get("end")) == (start, end)
 
 
-@pytest.mark.parametrize(
-    "typed", ["请年假周五中午到周一中午", "annual leave Friday afternoon to Monday noon"]
-)
+@each_row("typed", ["请年假周五中午到周一中午", "annual leave Friday afternoon to Monday noon"])
 def test_noon_is_half_a_day_at_either_end(typed: str) -> None:
     slots = opened(typed, now=SUNDAY)
     assert (slots["start_half"], slots["end_half"]) == ("pm", "am")
@@ -321,7 +318,7 @@ def test_a_length_stands_beside_the_day_that_begins_like_it() -> None:
     assert opened("请假一天后天", now=SUNDAY) == {"start": "2026-11-24", "duration": {"days": 1}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "typed"),
     spread(
         (None, "妈妈住院了需要我照顾，请三天假，从明天  my son is ill, I need tomorrow off"),
@@ -336,7 +333,7 @@ def test_what_happens_to_others_is_no_leave_of_ones_own(typed: str, kind: str | 
     assert opened(typed, now=SUNDAY).get("leave_type") == kind
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("destination", "typed"),
     spread(
         ("上海", "我下周一到周三要去上海出差，拜访客户"),
@@ -359,7 +356,7 @@ def test_a_request_names_the_last_day_by_how_long_it_takes() -> None:
         assert prefill(TRIP.slots, Utterance.of(said, NOW))["end"] == f"2026-11-{end}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("items", "typed"),
     spread(
         ([("laptop", 1), ("monitor", 2)], "申请一台笔记本和两个显示器"),

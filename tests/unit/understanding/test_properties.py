@@ -17,6 +17,7 @@ from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.view import FlowView
 from tests.samples import one_in
+from tests.table import each_row
 from tests.unit.entities.tables import phrases
 from tests.unit.understanding.dialogue import NOW, TAXI, asking, read
 from tests.unit.understanding.flows import EXPENSE, LEAVE
@@ -78,6 +79,7 @@ LONG = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(LONG, st.sampled_from(VIEWS))
 def test_no_text_up_to_the_limit_is_too_strange(typed: str, active: FlowView | None) -> None:
@@ -139,7 +141,7 @@ def test_an_amount_that_is_written_out_is_read_back(amount: Decimal) -> None:
         assert found.value == Money(amount)
 
 
-@pytest.mark.parametrize("typed", ["1" + "0" * 26, "9" * 80, "九" + "亿" * 79, "9" * 30 + "元"])
+@each_row("typed", ["1" + "0" * 26, "9" * 80, "九" + "亿" * 79, "9" * 30 + "元"])
 def test_a_number_beyond_all_amounts_is_read_as_it_stands(typed: str) -> None:
     """A card's number in the wrong field: the flow says that it is too much."""
     view = asking(EXPENSE, "items.0.amount", {"items": [{"category": "transport"}]})
@@ -155,6 +157,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", one_in(4, HOSTILE))
 @pytest.mark.parametrize("active", VIEWS, ids=lambda v: v.awaiting and v.awaiting[0] if v else "no")
 def test_a_hostile_text_costs_time_in_proportion(piece: str, active: FlowView | None) -> None:
@@ -165,6 +168,7 @@ def test_a_hostile_text_costs_time_in_proportion(piece: str, active: FlowView | 
     assert time.thread_time() - began < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", one_in(4, HOSTILE))
 def test_a_text_four_times_as_long_costs_no_more_than_a_few_times_as_much(piece: str) -> None:
     """What is quadratic costs sixteen times as much; ten leaves room for a busy machine."""

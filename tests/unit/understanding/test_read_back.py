@@ -4,7 +4,6 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import Slot, shown
 from router.flow.view import FlowView
+from tests.table import each_row
 from tests.unit.understanding.dialogue import NOW, answered, asking
 from tests.unit.understanding.flows import LEAVE
 
@@ -118,8 +118,8 @@ def test_half_a_day(day: date, half: Half, locale: Locale) -> None:
     assert found.value == Days(day, day, half, half)
 
 
-@pytest.mark.parametrize("slot", ["leave_type", "start_half", "end_half"])
-@pytest.mark.parametrize("locale", ["zh", "en"])
+@each_row("slot", ["leave_type", "start_half", "end_half"])
+@each_row("locale", ["zh", "en"])
 def test_every_choice_of_leave(slot: str, locale: Locale) -> None:
     for value in LEAVE.slots[slot].choices:
         written = shown(LEAVE.slots[slot], value, locale)

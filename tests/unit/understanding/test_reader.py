@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from router.domain import messages
 from router.domain.commands import (
     CancelFlow,
@@ -16,6 +14,7 @@ from router.domain.commands import (
     StartFlow,
 )
 from router.flow.view import FlowView
+from tests.table import each_row
 from tests.unit.entities.tables import typed
 from tests.unit.understanding.dialogue import TAXI, asking, command, read, routed
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE
@@ -45,7 +44,7 @@ def test_a_request_starts_its_flow_with_what_it_names() -> None:
     assert reading.normalised == "我要请年假,下周一到周三,家里有事"
 
 
-@pytest.mark.parametrize("text", ["怎么请假", "你好", "取消我的请假", "今天天气如何", "取消"])
+@each_row("text", ["怎么请假", "你好", "取消我的请假", "今天天气如何", "取消"])
 def test_anything_else_is_left_to_the_deciding(text: str) -> None:
     reading = read(text)
     assert (reading.route, reading.commands) == (None, [])
@@ -65,7 +64,7 @@ def test_a_flow_for_other_roles_does_not_start() -> None:
     assert command("今天加班", roles=frozenset({"manager"})) == StartFlow(flow="overtime")
 
 
-@pytest.mark.parametrize("text", ["1", "请假", "第一个", "leave_request"])
+@each_row("text", ["1", "请假", "第一个", "leave_request"])
 def test_an_offered_flow_is_chosen_in_words(text: str) -> None:
     reading = read(text, offered=OFFERED)
     assert isinstance(reading.commands[0], StartFlow)
@@ -79,7 +78,7 @@ def test_an_offered_flow_is_chosen_with_a_button() -> None:
     assert routed(reading)[2] == "action"
 
 
-@pytest.mark.parametrize("said", ["1", choose("leave_request")], ids=["words", "button"])
+@each_row("said", ["1", choose("leave_request")], ids=["words", "button"])
 def test_a_flow_that_was_offered_begins_with_what_the_first_words_named(
     said: str | messages.ChooseAction,
 ) -> None:
@@ -89,7 +88,7 @@ def test_a_flow_that_was_offered_begins_with_what_the_first_words_named(
     assert begun.slots == {"leave_type": "annual", "start": "2026-11-23", "end": "2026-11-25"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("action", "said"),
     [
         (choose("reimbursement"), "没有要选的"),
@@ -97,7 +96,7 @@ def test_a_flow_that_was_offered_begins_with_what_the_first_words_named(
         (DECEMBER, "没有要填的"),
     ],
 )
-@pytest.mark.parametrize("skill", ["", "policy-advisor"])
+@each_row("skill", ["", "policy-advisor"])
 def test_an_answer_where_nothing_was_asked_is_told_so(action: Any, said: str, skill: str) -> None:
     reading = read(action, skill=skill)
     (reply,) = reading.commands
@@ -106,7 +105,7 @@ def test_an_answer_where_nothing_was_asked_is_told_so(action: Any, said: str, sk
     assert routed(reading)[::2] == ("reply", "action")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "action",
     [
         {"type": "confirm", "value": True, "question": "a"},
@@ -159,7 +158,7 @@ CLAIM, SICK = StartFlow(flow="reimbursement"), FillSlots(slots={"leave_type": "s
 AFTERWARDS = FillSlots(slots={"start": "2026-11-24"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("view", "said", "expected"),
     [
         (CONFIRMING, "好的", Confirm(value=True)),
@@ -215,8 +214,8 @@ def test_an_answer_that_names_the_open_question_is_to_that_one() -> None:
     assert command(form, ASKED_DATE) == FillSlots(slots={"start": "2026-11-23"})
 
 
-@pytest.mark.parametrize("question", ["review:3::ab", "review:4::cd", "", "x" * 300, "offer:ab"])
-@pytest.mark.parametrize(
+@each_row("question", ["review:3::ab", "review:4::cd", "", "x" * 300, "offer:ab"])
+@each_row(
     "action",
     [
         {"type": "confirm", "value": True, "question": "a"},
@@ -252,9 +251,7 @@ def test_a_flow_is_started_by_name_with_values_read_like_a_forms() -> None:
     assert isinstance(command(start, CONFIRMING), StartFlow)
 
 
-@pytest.mark.parametrize(
-    ("flow", "roles"), [("nothing_such", EMPLOYEE), ("leave_request", frozenset[str]())]
-)
+@each_row(("flow", "roles"), [("nothing_such", EMPLOYEE), ("leave_request", frozenset[str]())])
 def test_what_is_not_there_is_not_started(flow: str, roles: frozenset[str]) -> None:
     start = messages.StartAction(type="start", flow=flow)
     assert command(start, roles=roles) == ReplyText(text="这件事现在办不了。")
@@ -271,7 +268,7 @@ def test_where_a_text_is_asked_for_the_mere_name_of_a_flow_is_that_text(typed: s
     assert command(typed, ASKED_FOR_TEXT) == FillSlots(slots={"reason": typed})
 
 
-@pytest.mark.parametrize("request_", ["我要请假", "申请请假", "请假两天", "request leave please"])
+@each_row("request_", ["我要请假", "申请请假", "请假两天", "request leave please"])
 def test_a_flow_that_is_asked_for_begins_also_where_a_text_is_asked_for(request_: str) -> None:
     assert isinstance(command(request_, ASKED_FOR_TEXT), StartFlow)
 

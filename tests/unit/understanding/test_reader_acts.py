@@ -3,8 +3,6 @@
 from functools import partial
 from typing import Any
 
-import pytest
-
 from router.domain import commands
 from router.domain.locale import Localised
 from router.domain.messages import FormAction
@@ -12,6 +10,7 @@ from router.domain.principals import Capability
 from router.flow.view import FlowView
 from router.understanding.reader import Reader
 from router.understanding.triggers.patterns import ToolPhrases
+from tests.table import each_row
 from tests.unit.entities.tables import spread
 from tests.unit.understanding.dialogue import TAXI, asking, routed
 from tests.unit.understanding.dialogue import command as command_by
@@ -41,10 +40,8 @@ CONFIRMING = asking(LEAVE, None, {**KNOWN, "reason": "搬家"}, "confirming")
 read, command = partial(read_by, reader=READER), partial(command_by, reader=READER)
 
 
-@pytest.mark.parametrize(
-    "view", [asking(LEAVE, "start"), asking(LEAVE, "reason", KNOWN), CONFIRMING]
-)
-@pytest.mark.parametrize(
+@each_row("view", [asking(LEAVE, "start"), asking(LEAVE, "reason", KNOWN), CONFIRMING])
+@each_row(
     ("meant", "said"),
     spread(
         (commands.Skip(), "跳过  先不填"),
@@ -61,7 +58,7 @@ def test_an_act_goes_to_who_asks(view: FlowView, said: str, meant: commands.Comm
     assert "请假申请" in reading.route.reason
 
 
-@pytest.mark.parametrize("said", ["帮助搬家", "重新装修", "没有", "跳过年会回老家"])
+@each_row("said", ["帮助搬家", "重新装修", "没有", "跳过年会回老家"])
 def test_a_reason_is_a_reason(said: str) -> None:
     view = asking(LEAVE, "reason", KNOWN)
     assert command(said, view) == commands.FillSlots(slots={"reason": said})
@@ -86,7 +83,7 @@ def test_none_skips_only_what_may_be_left_empty() -> None:
     )
 
 
-@pytest.mark.parametrize("values", [{}, {"request": ""}, {"request": None}])
+@each_row("values", [{}, {"request": ""}, {"request": None}])
 def test_a_form_that_is_left_empty_skips_what_may_be(values: dict[str, Any]) -> None:
     form = FormAction(type="form", values=values)
     assert command(form, asking(OPTIONAL, "request")) == commands.Skip()
@@ -99,7 +96,7 @@ def test_another_item_is_no_skip() -> None:
     assert command("跳过", view) == commands.Skip()
 
 
-@pytest.mark.parametrize("locale", ["zh", "en"])
+@each_row("locale", ["zh", "en"])
 def test_outside_of_flows_help_names_what_the_caller_may_use(locale: str) -> None:
     reading = read("你能做什么", locale=locale)
     assert routed(reading)[::2] == ("reply", "pattern")
@@ -124,7 +121,7 @@ def test_outside_of_flows_the_last_reply_is_asked_for_again() -> None:
     assert routed(reading)[::2] == ("reply", "pattern")
 
 
-@pytest.mark.parametrize("said", ["跳过", "从头来", "怎么填"])
+@each_row("said", ["跳过", "从头来", "怎么填"])
 def test_other_acts_are_none_where_nothing_is_asked(said: str) -> None:
     assert command(said) is None
 
@@ -133,7 +130,7 @@ def test_a_skill_that_asked_is_told_what_it_may_understand_better() -> None:
     assert isinstance(command("help", skill="trip-planner"), commands.RunSkill)
 
 
-@pytest.mark.parametrize("view", [None, asking(LEAVE, "reason", KNOWN), CONFIRMING])
+@each_row("view", [None, asking(LEAVE, "reason", KNOWN), CONFIRMING])
 def test_a_tool_that_reads_is_called_at_once(view: FlowView | None) -> None:
     reading = read("我的请假批了吗？", view)
     (call,) = reading.commands
@@ -155,7 +152,7 @@ def test_a_flow_that_takes_the_message_comes_before_a_tool() -> None:
     assert begun == commands.StartFlow(flow="leave_request")
 
 
-@pytest.mark.parametrize("said", ["撤回", "撤回吧", "take it back", "withdraw it"])
+@each_row("said", ["撤回", "撤回吧", "take it back", "withdraw it"])
 def test_what_was_handed_in_is_taken_back(said: str) -> None:
     waiting = asking(LEAVE, None, status="waiting_approval")
     assert command(said, handed_in=[waiting]) == commands.Withdraw()
@@ -180,12 +177,12 @@ def test_cancel_another_kind_is_no_cancellation_of_this_one() -> None:
     assert command("取消我的报销", at_work=at_work) == commands.CancelFlow()
 
 
-@pytest.mark.parametrize("said", ["leave it", "forget about it", "取消申请", "算了", "不办了"])
+@each_row("said", ["leave it", "forget about it", "取消申请", "算了", "不办了"])
 def test_words_that_name_no_kind_call_off_any_run(said: str) -> None:
     assert command(said, asking(EXPENSE, "reason", {"items": [TAXI]})) == commands.CancelFlow()
 
 
-@pytest.mark.parametrize("said", ["cancel my leave request", "cancel the leave"])
+@each_row("said", ["cancel my leave request", "cancel the leave"])
 def test_in_english_a_kind_is_told_by_its_words(said: str) -> None:
     expense = asking(EXPENSE, "items.0.amount")
     assert command(said, expense) != commands.CancelFlow()

@@ -1,9 +1,8 @@
 """Whether a message is about what was said before it."""
 
-import pytest
-
 from router.entities.normalisation import normalise
 from router.understanding.dialogue_acts import refers
+from tests.table import each_row
 
 REFERRING = """
 再短一点
@@ -85,12 +84,12 @@ hotel limit in Shanghai
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("text", REFERRING)
+@each_row("text", REFERRING)
 def test_what_refers_to_something_is_known_by_its_words(text: str) -> None:
     assert refers(normalise(text).text)
 
 
-@pytest.mark.parametrize("text", BY_ITSELF)
+@each_row("text", BY_ITSELF)
 def test_what_says_by_itself_what_it_is_about_refers_to_nothing(text: str) -> None:
     assert not refers(normalise(text).text)
 

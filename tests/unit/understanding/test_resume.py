@@ -1,7 +1,5 @@
 """Going on with what was put aside, in words and with buttons."""
 
-import pytest
-
 from router.domain.commands import (
     CancelFlow,
     Command,
@@ -21,6 +19,7 @@ from router.flow.definition import FlowDefinition
 from router.flow.paused import PausedRun, options_of, value, which
 from router.flow.view import FlowView
 from router.understanding.reader import Reader
+from tests.table import each_row
 from tests.unit.understanding.dialogue import asking, command, read, routed
 from tests.unit.understanding.flows import EXPENSE, LEAVE, TRIP
 
@@ -30,7 +29,7 @@ BOTH = [A_LEAVE, A_CLAIM]
 WHICH = which(BOTH, "zh")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "run"),
     [
         *(("回到请假", "l1"), ("接着刚才的请假", "l1"), ("继续请假申请吧", "l1")),
@@ -46,19 +45,19 @@ def test_what_was_put_aside_is_taken_up_by_name_or_as_the_latest(said: str, run:
     assert routed(reading)[::2] == ("flow", "slot")
 
 
-@pytest.mark.parametrize("slot", ["reason", "items.0.amount", None])
+@each_row("slot", ["reason", "items.0.amount", None])
 def test_it_is_taken_up_in_the_middle_of_another(slot: str | None) -> None:
     active = asking(EXPENSE, slot, {}, "collecting" if slot else "confirming")
     assert command("接着刚才的请假", active, resumable=[A_LEAVE]) == Resume(run="l1")
 
 
-@pytest.mark.parametrize("said", ["继续报销", "continue with my expense claim", "继续刚才的"])
+@each_row("said", ["继续报销", "continue with my expense claim", "继续刚才的"])
 def test_what_is_talked_about_already_is_asked_again(said: str) -> None:
     active = asking(EXPENSE, "reason")
     assert command(said, active, resumable=[A_LEAVE]) == Repeat()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     ["回到公司办请假手续", "继续教育的培训费", "接着请假的人太多", "再来一次", "finish the report"],
 )
@@ -76,7 +75,7 @@ def test_a_skill_that_asks_is_what_is_gone_on_with() -> None:
     assert command("回到报销", resumable=BOTH, skill="travel") == Resume(run="c1")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "meant"),
     [
         *(
@@ -98,14 +97,14 @@ def test_something_else_is_still_understood_when_it_is_asked_which() -> None:
     assert isinstance(asked, StartFlow)
 
 
-@pytest.mark.parametrize("active", [None, asking(EXPENSE, "reason")])
+@each_row("active", [None, asking(EXPENSE, "reason")])
 def test_a_button_takes_it_up_however_long_ago_it_was_shown(active: FlowView | None) -> None:
     pressed = ChooseAction(type="choose", value=value("l1"), question="offer:of long ago")
     assert command(pressed, active, resumable=BOTH) == Resume(run="l1")
     assert isinstance(command(pressed, active), ReplyText)
 
 
-@pytest.mark.parametrize("hostile", ["resume:", "resume:l1:x", "resume:" + "x" * 9000])
+@each_row("hostile", ["resume:", "resume:l1:x", "resume:" + "x" * 9000])
 def test_a_button_that_names_no_run_does_nothing(hostile: str) -> None:
     pressed = ChooseAction(type="choose", value=hostile)
     assert isinstance(command(pressed, resumable=BOTH), ReplyText)
@@ -117,19 +116,19 @@ def test_two_of_one_kind_are_told_apart_by_what_is_known() -> None:
     assert labels == ["请假申请（假别 年假）", "请假申请（假别 病假）"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("way", "meant"),
     [
         *(("help", Explain()), ("skip", Skip()), ("start_over", StartOver())),
         ("cancel", CancelFlow()),
     ],
 )
-@pytest.mark.parametrize("active", [asking(LEAVE, "start"), asking(LEAVE, None, {}, "confirming")])
+@each_row("active", [asking(LEAVE, "start"), asking(LEAVE, None, {}, "confirming")])
 def test_a_way_on_is_what_it_says(way: str, meant: Command, active: FlowView) -> None:
     assert command(ChooseAction(type="choose", value=f"act:{way}"), active) == meant
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         *("找人工", "转人工", "人工客服", "talk to a person", "Can I speak to someone?"),
@@ -150,13 +149,13 @@ def going(said: str, active: FlowView, *put_aside: PausedRun) -> Command | None:
     return command(said, active, reader=GOING, resumable=list(put_aside))
 
 
-@pytest.mark.parametrize("slot", ["destination", "start"])
-@pytest.mark.parametrize("said", ["请假", "请假申请", "leave request", "my leave request"])
+@each_row("slot", ["destination", "start"])
+@each_row("said", ["请假", "请假申请", "leave request", "my leave request"])
 def test_what_was_put_aside_is_taken_up_by_its_bare_name(said: str, slot: str) -> None:
     assert going(said, asking(TRIP, slot), A_CLAIM, A_LEAVE) == Resume(run="l1")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "flow"),
     [("请假", LEAVE), ("报销", EXPENSE), ("leave request", LEAVE), ("费用报销", EXPENSE)],
 )
@@ -166,12 +165,12 @@ def test_the_name_of_a_flow_is_no_answer_but_begins_it(said: str, flow: FlowDefi
     assert begun.flow == flow.flow
 
 
-@pytest.mark.parametrize("said", ["出差", "business trip", "请假"])
+@each_row("said", ["出差", "business trip", "请假"])
 def test_where_the_reason_is_asked_the_name_of_a_flow_is_one(said: str) -> None:
     why = asking(EXPENSE, "reason")
     assert going(said, why, A_LEAVE) == FillSlots(slots={"reason": said})
 
 
-@pytest.mark.parametrize("said", ["上海", "Leeds", "trip", "出差"])
+@each_row("said", ["上海", "Leeds", "trip", "出差"])
 def test_what_no_other_flow_is_called_is_an_answer(said: str) -> None:
     assert not isinstance(going(said, WHERE, A_LEAVE), StartFlow | Resume)

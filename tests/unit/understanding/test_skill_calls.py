@@ -1,13 +1,12 @@
 """Skills that a message calls by name, in both languages, and what only sounds like it."""
 
-import pytest
-
 from router.domain.commands import RunSkill
 from router.domain.locale import Localised
 from router.domain.principals import Capability, Entitlement, NameSelection
 from router.entities.normalisation import normalise
 from router.understanding.reader import Reader
 from router.understanding.skill_calls import SkillNames
+from tests.table import each_row
 from tests.unit.understanding.dialogue import asking, read, routed
 from tests.unit.understanding.flows import EXPENSE, FLOWS, LEAVE
 
@@ -27,7 +26,7 @@ NAMES = SkillNames([WEEKLY, REVIEW, WRITER, UNTOLD])
 READER = Reader(FLOWS, (), [WEEKLY, REVIEW, UNTOLD, AUDIT])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         "/weekly-report",
@@ -53,7 +52,7 @@ def test_it_is_called_by_its_name(said: str) -> None:
     assert called == WEEKLY
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         "周报助手是什么",
@@ -89,7 +88,7 @@ def test_without_skills_nothing_is_called() -> None:
     assert SkillNames().called_in("/weekly-report") is None
 
 
-@pytest.mark.parametrize("view", [None, asking(LEAVE, "reason"), asking(EXPENSE, "reason")])
+@each_row("view", [None, asking(LEAVE, "reason"), asking(EXPENSE, "reason")])
 def test_it_is_called_whatever_else_is_asked_or_said(view: object) -> None:
     said = "/weekly-report 我要请年假，顺便报销打车"
     reading = read(said, view, reader=READER)  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from router.settings import Settings
 from router.understanding.reader import Reader
 from router.understanding.reading import Reading
 from router.understanding.wishes import clauses
+from tests.table import each_row
 from tests.unit.understanding.dialogue import NOW, asking
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE, TRIP
 
@@ -50,7 +51,7 @@ ROWS = [
 """Messages with what their wishes aim at and what is left of them; without aims it is one wish."""
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row["aims"]], ids=lambda row: row["text"])
+@each_row("row", [row for row in ROWS if row["aims"]], ids=lambda row: row["text"])
 def test_every_wish_of_a_message_is_taken_or_left(reader: Reader, row: dict[str, Any]) -> None:
     reading = read(reader, row["text"])
     expected = " + ".join(row["aims"])
@@ -61,9 +62,7 @@ def test_every_wish_of_a_message_is_taken_or_left(reader: Reader, row: dict[str,
             assert not any(word in said for word in ("顺便", "另外", "查", "by the way", "?", "？"))
 
 
-@pytest.mark.parametrize(
-    "text", [row["text"] for row in ROWS if not row["aims"]], ids=lambda text: text
-)
+@each_row("text", [row["text"] for row in ROWS if not row["aims"]], ids=lambda text: text)
 def test_what_gives_a_slot_or_a_reason_is_no_wish_of_its_own(reader: Reader, text: str) -> None:
     reading = read(reader, text)
     assert (reading.others, reading.rest) == ([], "")
@@ -85,7 +84,7 @@ MORE = asking(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("view", "text", "expected"),
     [
         (TRIP_TO, "就上海吧，顺便查下那边天气", "business_trip | 查下那边天气"),
@@ -118,7 +117,7 @@ def test_a_wish_beside_an_answer_is_none_of_the_flows(
         assert all("顺便" not in str(v) and "查" not in str(v) for v in first.slots.values())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("view", "text"),
     [
         (LEAVE_WHY, "去上海见客户，顺便看展会"),
@@ -163,7 +162,7 @@ def test_what_a_skill_asked_is_answered_beside_a_request(reader: Reader) -> None
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "begun", "rest"),
     [
         ("再正式一点，顺便帮我请明天的年假", "leave_request", "再正式一点"),
@@ -188,7 +187,7 @@ def test_what_a_skill_has_answered_is_gone_on_with_beside_a_request(
 OFFERED = [Option(label="费用报销", value="reimbursement")]
 
 
-@pytest.mark.parametrize("text", ["费用报销", "reimbursement"])
+@each_row("text", ["费用报销", "reimbursement"])
 def test_what_is_offered_beside_a_flow_that_asks_is_chosen_in_words(
     reader: Reader, text: str
 ) -> None:
@@ -212,6 +211,6 @@ def test_the_words_that_options_are_about_stand_with_them(reader: Reader) -> Non
     assert asked.about == "我要请假和报销打车费"
 
 
-@pytest.mark.parametrize("text", ["我要请假。" * 60, "顺便" * 190, "请假，" * 120, "a? " * 130])
+@each_row("text", ["我要请假。" * 60, "顺便" * 190, "请假，" * 120, "a? " * 130])
 def test_a_text_of_many_parts_is_read_as_one(text: str) -> None:
     assert clauses(Utterance.of(text, NOW)) == []

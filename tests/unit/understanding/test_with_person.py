@@ -3,13 +3,12 @@
 from datetime import datetime
 from typing import Any
 
-import pytest
-
 from router.domain.commands import Command, LeavePerson, PassOn, ReplyText
 from router.domain.hand_offs import BACK
 from router.domain.messages import Message
 from router.flow.paused import Situation
 from router.understanding.reader import Reader
+from tests.table import each_row
 
 SITUATION = Situation(
     now=datetime.fromisoformat("2026-11-18T10:00:00+08:00"),
@@ -26,7 +25,7 @@ def command_of(**message: Any) -> Command:
     return command
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         *("/back", "/Back", "交还", "交还助手", "回到助手吧", "请转回机器人", "不用人工了", "取消"),
@@ -37,7 +36,7 @@ def test_a_whole_wish_to_go_back_goes_back(text: str) -> None:
     assert command_of(text=text) == LeavePerson()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         *(
@@ -61,7 +60,7 @@ def test_files_are_for_the_person_whatever_is_said_with_them() -> None:
     assert command_of(text="取消", files=["f1"]) == PassOn()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "action",
     [
         {"type": "confirm", "value": True},

@@ -10,6 +10,7 @@ from router.domain.errors import DefinitionError, MisconfiguredError
 from router.domain.webhook_events import EVENTS
 from router.tool.http.client import OutboundGuard
 from router.webhook.webhook_files import load_event_sources, load_webhooks
+from tests.table import each_row
 
 SECRET = "whsec_" + base64.b64encode(b"s" * 32).decode()
 VARIABLES = {"ERP_SECRET": SECRET, "BAD_SECRET": "whsec_no", "EMPTY": ""}
@@ -51,7 +52,7 @@ def test_it_may_be_json(tmp_path: Path) -> None:
 ENTRY = "url: https://a.example, secret_env: ERP_SECRET, events: [flow.failed]"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line", "why"),
     [
         ("", 1, "it is no list"),
@@ -113,7 +114,7 @@ def test_a_source_has_the_roles_that_its_file_gives(tmp_path: Path) -> None:
 SOURCE = "name: erp, secret_env: ERP_SECRET, roles: [warehouse]"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         (f"- {{{SOURCE.replace('[warehouse]', '[]')}}}", "roles"),

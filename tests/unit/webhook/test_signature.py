@@ -9,6 +9,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from router.webhook.signature import NotSigned, WebhookSecrets, signer_of
+from tests.table import each_row
 
 OURS = "whsec_" + base64.b64encode(b"o" * 32).decode()
 THEIRS = "whsec_" + base64.b64encode(b"t" * 32).decode()
@@ -67,7 +68,7 @@ ALTERED: Mapping[str, Callable[[Headers], Headers]] = {
 }
 
 
-@pytest.mark.parametrize("how", ALTERED)
+@each_row("how", ALTERED)
 def test_what_is_altered_is_refused(how: str) -> None:
     with pytest.raises(NotSigned):
         WebhookSecrets.read(OURS).verify(ALTERED[how](signed()), BODY.encode())
@@ -78,7 +79,7 @@ def test_a_body_that_is_no_text_is_refused() -> None:
         WebhookSecrets.read(OURS).verify(signed(), b"\xff\xfe")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "why"),
     [
         ("", "has 0 secrets"),

@@ -1,7 +1,5 @@
 from datetime import UTC, datetime
 
-import pytest
-
 from router.contracts.conversation import (
     ActiveSkill,
     ConversationState,
@@ -16,6 +14,7 @@ from router.routing.front_end_tools import FrontEndTool
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask
 from router.skill.skill import Skill
+from tests.table import each_row
 from workflows import memory
 
 FLOW = Route(kind="flow", target="leave_request", by="pattern")
@@ -51,7 +50,7 @@ def test_what_is_cut_again_tells_the_length_that_it_had_at_first() -> None:
     assert memory._cut(once, 800) == once
 
 
-@pytest.mark.parametrize("asking", [True, False])
+@each_row("asking", [True, False])
 def test_a_skill_is_told_with_whether_it_waits_for_an_answer(asking: bool) -> None:
     assert memory.status(ConversationState(), running=[]).active_skill is None
     title = Localised(zh="顾问", en="Adviser")
@@ -83,7 +82,7 @@ def test_the_last_few_answers_are_held_and_of_two_hundred_messages_what_they_wer
     assert (state.turns, state.older) == (500, True)
 
 
-@pytest.mark.parametrize("turns", [0, 1, 8, 9, 199, 200, 201])
+@each_row("turns", [0, 1, 8, 9, 199, 200, 201])
 def test_what_is_carried_into_a_new_run_knows_the_same_messages(turns: int) -> None:
     state = after(turns)
     carried = ConversationState.model_validate_json(memory.bounded(state).model_dump_json())
@@ -100,7 +99,7 @@ def test_what_is_carried_is_as_small_after_many_turns_as_after_some() -> None:
     assert many < 20_000
 
 
-@pytest.mark.parametrize("client", [False, True], ids=["called here", "called at the front end"])
+@each_row("client", [False, True], ids=["called here", "called at the front end"])
 def test_a_tool_of_the_house_keeps_its_limits_however_often_the_front_end_brings_its_name(
     client: bool,
 ) -> None:

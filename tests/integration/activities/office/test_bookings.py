@@ -2,8 +2,9 @@
 
 from typing import Any
 
-import pytest
 from httpx import AsyncClient
+
+from tests.table import each_row
 
 MORNING: dict[str, Any] = {"start": "2026-11-23T09:00:00+08:00", "length": {"hours": 3}}
 
@@ -32,7 +33,7 @@ async def booked(client: AsyncClient, key: str, resource: str, **more: Any) -> d
     return made
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("what", "people", "driver", "resource"),
     [
         ("room", 8, False, "R-301"),
@@ -52,7 +53,7 @@ async def test_the_smallest_that_is_large_enough_is_offered(
     assert offer["next_free"] is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("start", "hours", "resource"),
     [
         ("2026-11-23T10:00:00+08:00", 1, "R-302"),
@@ -70,9 +71,7 @@ async def test_what_shares_some_of_the_time_with_a_booking_is_not_offered(
     assert offer["resource"] == resource
 
 
-@pytest.mark.parametrize(
-    ("what", "driver", "most"), [("room", False, 200), ("car", False, 19), ("car", True, 18)]
-)
+@each_row(("what", "driver", "most"), [("room", False, 200), ("car", False, 19), ("car", True, 18)])
 async def test_it_is_said_for_how_many_there_is_one_at_all(
     client: AsyncClient, what: str, driver: bool, most: int
 ) -> None:
@@ -109,7 +108,7 @@ async def test_what_is_taken_back_is_free_again(client: AsyncClient) -> None:
     assert nothing["id"] is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {"what": "boat"},
@@ -127,7 +126,7 @@ async def test_what_nobody_can_book_is_refused(
     assert (await client.post("/bookings/search", json=body)).status_code == 422
 
 
-@pytest.mark.parametrize("asked_at", ["2026-11-23T09:00:00+08:00", "2026-11-23T01:30:00+00:00"])
+@each_row("asked_at", ["2026-11-23T09:00:00+08:00", "2026-11-23T01:30:00+00:00"])
 async def test_what_has_begun_is_not_booked_any_more(client: AsyncClient, asked_at: str) -> None:
     headers = {"Idempotency-Key": "late"}
     refused = await client.post("/bookings", json={**PLAN, "asked_at": asked_at}, headers=headers)

@@ -8,6 +8,7 @@ import pytest
 from httpx import AsyncClient
 
 from activities.office.service import office
+from tests.table import each_row
 
 ORDER = {
     "items": [{"article": "椅子", "quantity": 2, "price": {"amount": "500.00", "currency": "CNY"}}],
@@ -63,7 +64,7 @@ async def posted(client: AsyncClient, path: str, body: Any = None, key: str = "k
     return answer.json()
 
 
-@pytest.mark.parametrize("path", MADE)
+@each_row("path", MADE)
 async def test_a_second_try_is_the_first_and_an_undo_takes_it_back(
     client: AsyncClient, path: str
 ) -> None:
@@ -79,7 +80,7 @@ async def test_a_second_try_is_the_first_and_an_undo_takes_it_back(
     ] is None
 
 
-@pytest.mark.parametrize("path", MADE)
+@each_row("path", MADE)
 async def test_a_body_that_lacks_something_is_refused_by_its_name(
     client: AsyncClient, path: str
 ) -> None:
@@ -120,7 +121,7 @@ async def test_a_seal_that_is_out_seals_nothing_until_it_is_back(client: AsyncCl
     assert (await posted(client, "/contracts", SEAL, "k2"))["status"] == "open"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "allowed"), [("蓝海", True), ("黑石贸易", False), (" Black Stone Trading ", False)]
 )
 async def test_with_whom_one_signs(client: AsyncClient, name: str, allowed: bool) -> None:
@@ -154,7 +155,7 @@ async def test_an_advance_is_owed_until_all_of_it_is_back(client: AsyncClient) -
     assert await owed("2026-12-02") == ("0.00", False)
 
 
-@pytest.mark.parametrize("ended", [None, "repayments", "deduction"])
+@each_row("ended", [None, "repayments", "deduction"])
 async def test_money_that_has_gone_out_is_not_stopped(
     client: AsyncClient, ended: str | None
 ) -> None:
@@ -169,7 +170,7 @@ async def test_money_that_has_gone_out_is_not_stopped(
     assert after == before
 
 
-@pytest.mark.parametrize("amount", ["-5", "0", "500.01", "90000"])
+@each_row("amount", ["-5", "0", "500.01", "90000"])
 async def test_what_was_never_owed_is_no_repayment(client: AsyncClient, amount: str) -> None:
     advance = await posted(client, "/advances", MONEY)
     path = f"/advances/{advance['id']}/repayments"

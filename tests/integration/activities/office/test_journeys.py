@@ -1,12 +1,13 @@
 """The sample office's tickets and hotels: what a change costs, and what can't be changed."""
 
-import pytest
 from httpx import AsyncClient
+
+from tests.table import each_row
 
 FLIGHT = {"booking": "TK880112", "change": "cancel"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("booking", "change", "cost", "refund"),
     [
         ("TK200318", "move", "0.00", "0.00"),
@@ -27,7 +28,7 @@ async def test_a_change_costs_its_share_of_the_fare(
     assert (quote["cost"]["amount"], quote["refund"]["amount"]) == (cost, refund)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("booking", "change", "found"),
     [("TK1", "move", False), ("TK880901", "move", True), ("TK880112", "extend", True)],
 )

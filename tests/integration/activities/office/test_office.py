@@ -10,6 +10,7 @@ from httpx import AsyncClient
 from activities.office.ledger import Holder, Ledger
 from activities.office.service import office
 from router.domain.errors import Conflict, NotFound
+from tests.table import each_row
 
 ALICE = Holder(tenant="default", person="alice")
 EVENING = {"day": "2026-11-19", "hours": 3, "compensation": "pay", "reason": "赶版本"}
@@ -57,7 +58,7 @@ def test_a_file_keeps_what_is_on_record(tmp_path: Path) -> None:
     again.close()
 
 
-@pytest.mark.parametrize("id_", ["", "OT", "OT-", "OT-x", "OT-1' OR 1=1", "-1", "OT-²", "XX-1"])
+@each_row("id_", ["", "OT", "OT-", "OT-x", "OT-1' OR 1=1", "-1", "OT-²", "XX-1"])
 def test_what_is_no_id_is_found_nowhere(id_: str) -> None:
     ledger = Ledger()
     ledger.make(ALICE, "OT", "k", {})
@@ -81,7 +82,7 @@ async def test_overtime_is_recorded_once_settled_and_taken_back(client: AsyncCli
     assert nothing["id"] is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "said"),
     [
         ({"hours": 0}, "hours"),

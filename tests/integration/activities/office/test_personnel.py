@@ -2,8 +2,9 @@
 
 from typing import Any
 
-import pytest
 from httpx import AsyncClient
+
+from tests.table import each_row
 
 NEWCOMER = {
     "newcomer": "李雷",
@@ -30,7 +31,7 @@ async def made(client: AsyncClient, path: str, body: dict[str, Any], key: str) -
     return record
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "body"),
     [
         ("/newcomers", NEWCOMER),
@@ -76,7 +77,7 @@ async def test_a_pass_is_locked_unless_it_was_taken_back(client: AsyncClient) ->
     assert answer.status_code == 409
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "body"),
     [
         ("/newcomers", {**NEWCOMER, "newcomer": ""}),

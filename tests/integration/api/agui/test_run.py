@@ -17,6 +17,7 @@ from router.store.live import Readers
 from router.store.store import Store
 from tests.integration.api.conftest import client_of, problem
 from tests.integration.api.test_rates import RUN
+from tests.table import each_row
 from tests.unit.api.agui.client import FrontEnd
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(16)).decode()
@@ -275,7 +276,7 @@ async def test_an_answer_to_what_was_never_asked_here_is_warned_of(alice: FrontE
     assert await turns_of(alice) in {NEVER_BEGAN, 0}
 
 
-@pytest.mark.parametrize("token", [None, "nobody"])
+@each_row("token", [None, "nobody"])
 async def test_strangers_have_no_runs(app: FastAPI, token: str | None) -> None:
     async with client_of(app, token) as stranger:
         problem(await stranger.post("/ag-ui", json=RUN), 401)

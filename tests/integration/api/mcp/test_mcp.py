@@ -19,6 +19,7 @@ from router.runtime.server import create_app
 from tests.integration.api.conftest import QUEUE, As, client_of, desk, problem, served
 from tests.integration.api.test_operators import among_us
 from tests.integration.api.test_tokens import ISSUER, settings, signed
+from tests.table import each_row
 
 PATH = "/mcp"
 ACCEPT = {"Accept": "application/json, text/event-stream"}
@@ -70,7 +71,7 @@ def refusal_of(answer: Response) -> str:
 REVISIONS = [MODERN, HANDSHAKE]
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@each_row("revision", REVISIONS)
 async def test_who_is_nobody_is_told_who_gives_tokens(app: FastAPI, revision: str) -> None:
     for token in (None, "nobody-of-ours"):
         answer = await sent(client_of(app, token), message("tools/list"), revision)
@@ -93,7 +94,7 @@ TOKENS = {
 }
 
 
-@pytest.mark.parametrize("about", TOKENS.values(), ids=TOKENS.keys())
+@each_row("about", TOKENS.values(), ids=TOKENS.keys())
 async def test_tokens_are_those_of_rest(services: Services, about: dict[str, Any]) -> None:
     app = create_app(replace(services, settings=settings()))
     fine = await sent(client_of(app, signed()), message("tools/list"), MODERN)
@@ -126,8 +127,8 @@ PLACES: dict[str, tuple[dict[str, str], int]] = {
 }
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-@pytest.mark.parametrize(("headers", "status"), PLACES.values(), ids=PLACES.keys())
+@each_row("revision", REVISIONS)
+@each_row(("headers", "status"), PLACES.values(), ids=PLACES.keys())
 async def test_pages_of_others_reach_nothing(
     services: Services, headers: dict[str, str], status: int, revision: str
 ) -> None:
@@ -176,8 +177,8 @@ NO_MESSAGES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-@pytest.mark.parametrize("body", NO_MESSAGES.values(), ids=NO_MESSAGES.keys())
+@each_row("revision", REVISIONS)
+@each_row("body", NO_MESSAGES.values(), ids=NO_MESSAGES.keys())
 async def test_what_is_no_message_is_refused(caller: As, body: bytes, revision: str) -> None:
     headers = {**ACCEPT, "MCP-Protocol-Version": revision, "Content-Type": "application/json"}
     answer = await caller("alice").post(PATH, content=body, headers=headers)
@@ -185,13 +186,13 @@ async def test_what_is_no_message_is_refused(caller: As, body: bytes, revision: 
     assert answer.json()["error"]["code"] in {-32700, -32600}
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@each_row("revision", REVISIONS)
 async def test_a_body_has_bounds(caller: As, revision: str) -> None:
     answer = await sent(caller("alice"), called("say", text="长" * 70_000), revision)
     problem(answer, 413)
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "PATCH"])
+@each_row("method", ["GET", "DELETE", "PUT", "PATCH"])
 async def test_nothing_is_held_between_requests(caller: As, method: str) -> None:
     answer = await caller("alice").request(method, PATH, headers=ACCEPT)
     problem(answer, 405)
@@ -208,8 +209,8 @@ WRONG: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-@pytest.mark.parametrize(("body", "code"), WRONG.values(), ids=WRONG.keys())
+@each_row("revision", REVISIONS)
+@each_row(("body", "code"), WRONG.values(), ids=WRONG.keys())
 async def test_what_the_protocol_does_not_have_is_an_error_of_it(
     caller: As, body: dict[str, Any], code: int, revision: str
 ) -> None:
@@ -246,8 +247,8 @@ HOSTILE: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-@pytest.mark.parametrize(("body", "said"), HOSTILE.values(), ids=HOSTILE.keys())
+@each_row("revision", REVISIONS)
+@each_row(("body", "said"), HOSTILE.values(), ids=HOSTILE.keys())
 async def test_what_cannot_be_is_told_and_changes_nothing(
     caller: As, body: dict[str, Any], said: str, revision: str
 ) -> None:
@@ -271,7 +272,7 @@ STATES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("state", STATES.values(), ids=STATES.keys())
+@each_row("state", STATES.values(), ids=STATES.keys())
 async def test_a_state_that_the_desk_never_gave_does_nothing(caller: As, state: str) -> None:
     answer = {"question": {"action": "accept", "content": {"confirmed": True}}}
     given = {"name": "say", "arguments": {"text": "hi"}, "_meta": meta(**FORMS)}

@@ -4,12 +4,12 @@ import base64
 import re
 from typing import Any
 
-import pytest
 from httpx import AsyncClient, Response
 
 from router.domain.file_types import MOST_BYTES
 from tests.integration.api.conftest import As
 from tests.integration.api.openai.conftest import PATH, fault, said
+from tests.table import each_row
 
 PDF = b"%PDF-1.7\nreceipt"
 PNG = b"\x89PNG\r\n\x1a\npicture"
@@ -38,7 +38,7 @@ async def ids(client: AsyncClient, name: str, *parts: dict[str, Any]) -> list[st
     return said(await send(client, name, *parts)).removeprefix("alice: ").split(",")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("part", "content", "name"),
     [
         (picture(), PNG, "file.png"),
@@ -102,7 +102,7 @@ async def test_the_same_words_with_another_picture_are_another_message(
     assert answers[0] == answers[2] != answers[1]
 
 
-@pytest.mark.parametrize("stream", [False, True])
+@each_row("stream", [False, True])
 async def test_files_that_an_answer_gives_are_its_annotations(
     caller: As, unique: str, stream: bool
 ) -> None:
@@ -118,7 +118,7 @@ async def test_files_that_an_answer_gives_are_its_annotations(
     assert '"title":"seats.pdf"' in answer.text.replace(": ", ":")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parts", "status", "words"),
     [
         ([TEXT, *[picture(PNG + bytes([number])) for number in range(11)]], 400, "more than 10"),

@@ -13,6 +13,7 @@ from router.api.openai import identity
 from router.domain.records import LogEntry
 from router.store.store import Store
 from tests.integration.api.openai.conftest import PATH, ask, body, fault, said
+from tests.table import each_row
 
 
 async def count(client: AsyncClient) -> int:
@@ -95,7 +96,7 @@ async def test_the_same_words_begin_a_new_chat_after_a_while(
         assert await count(alice) == expected
 
 
-@pytest.mark.parametrize("named", [True, False])
+@each_row("named", [True, False])
 async def test_a_repeat_gets_the_first_answer(alice: AsyncClient, unique: str, named: bool) -> None:
     headers = {"X-Conversation-Id": unique} if named else {}
     first, again = [await ask(alice, unique, headers=headers) for _ in range(2)]
@@ -112,7 +113,7 @@ async def test_requests_at_the_same_time_are_one_message(alice: AsyncClient, uni
     assert await turns(alice) == 1
 
 
-@pytest.mark.parametrize("header", ["X-OpenWebUI-Message-Id", "X-LibreChat-Message-Id"])
+@each_row("header", ["X-OpenWebUI-Message-Id", "X-LibreChat-Message-Id"])
 async def test_another_id_is_another_message(alice: AsyncClient, unique: str, header: str) -> None:
     for message in ("m1", "m1", "m2"):
         await ask(alice, "hi", headers={"X-Conversation-Id": unique, header: message})
@@ -167,7 +168,7 @@ async def test_a_model_can_be_looked_up(address: str) -> None:
     assert (await alice.models.retrieve("intent-router")).owned_by == "intent-router"
 
 
-@pytest.mark.parametrize("stream", [False, True])
+@each_row("stream", [False, True])
 async def test_news_comes_before_the_next_answer_and_only_there(
     alice: AsyncClient, store: Store, unique: str, stream: bool
 ) -> None:

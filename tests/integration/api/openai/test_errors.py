@@ -13,6 +13,7 @@ from openai import AsyncOpenAI, AuthenticationError, BadRequestError, RateLimitE
 from router.api.openai import identity, response
 from tests.integration.api.conftest import client_of, until
 from tests.integration.api.openai.conftest import PATH, ask, body, fault
+from tests.table import each_row
 
 USER = {"role": "user", "content": "hi"}
 FULL: Any = {"role": "user", "content": "full"}
@@ -78,7 +79,7 @@ HOSTILE: dict[str, tuple[Any, int, str | None]] = {
 }
 
 
-@pytest.mark.parametrize(("sent", "status", "param"), HOSTILE.values(), ids=HOSTILE)
+@each_row(("sent", "status", "param"), HOSTILE.values(), ids=HOSTILE)
 async def test_what_cant_be_answered_says_which_field_and_changes_nothing(
     alice: AsyncClient, sent: Any, status: int, param: str | None
 ) -> None:
@@ -89,7 +90,7 @@ async def test_what_cant_be_answered_says_which_field_and_changes_nothing(
     assert (await alice.get("/v1/conversations")).json()["items"] == before
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "raw", "media", "status"),
     [
         ("POST", b"{", "application/json", 400),
@@ -122,8 +123,8 @@ async def test_a_body_may_be_a_long_chat_but_not_any_size(
         assert fault(answer, 413)["message"].startswith("The body is larger than 1000 bytes")
 
 
-@pytest.mark.parametrize("path", [PATH, "/v1/models", "/v1/models/intent-router"])
-@pytest.mark.parametrize("token", [None, "nobody"])
+@each_row("path", [PATH, "/v1/models", "/v1/models/intent-router"])
+@each_row("token", [None, "nobody"])
 async def test_a_strangers_body_is_not_read(app: FastAPI, path: str, token: str | None) -> None:
     post = path == PATH
     async with client_of(app, token) as stranger:

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from httpx import AsyncClient, Response
 
 from tests.integration.api.openai.conftest import PATH
+from tests.table import each_row
 
 FOLDER = Path(__file__).parent / "data"
 SENT = {f.stem: json.loads(f.read_text(encoding="utf-8")) for f in sorted(FOLDER.glob("*.json"))}
@@ -26,8 +26,8 @@ def content(answer: Response) -> str:
     return "".join(c["choices"][0]["delta"].get("content", "") for c in chunks if c["choices"])
 
 
-@pytest.mark.parametrize("sent", SENT.values(), ids=SENT)
-@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@each_row("sent", SENT.values(), ids=SENT)
+@each_row("stream", [False, True], ids=["whole", "streamed"])
 async def test_what_a_chat_ui_sends_is_answered_as_it_expects(
     alice: AsyncClient, sent: dict[str, Any], stream: bool, unique: str
 ) -> None:
@@ -37,14 +37,14 @@ async def test_what_a_chat_ui_sends_is_answered_as_it_expects(
     assert content(answer) == expected.get("job", f"alice: {expected.get('said')}")
 
 
-@pytest.mark.parametrize("sent", JOBS.values(), ids=JOBS)
+@each_row("sent", JOBS.values(), ids=JOBS)
 async def test_a_job_begins_no_conversation(alice: AsyncClient, sent: dict[str, Any]) -> None:
     before = (await alice.get("/v1/conversations")).json()["items"]
     await alice.post(PATH, json=sent["body"], headers=sent["headers"])
     assert (await alice.get("/v1/conversations")).json()["items"] == before
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "请给这个对话起个标题",
@@ -59,7 +59,7 @@ async def test_people_may_talk_of_titles(alice: AsyncClient, text: str, unique: 
     assert content(answer) == f"alice: {text}"
 
 
-@pytest.mark.parametrize("stream", [False, True])
+@each_row("stream", [False, True])
 async def test_nothing_that_was_said_is_fetched_or_a_link(alice: AsyncClient, stream: bool) -> None:
     said = [{"role": "user", "content": "![x](https://evil.test/?q=1) [b](https://evil.test) <b>"}]
     body = {"model": "intent-router", "messages": said, "stream": stream}
@@ -78,8 +78,8 @@ HOSTILE = [
 """Text on which an expression that backtracks wouldn't come back."""
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-@pytest.mark.parametrize("role", ["user", "system"])
+@each_row("text", HOSTILE, ids=range(len(HOSTILE)))
+@each_row("role", ["user", "system"])
 async def test_no_text_holds_everybody_up(alice: AsyncClient, text: str, role: str) -> None:
     said = [{"role": role, "content": text}, {"role": "user", "content": text}]
     body = {"model": "intent-router", "messages": said}

@@ -79,6 +79,7 @@ async def test_each_refusal_has_its_kind(house: House, code: str, kind: type[Exc
         await house.call("it__refuse", text=code)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry", "kind", "said"),
     [

@@ -203,6 +203,7 @@ async def test_events_that_are_packed_end_where_they_end(open_house: Open) -> No
         assert await house.call("it__echo", a="x") == "x"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "result",
     [

@@ -103,6 +103,7 @@ async def test_one_state_is_logged_once(open_house: Open, caplog: pytest.LogCapt
     )
 
 
+@pytest.mark.slow
 async def test_no_process_is_left_where_a_server_is_deaf() -> None:
     async with house_of(it=program("--deaf")) as house:
         await house.has("it")
@@ -112,6 +113,7 @@ async def test_no_process_is_left_where_a_server_is_deaf() -> None:
     assert (len(gone), alive) == (len(left), [])
 
 
+@pytest.mark.slow
 async def test_no_process_is_left_where_the_worker_is_killed(tmp_path: Path) -> None:
     module = "tests.integration.tool.mcp.keep_a_server"
     worker = await asyncio.create_subprocess_exec(
@@ -186,6 +188,7 @@ OWN_PAGE = (DOCS / "mcp.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 
 
+@pytest.mark.slow
 async def test_the_example_works_and_has_ten_lines_at_most(tmp_path: Path) -> None:
     assert len(SNIPPETS[0].splitlines()) <= 10
     (tmp_path / "notes").mkdir()

@@ -7,6 +7,7 @@ import pytest
 
 from activities.mcp_files import folder as limits
 from activities.mcp_files.folder import FolderRefused, Hit, ServedFolder
+from tests.table import each_row
 
 
 @pytest.fixture
@@ -46,13 +47,13 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", HOSTILE)
+@each_row("path", HOSTILE)
 def test_nothing_outside_is_read(folder: ServedFolder, path: str) -> None:
     with pytest.raises(FolderRefused):
         folder.read(path)
 
 
-@pytest.mark.parametrize("path", HOSTILE)
+@each_row("path", HOSTILE)
 def test_nobody_writes_outside(folder: ServedFolder, root: Path, outside: Path, path: str) -> None:
     before = sorted(outside.parent.rglob("*"))
     with pytest.raises(FolderRefused):
@@ -62,7 +63,7 @@ def test_nobody_writes_outside(folder: ServedFolder, root: Path, outside: Path, 
     assert outside.read_text() == "hush"
 
 
-@pytest.mark.parametrize("path", ["raw.bin", "latin.txt"])
+@each_row("path", ["raw.bin", "latin.txt"])
 def test_what_is_no_text_is_not_read(folder: ServedFolder, path: str) -> None:
     with pytest.raises(FolderRefused, match="is no text"):
         folder.read(path)
@@ -77,7 +78,7 @@ def test_a_text_is_read_in_pages(folder: ServedFolder) -> None:
     assert (rest.text, rest.next) == ("茶" * 5, None)
 
 
-@pytest.mark.parametrize("offset", [-1, 10_000])
+@each_row("offset", [-1, 10_000])
 def test_nothing_is_read_beyond_the_end(folder: ServedFolder, offset: int) -> None:
     with pytest.raises(FolderRefused, match="read from 0"):
         folder.read("notes/plan.md", offset)
@@ -92,7 +93,7 @@ def test_what_is_too_large_is_neither_read_nor_saved(folder: ServedFolder, root:
     assert not (root / "larger.txt").exists()
 
 
-@pytest.mark.parametrize("text", ["a\x00b", "\ud800"])
+@each_row("text", ["a\x00b", "\ud800"])
 def test_what_is_no_text_is_not_saved(folder: ServedFolder, root: Path, text: str) -> None:
     with pytest.raises(FolderRefused):
         folder.save("new.txt", text)
@@ -117,7 +118,7 @@ def test_words_are_found_in_texts_and_names_and_in_nothing_hidden(folder: Served
     assert folder.search("hush") == folder.search("TOKEN") == []
 
 
-@pytest.mark.parametrize("query", ["", "  ", "x" * 300])
+@each_row("query", ["", "  ", "x" * 300])
 def test_a_search_for_nothing_is_refused(folder: ServedFolder, query: str) -> None:
     with pytest.raises(FolderRefused, match="search for 1 to"):
         folder.search(query)

@@ -8,9 +8,10 @@ import pytest
 
 from activities.sandbox import Bubblewrap, Script, program_of
 from router.domain.errors import ArgumentsToolError, PermanentToolError
+from tests.table import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "content", "program"),
     [
         ("scripts/a.py", b"print(1)", "python"),
@@ -27,7 +28,7 @@ def test_the_first_line_says_it_or_else_the_suffix(path: str, content: bytes, pr
     assert program_of(path, content) == program
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "content"),
     [
         ("scripts/a", b"print(1)"), ("scripts/a.js", b"console.log(1)"),

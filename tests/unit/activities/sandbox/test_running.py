@@ -14,6 +14,7 @@ import pytest
 from activities.control_group import DELEGATED, PREFIX, bounded, divisible
 from activities.sandbox import MIB, Bubblewrap, NoSandbox, Output, SandboxLimits, Script
 from router.domain.errors import MisconfiguredError, PermanentToolError
+from tests.table import each_row
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap isn't installed")
 
@@ -77,7 +78,7 @@ async def test_a_script_may_use_its_neighbours() -> None:
     assert ran.output == "1\n"
 
 
-@pytest.mark.parametrize("program", ["sh", "bash"])
+@each_row("program", ["sh", "bash"])
 async def test_a_shell_runs_too(program: str) -> None:
     script = Script("scripts/a.sh", program, ("x",), "in")  # type: ignore[arg-type]
     ran = await Bubblewrap().run(script, {"scripts/a.sh": b'echo "$1 $(cat)" | tr a-z A-Z'})
@@ -110,7 +111,7 @@ async def test_a_script_has_no_more_than_that(
     assert (await run(source)).output == output
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address", ["('127.0.0.1', PORT)", "('1.1.1.1', 53)", "('localhost', PORT)", "('::1', PORT)"]
 )
 async def test_there_is_no_network(address: str) -> None:
@@ -120,7 +121,8 @@ async def test_there_is_no_network(address: str) -> None:
     assert "rror: " in said.splitlines()[-1]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     "path",
     [
         "/etc/passwd", "/etc/hosts", "/proc/self/environ", "/proc/1/cmdline", "/sys/kernel",
@@ -133,7 +135,7 @@ async def test_nothing_of_the_machine_can_be_read(path: str) -> None:
     assert ran.output == "False\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     ["/skill/a", "/skill/scripts/a.py", "/a", "/etc/a", "/usr/bin/a", "/dev/a", "/dev/shm/a"],
 )
@@ -141,7 +143,8 @@ async def test_nothing_but_tmp_can_be_written(path: str) -> None:
     assert "Error" in await failure(f"open({path!r}, 'w')")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@each_row(
     ("source", "said"),
     [
         (f"import time; time.sleep({MARK})", "scripts/a.py was stopped: it ran for 2 s"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from activities.tools.calculator import LONGEST, evaluated, plainly
 from router.domain.errors import ArgumentsToolError
+from tests.table import each_row
 from tests.unit.activities.tools.conftest import Desk
 
 
@@ -20,7 +21,7 @@ async def test_it_says_what_it_read_and_what_that_comes_to(desk: Desk) -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expression", "value"),
     [
         ("3*58+36", "210"), ("0.1+0.2", "0.3"), ("2+3*4", "14"), ("(2+3)*4", "20"), ("10-4-3", "3"),
@@ -96,7 +97,7 @@ REFUSED = {
 """What is said of which expressions."""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expression", "said"), [(each, said) for said, those in REFUSED.items() for each in those]
 )
 def test_what_is_no_arithmetic_or_too_much_is_refused_at_once(expression: str, said: str) -> None:

@@ -8,6 +8,7 @@ from activities import provided
 from router.directory.file import FileDirectory
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import Principal
+from tests.table import each_row
 from tests.unit.activities.tools.conftest import ALICE, Desk
 
 
@@ -30,7 +31,7 @@ async def test_it_tells_name_department_and_manager_and_no_more(desk: Desk) -> N
     assert top["people"] == [{"name": "Carol Meyer", "department": "board", "manager": None}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "people"),
     [
         ("王丽", ["王丽 Alice"]), ("王", ["王丽 Alice"]), ("ＡＬＩＣＥ", ["王丽 Alice"]),
@@ -45,7 +46,7 @@ async def test_parts_of_names_and_ids_find_people(desk: Desk, name: str, people:
     assert await found(desk, name) == people
 
 
-@pytest.mark.parametrize("asker", ["alice", "bob", "dave", "olga"])
+@each_row("asker", ["alice", "bob", "dave", "olga"])
 async def test_nobody_learns_more_than_that_whoever_asks(desk: Desk, asker: str) -> None:
     """Not ids, roles, delegates, languages or whereabouts: HR and operators no more than others."""
     answer = await desk.ask("find_colleague", await desk.person(asker), name="e")
@@ -73,7 +74,7 @@ async def test_another_tenants_people_are_not_found(desk: Desk) -> None:
     assert (await desk.ask("find_colleague", colleague, name="anna"))["people"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "", " ", ".", "　", "\u200b", "...", "x" * 101, "a\x00b", "a\ud800", "\x1b[31m", 7, None,

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pydantic import JsonValue
 
 import activities.builtin
@@ -20,6 +19,7 @@ from router.tool.kinds.declarations import HttpImplementation, load_http_tools
 from router.tool.labels import LABEL
 from router.tool.registry import Registry
 from router.tool.tool import Tool
+from tests.table import each_row
 from tests.unit.flow.definitions import Driver
 
 HTTP = Path(next(iter(activities.tools.__path__))) / "http"
@@ -52,7 +52,7 @@ def test_code_and_declared_tools_are_among_them() -> None:
     assert "record_leave" not in TOOLS
 
 
-@pytest.mark.parametrize("argument", ARGUMENTS)
+@each_row("argument", ARGUMENTS)
 def test_every_argument_has_a_chinese_label(argument: str) -> None:
     label = ARGUMENTS[argument].get(LABEL, "")
     assert HAN.search(label)
@@ -60,7 +60,7 @@ def test_every_argument_has_a_chinese_label(argument: str) -> None:
     assert len(label) <= 12
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@each_row("name", TOOLS)
 def test_every_tool_is_described_in_chinese_for_its_listing(name: str) -> None:
     about = TOOLS[name].capability.description
     assert HAN.search(about.zh)
@@ -68,7 +68,7 @@ def test_every_tool_is_described_in_chinese_for_its_listing(name: str) -> None:
     assert about.en == TOOLS[name].description
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@each_row("name", TOOLS)
 def test_a_form_asks_and_offers_choices_without_a_word_of_english(name: str) -> None:
     form = form_of(TOOLS[name])
     assert form is not None
@@ -92,7 +92,7 @@ def test_a_balance_is_asked_for_and_told_in_chinese() -> None:
     assert driver.said == ["类型：年假\n天数：12\n已用：3"]
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@each_row("name", TOOLS)
 def test_every_field_of_a_result_and_every_choice_has_a_chinese_word(name: str) -> None:
     fields = _fields(TOOLS[name])
     assert {field for field, _ in fields} <= set(FIELDS)

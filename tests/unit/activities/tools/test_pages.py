@@ -12,6 +12,7 @@ from router.domain.errors import ArgumentsToolError, InvalidInput, PermanentTool
 from router.tool.http.client import Resolver, Sender
 from tests.fakes.certificates import contexts_for
 from tests.fakes.web_server import Got, NameServer, Reply, WebServer, json_reply
+from tests.table import each_row
 from tests.unit.activities.tools.conftest import Desk
 
 LOOPBACK, METADATA = "127.0.0.1", "169.254.169.254"
@@ -66,13 +67,13 @@ UNREAD = {
 }
 
 
-@pytest.mark.parametrize("reply", UNREAD.values(), ids=UNREAD)
+@each_row("reply", UNREAD.values(), ids=UNREAD)
 async def test_what_is_no_page_is_an_error(desk: Desk, tmp_path: Path, reply: Reply) -> None:
     with pytest.raises(RouterError):
         await fetched(desk, tmp_path, lambda _: reply)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         *("http://pages.example/", "ftp://pages.example/", "file:///etc/passwd", "javascript:1"),
@@ -86,7 +87,7 @@ async def test_an_address_that_is_none_is_refused_unsent(desk: Desk, url: str) -
         await desk.ask("fetch_page", url=url)
 
 
-@pytest.mark.parametrize("host", [LOOPBACK, METADATA, "[::1]", "10.0.0.1", "inside.example"])
+@each_row("host", [LOOPBACK, METADATA, "[::1]", "10.0.0.1", "inside.example"])
 async def test_nothing_within_the_house_is_fetched(desk: Desk, host: str) -> None:
     desk.dependencies.provide(page_sender, Sender(PageGuard(), HERE))
     with pytest.raises((ArgumentsToolError, PermanentToolError), match="isn't public") as refused:

@@ -351,6 +351,7 @@ class TestAgreement:
             cents = int(condition.rpartition("> ")[2])
             assert re.search(rf"超过 {cents // 100:,} 元 \| .*{role}", self.text("expenses.zh.md"))
 
+    @pytest.mark.slow
     def test_they_lie_where_the_wheel_takes_them_from(self) -> None:
         project = (Path(__file__).parents[4] / "pyproject.toml").read_text("utf-8")
         assert SHIPPED.parts[-2:] == ("activities", "policies")

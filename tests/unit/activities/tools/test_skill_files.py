@@ -16,6 +16,7 @@ from router.domain.file_types import SkillFile
 from router.store.database import Database
 from router.store.store import Store
 from tests.one_try import run_tool
+from tests.table import each_row
 from tests.unit.activities.tools.conftest import ALICE, NOW, Desk
 
 LONG = "".join(f'{number}: "上海" 600\n' for number in range(2000))
@@ -83,7 +84,7 @@ async def test_a_long_text_is_read_in_pages_that_a_model_sees_whole(skill: Skill
         await skill.ask("read_skill_file", path="references/long.md", page=99)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["", "x" * 20_000, "\n" * 20_000, '"\\' * 9_000, "\x01" * 3_000, "好\r\n" * 5_000]
 )
 def test_pages_lose_nothing_whatever_the_text_is(text: str) -> None:
@@ -119,6 +120,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", HOSTILE)
 @pytest.mark.parametrize("tool", ["read_skill_file", "run_skill_script"])
 async def test_no_path_leads_out_of_its_files(skill: SkillDesk, tool: str, path: str) -> None:

@@ -14,6 +14,7 @@ from router.domain.messages import Usage
 from router.llm.fallback import FallbackChain
 from router.routing.prompts import Prompts
 from tests.fakes.model_server import answers, fails, says
+from tests.table import each_row
 from tests.unit.activities.tools.conftest import ALICE, FRANK, NOW, Desk
 from tests.unit.llm.asking import Desk as ModelDesk
 from tests.unit.llm.asking import desk as model_desk
@@ -95,7 +96,7 @@ class TestWithoutAModel:
         assert {"translate", "summarise"} <= set(desk.registry.parameters())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("behaviour", "error", "said"),
     [
         (says("Hel", finish="length"), ArgumentsToolError, "part by part"),

@@ -223,6 +223,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.parametrize("tool", ["save_file", "read_file", "edit_file", "delete_file"])
 async def test_no_path_leads_elsewhere(mine: Desk, tool: str, path: str) -> None:

@@ -16,6 +16,7 @@ from router.api.agui.routes import ended, patch
 from router.domain.errors import InvalidInput
 from router.domain.messages import Route, TextReply, ToolCallView, Turn, Usage
 from router.domain.progress import Progress
+from tests.table import each_row
 from tests.unit.api.agui.client import Told, balanced
 
 
@@ -217,12 +218,12 @@ def read(id_: str, payload: Any, index: int = 0) -> Any:
     return read_answers(entry, index)
 
 
-@pytest.mark.parametrize(("id_", "payload", "action"), GIVEN.values(), ids=GIVEN)
+@each_row(("id_", "payload", "action"), GIVEN.values(), ids=GIVEN)
 def test_an_answer_is_to_its_own_question(id_: str, payload: Any, action: dict[str, Any]) -> None:
     assert read(id_, payload).message.action.model_dump() == {"question": "q", **action}
 
 
-@pytest.mark.parametrize("kind", ["choices", "confirm", "form"])
+@each_row("kind", ["choices", "confirm", "form"])
 def test_a_string_is_what_the_person_would_have_typed(kind: str) -> None:
     assert read(f"{kind}/q", "下周一").message.text == "下周一"
 
@@ -247,15 +248,13 @@ UNUSABLE: dict[str, tuple[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("id_", "payload"), UNUSABLE.values(), ids=UNUSABLE)
+@each_row(("id_", "payload"), UNUSABLE.values(), ids=UNUSABLE)
 def test_a_payload_that_answers_nothing_is_refused_by_name(id_: str, payload: Any) -> None:
     with pytest.raises(InvalidInput) as refusal:
         read(id_, payload, 4)
     assert refusal.value.problems[0].field.startswith("resume.4.payload")
 
 
-@pytest.mark.parametrize(
-    "id_", ["", "/", "form/", "other/q", "approval/a", "approval//d", "q" * 999]
-)
+@each_row("id_", ["", "/", "form/", "other/q", "approval/a", "approval//d", "q" * 999])
 def test_what_is_no_interrupt_of_ours_answers_nothing(id_: str) -> None:
     assert read(id_, {}) is None

@@ -34,6 +34,7 @@ from router.domain.messages import (
 from router.domain.records import ApprovalRecord, ChangedField
 from router.flow.definition import FlowDefinition
 from router.formats.yaml_document import read_yaml
+from tests.table import each_row
 
 NEWEST, TITLED, PLAIN = "2026-07-28", "2025-11-25", "2025-06-18"
 
@@ -110,7 +111,7 @@ def test_a_form_has_its_fields_and_says_which_are_needed() -> None:
     assert schema["required"] == ["start"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("slot", "schema"),
     [
         ("plate", {"type": "string", "title": "车牌"}),
@@ -165,7 +166,7 @@ def test_answers_go_to_the_question_that_was_shown() -> None:
     assert answer_to(words("guests"), {"answer": "Ann"}) == Message(text="Ann")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "content", "field"),
     [
         (CONFIRM, None, "confirmed"),
@@ -202,7 +203,7 @@ def test_a_program_without_forms_is_told_by_which_tool_and_to_which_question() -
     assert next_call(words("plate")) == {"tool": "say"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "yes"),
     [
         ("确认", True),
@@ -256,7 +257,7 @@ def test_a_decision_is_on_what_was_shown() -> None:
     assert (body.decision, body.digest, body.comment) == ("return", "d1", None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "field"),
     [
         (None, "decision"),

@@ -1,12 +1,12 @@
 """What of an answer is sent when: nothing twice, nothing lost, nothing taken back unsaid."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from router.api.openai.response import Text
 from router.domain.messages import Reply, TextReply, as_plain_text
 from router.domain.progress import Progress
+from tests.table import each_row
 
 
 def delta(text: str, attempt: int = 1) -> Progress:
@@ -28,7 +28,7 @@ def told(deltas: list[tuple[str, int]], *texts: str) -> str:
     return "".join(text.written(delta(*one)) for one in deltas) + text.rest(replies(*texts))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("deltas", "texts", "expected"),
     [
         ([], ["All of it."], "All of it."),

@@ -49,6 +49,7 @@ def tools(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     vars(activities.tools).pop("newcomer", None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tools")
 @pytest.mark.parametrize("sentence", MISTAKES)
 def test_a_mistake_is_answered_with_what_is_wrong_and_what_to_do(

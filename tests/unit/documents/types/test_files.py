@@ -14,6 +14,7 @@ import pytest_asyncio
 
 from router.documents.document_type import recognised
 from router.documents.reader import DocumentReader
+from tests.table import each_row
 from tests.unit.documents.types.paper import TODAY
 
 pytest.importorskip("rapidocr", reason="the extra [documents] isn't installed")
@@ -34,7 +35,7 @@ async def reader() -> AsyncIterator[DocumentReader]:
         yield one
 
 
-@pytest.mark.parametrize("name", sorted(EXPECTED))
+@each_row("name", sorted(EXPECTED))
 async def test_a_file_is_read_exactly(name: str, reader: DocumentReader) -> None:
     expected = EXPECTED[name]
     material = await reader.read((FOLDER / name).read_bytes())

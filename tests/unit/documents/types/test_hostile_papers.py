@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from router.documents.document_type import document_types, recognised
 from router.documents.page import Line, Material, Page, PageCode
 from router.domain.documents import Place
+from tests.table import each_row
 from tests.unit.documents.types.paper import TODAY, codes, column, paper, read, values
 from tests.unit.documents.types.test_invoice import CODE, DIGITAL, changed
 from tests.unit.documents.types.test_receipt import AMERICAN, SHOP
@@ -28,7 +29,7 @@ ORDERS = (
 )
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@each_row("order", ORDERS)
 def test_orders_in_a_receipt_change_nothing(order: str) -> None:
     plain = read(column(*SHOP))
     told = read(column(*SHOP, order))
@@ -36,7 +37,7 @@ def test_orders_in_a_receipt_change_nothing(order: str) -> None:
     assert told.value("amount") in [None, plain.value("amount")]
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@each_row("order", ORDERS)
 def test_orders_in_an_invoice_change_nothing(order: str) -> None:
     plain = values(read(paper(*DIGITAL)))
     assert values(read(paper(*DIGITAL, (5, 70, order)))) == plain
@@ -57,7 +58,7 @@ def test_a_code_of_another_invoice_makes_it_less_sure_and_not_another() -> None:
     assert not amount.is_sure or amount.value == {"amount": "106.00", "currency": "CNY"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "code",
     [
         "01,32,,,,,,",
@@ -103,7 +104,8 @@ def _data(size: int) -> Material:
     return Material(data={"EInvoice/InvoiceNumber": "1" * 20} | data)
 
 
-@pytest.mark.parametrize("much", [_digits, _lines, _labels, _spaces, _capitals, _data])
+@pytest.mark.slow
+@each_row("much", [_digits, _lines, _labels, _spaces, _capitals, _data])
 def test_time_is_linear_in_what_there_is(much: Callable[[int], Material]) -> None:
     def seconds(size: int) -> float:
         material = much(size)
@@ -184,6 +186,7 @@ MATERIALS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(MATERIALS, st.dates(date(2000, 1, 1), date(2100, 1, 1)))
 def test_nothing_that_can_stand_on_a_page_raises(material: Material, today: date) -> None:

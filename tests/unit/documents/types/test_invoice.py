@@ -1,7 +1,6 @@
-import pytest
-
 from router.documents.page import Material
 from router.domain.documents import Place
+from tests.table import each_row
 from tests.unit.documents.types.paper import Put, codes, paper, read, values
 
 NUMBER = "26112000000012345678"
@@ -59,7 +58,7 @@ def test_the_order_of_the_lines_says_nothing() -> None:
     assert values(read(paper(*reversed(DIGITAL)))) == values(read(paper(*DIGITAL)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("¥106.00", "￥106.00"),
@@ -125,7 +124,7 @@ def test_data_that_the_file_has_are_enough() -> None:
     assert codes(read(Material(data=data | {f"{basic}/TotalTaxAm": "7.00"}))) == ["total"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "code"),
     [
         ("¥6.00", "¥7.00", "total"),
@@ -191,7 +190,7 @@ def test_a_commercial_invoice_is_read() -> None:
     assert codes(document) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "iso", "sure"),
     [
         ("05-Nov-2026", "2026-11-05", True),
@@ -208,9 +207,7 @@ def test_a_date_that_could_be_two_is_not_sure(written: str, iso: str, sure: bool
     assert (found.value, found.is_sure) == (iso, sure)
 
 
-@pytest.mark.parametrize(
-    "total", ["Total", "TOTAL DUE", "Amount due", "Grand Total", "Balance due"]
-)
+@each_row("total", ["Total", "TOTAL DUE", "Amount due", "Grand Total", "Balance due"])
 def test_totals_have_many_names_and_subtotal_is_none(total: str) -> None:
     amount = read(paper(*english(total=total))).fields["amount"]
     assert amount.value == {"amount": "1200.00", "currency": "GBP"}

@@ -3,9 +3,8 @@
 Each is written as a slip, a line a text and values at the right edge behind `|`.
 """
 
-import pytest
-
 from router.documents.page import Material
+from tests.table import each_row
 from tests.unit.documents.types.paper import codes, column, paper, read, values
 
 RIDES = column(
@@ -91,7 +90,7 @@ FITNESS = column(
 USD = "USD"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("material", "kind", "sure"),
     [
         (RIDES, "taxi_receipt", {"amount": "58.30"}),
@@ -133,7 +132,7 @@ def test_a_total_in_no_currency_is_read_and_not_sure() -> None:
     assert not document.fields["amount"].is_sure
 
 
-@pytest.mark.parametrize("material", [RIDES, AMERICAN, BRITISH, STAY, FITNESS])
+@each_row("material", [RIDES, AMERICAN, BRITISH, STAY, FITNESS])
 def test_dates_that_could_be_others_are_not_sure(material: Material) -> None:
     found = read(material).fields.get("date")
     assert found is None or not found.is_sure

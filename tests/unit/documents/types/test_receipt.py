@@ -1,5 +1,4 @@
-import pytest
-
+from tests.table import each_row
 from tests.unit.documents.types.paper import codes, column, read, values
 
 SHOP = ("华联超市", "收银员:0012|单号:35859871", "日期:2026-11-05 10:23", "品名 数量 单价|小计",
@@ -34,7 +33,7 @@ def test_an_english_one_is_too() -> None:
     assert values(document)["date"] == "2026-11-05"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "amount"),
     [
         ((*SHOP, "优惠:|-1.80", "实付:|20.00"), "20.00"),

@@ -1,7 +1,6 @@
 """Taxi receipts, hotel folios and medical certificates."""
 
-import pytest
-
+from tests.table import each_row
 from tests.unit.documents.types.paper import codes, column, paper, read, values
 
 TAXI = (
@@ -87,7 +86,7 @@ def test_a_medical_certificate_is_read() -> None:
     assert codes(document) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "days", "begin"),
     [
         (("建议自2026年11月05日起休息两周。",), "14", "2026-11-05"),

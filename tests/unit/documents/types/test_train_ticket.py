@@ -1,5 +1,4 @@
-import pytest
-
+from tests.table import each_row
 from tests.unit.documents.types.paper import Put, codes, paper, read, values
 
 PAPER: tuple[Put, ...] = (
@@ -36,9 +35,7 @@ JOURNEY = {
 }
 
 
-@pytest.mark.parametrize(
-    ("puts", "number"), [(PAPER, "Z53F000123"), (ELECTRONIC, "26111000000012345678")]
-)
+@each_row(("puts", "number"), [(PAPER, "Z53F000123"), (ELECTRONIC, "26111000000012345678")])
 def test_a_ticket_is_read(puts: tuple[Put, ...], number: str) -> None:
     document = read(paper(*puts))
     assert document.type == "train_ticket"

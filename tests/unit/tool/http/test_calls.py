@@ -20,6 +20,7 @@ from router.domain.errors import (
 )
 from router.tool.context import Dependencies
 from tests.fakes.web_server import Answer, Drop, Got, Reply, WebServer, json_reply
+from tests.table import each_row
 from tests.unit.tool.http.declaring import KEY, TEXT, Desk, Folder, call, declaration, takes
 from tests.unit.tool.samples import context
 
@@ -109,7 +110,7 @@ async def test_cookies_of_one_call_are_not_sent_with_the_next(desk: Desk) -> Non
     assert "cookie" not in (await desk.asked(tool)).headers
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "target"),
     [
         ("a/b", "/v1/a%2Fb/end"),
@@ -137,14 +138,14 @@ async def test_in_the_path_a_value_stays_one_segment(desk: Desk, value: Any, tar
 CLIMBING = ["..", ".", "../admin", "a/../b", "..\\admin", "a\\..\\b", "./a", "a/.", " .. "]
 
 
-@pytest.mark.parametrize("value", [*CLIMBING, "", "  ", ["a"], {"a": 1}])
+@each_row("value", [*CLIMBING, "", "  ", ["a"], {"a": 1}])
 async def test_in_the_path_a_value_never_climbs_or_vanishes(desk: Desk, value: Any) -> None:
     with pytest.raises(ArgumentsToolError, match=r"\{id\}"):
         await desk.asked(desk.tool("/v1/{id}", takes=takes(id={})), id=value)
     assert desk.server.requests == []
 
 
-@pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\x00", "上海", "\x7f", "a\u2028b"])
+@each_row("value", ["a\r\nX-Evil: 1", "a\nb", "a\x00", "上海", "\x7f", "a\u2028b"])
 async def test_in_a_header_a_value_stays_on_its_line(desk: Desk, value: str) -> None:
     with pytest.raises(ArgumentsToolError, match="header"):
         await desk.asked(desk.tool(takes=takes(id=TEXT), headers={"X-Id": "{id}"}), id=value)
@@ -175,7 +176,7 @@ async def test_what_the_context_knows_and_no_header_takes_is_nobodys_argument(de
     assert desk.server.requests == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value", ['", "admin": true, "x": "', "\\", "\u2028", '"}', "{id}", "{{id}}", "null", "\ud800"]
 )
 async def test_in_a_body_a_value_stays_a_text(desk: Desk, value: str) -> None:
@@ -211,7 +212,7 @@ UNENDED = (
 STRANGE = ("nonsense", "punycode", "idna", "utf-7", "unicode_escape", "rot13", "base64")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "value"),
     [
         (says('{"a": [1, null]}', "application/json; charset=utf-8"), {"a": [1, None]}),
@@ -236,7 +237,7 @@ async def test_json_text_and_pages_are_read(desk: Desk, answer: Answer, value: A
     assert await call(desk.tool()) == value
 
 
-@pytest.mark.parametrize("kind", ["application/json", "text/plain", "text/html"])
+@each_row("kind", ["application/json", "text/plain", "text/html"])
 async def test_what_nobody_sees_is_in_no_answer(desk: Desk, kind: str) -> None:
     hidden = "\u202e\u2066\u200b\u00ad\ufeff\U000e0041\u034f"
     said = f"{hidden}¥9{hidden},001 \U0001f469\u200d\U0001f4bb"
@@ -256,7 +257,7 @@ async def test_a_write_whose_answer_is_of_a_strange_charset_is_done(desk: Desk) 
 BOMB = gzip.compress(bytes(200_000_000), 1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "said"),
     [
         (says("PNG", "image/png"), "image/png, which isn't read"),
@@ -294,7 +295,7 @@ async def test_a_refusal_that_is_too_deep_to_quote_is_a_refusal(desk: Desk) -> N
         await call(desk.tool())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "kind"),
     [
         *((status, ArgumentsToolError) for status in (400, 422)),
@@ -309,7 +310,7 @@ async def test_a_status_is_a_kind_of_error(desk: Desk, status: int, kind: type[T
         await call(desk.tool())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("header", "seconds"),
     [("7", 7.0), ("Wed, 18 Nov 2020 10:00:00 GMT", 0.0), ("soon", None), ("9" * 400, 86400.0)],
 )
@@ -346,7 +347,7 @@ async def test_a_slow_drip_ends_with_the_time_limit(desk: Desk) -> None:
 ROWS = [{"id": n, "x": 1} for n in range(9)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "given"),
     [
         ({"result": "/data/rows/0"}, {"id": 0, "x": 1}),
@@ -437,7 +438,7 @@ async def test_to_a_place_that_is_named_no_credentials_are_carried(desk: Desk) -
     assert not {"x-key", "authorization"} & found["headers"].keys()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "kind"), [(302, UnknownOutcome), (303, UnknownOutcome), (307, PermanentToolError)]
 )
 async def test_no_write_is_sent_elsewhere(desk: Desk, status: int, kind: type[ToolError]) -> None:

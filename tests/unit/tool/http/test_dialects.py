@@ -3,10 +3,9 @@
 import json
 from typing import Any
 
-import pytest
-
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import load_http_tools
+from tests.table import each_row
 from tests.unit.tool.http.declaring import KEY, TEXT, URL, Desk, Folder, declaration, takes
 
 CITY = {"name": "city", "type": "str", "description": "Which city.", "required": True}
@@ -18,7 +17,7 @@ def properties(folder: Folder, parameters: Any, **endpoint: Any) -> dict[str, An
     return dict(tool.parameters)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "written",
     [
         [CITY, DAYS],
@@ -38,7 +37,7 @@ def test_parameters_are_read_however_they_are_listed(folder: Folder, written: An
     assert folder.load().notes
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "read"),
     [
         ("str", "string"),
@@ -71,7 +70,7 @@ async def test_what_a_post_does_not_place_goes_to_its_body(desk: Desk) -> None:
     assert tool.timeout.total_seconds() == 10
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         {"q": "{{city}}", "n": "${days}"},
@@ -117,7 +116,7 @@ def test_what_a_file_says_of_all_its_tools_holds_where_they_say_nothing(folder: 
     assert "ours" not in str(second)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "said"),
     [
         ({"tools": {}}, "tools is no list"),

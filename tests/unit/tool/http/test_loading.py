@@ -17,6 +17,7 @@ from router.tool.kinds.declarations import GROUP, WatchedTools, load_http_tools
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 from tests.fakes.web_server import WebServer, json_reply
+from tests.table import each_row
 from tests.unit.tool.http.declaring import TEXT, URL, Desk, Folder, call, declaration, takes
 from tests.unit.tool.http.test_openapi import CRM
 from tests.unit.tool.samples import sample_registry
@@ -113,7 +114,7 @@ def endpoint(parameters: object = None, **changes: Any) -> dict[str, Any]:
     return declaration(parameters=parameters or takes(id=TEXT), endpoint=changes)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "said"),
     [
         # no file of the format
@@ -211,7 +212,7 @@ def test_what_is_wrong_is_told(folder: Folder, data: Any, said: str) -> None:
     assert all(p.startswith("tool.json:") and "; " in p for p in problems)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     [
         "http://s.example",
@@ -227,7 +228,7 @@ def test_an_address_from_a_variable_is_no_freer(folder: Folder, address: str) ->
     assert "p@" not in problem
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fault", "said"),
     [
         ({"retries": "x"}, "retries is 'x'"),
@@ -235,7 +236,7 @@ def test_an_address_from_a_variable_is_no_freer(folder: Folder, address: str) ->
         ({"title": {"zh": "只有中文"}}, "title isn't in both languages"),
     ],
 )
-@pytest.mark.parametrize("url", ["{env.ROUTER_TOOL_X}/a", "https://{env.ROUTER_TOOL_X}.example"])
+@each_row("url", ["{env.ROUTER_TOOL_X}/a", "https://{env.ROUTER_TOOL_X}.example"])
 def test_a_fault_of_form_is_told_whether_or_not_a_variable_is_set(
     folder: Folder, fault: dict[str, Any], said: str, url: str
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from router.routing.tool_form import form_of
 from router.tool.tool import Tool
+from tests.table import each_row
 from tests.unit.tool.http.declaring import Desk, Folder, call
 
 CRM = """\
@@ -176,7 +177,7 @@ def test_a_json_document_beside_its_selection_is_no_tool_itself(folder: Folder) 
     assert [tool.name for tool in folder.load().tools] == ["a"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("selection", "said"),
     [
         ({"operations": []}, "no operation is selected"),
@@ -232,7 +233,7 @@ BOMB = "a0: &a0 {x: 1}\n" + "".join(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("document", "said"),
     [
         ("openapi: 2.0\npaths: {}", "no OpenAPI 3.0 or 3.1"),

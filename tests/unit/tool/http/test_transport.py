@@ -10,6 +10,7 @@ from router.tool.http.client import OutboundGuard, Received, Resolver, Sender, U
 from router.tool.http.endpoint import OutgoingRequest, origin_of
 from tests.fakes.certificates import contexts_for
 from tests.fakes.web_server import Got, NameServer, Reply, WebServer, json_reply
+from tests.table import each_row
 
 PUBLIC, LOOPBACK, METADATA = "93.184.216.34", "127.0.0.1", "169.254.169.254"
 
@@ -28,7 +29,7 @@ async def send(
     return await Sender(OutboundGuard(allowed), names, trusted).send(to(origin), 2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "addresses",
     [[LOOPBACK], ["10.0.0.1"], [PUBLIC, LOOPBACK], ["::1"], ["::ffff:127.0.0.1"], ["fe80::1%lo"]],
 )
@@ -128,13 +129,13 @@ NOWHERE = [
 OPEN = ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "::ffff:1.1.1.1", "64:ff9b::808:808"]
 
 
-@pytest.mark.parametrize("address", [*PRIVATE, *NOWHERE, *OPEN])
+@each_row("address", [*PRIVATE, *NOWHERE, *OPEN])
 def test_only_what_is_public_is_connected_to(address: str) -> None:
     objection = OutboundGuard().objection_to("api.example.com", 443, address)
     assert (objection == "") is (address in OPEN)
 
 
-@pytest.mark.parametrize("address", PRIVATE)
+@each_row("address", PRIVATE)
 def test_a_place_that_the_operator_names_may_be_private(address: str) -> None:
     guard = OutboundGuard(["https://crm.corp:8443"])
     assert guard.objection_to("crm.corp", 8443, address) == ""
@@ -142,7 +143,7 @@ def test_a_place_that_the_operator_names_may_be_private(address: str) -> None:
     assert guard.objection_to("other.corp", 8443, address)
 
 
-@pytest.mark.parametrize("address", NOWHERE)
+@each_row("address", NOWHERE)
 def test_nobody_can_name_a_place_where_metadata_are(address: str) -> None:
     guard = OutboundGuard(["https://crm.corp"])
     assert "no tool may go" in guard.objection_to("crm.corp", 443, address)
@@ -155,7 +156,7 @@ def test_a_file_may_name_what_the_operator_names_or_what_is_public() -> None:
     assert guard.objection(origin_of("http://127.0.0.1:9001"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "said"),
     [
         ("https://a.example", "http://a.example", "isn't encrypted"),
@@ -170,7 +171,7 @@ def test_an_answer_may_not_lead_there(before: str, after: str, said: str) -> Non
         guard.check_redirect(origin_of(before), origin_of(after))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "origin"),
     [
         ("https://api.example.com/v1?x=@", "https://api.example.com"),
@@ -185,7 +186,7 @@ def test_an_origin_has_one_spelling(url: str, origin: str) -> None:
     assert str(origin_of(url)) == origin
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         *("https://user@api.example.com", "https://u:p@api.example.com", "https://@127.0.0.1"),

@@ -13,6 +13,7 @@ from router.domain.errors import DefinitionError
 from router.tool.mcp.file import load_servers
 from router.tool.mcp.tools import value_of
 from router.tool.results import ToolFile, keepable
+from tests.table import each_row
 
 VARIABLES = {"CRM_TOKEN": "hush"}
 
@@ -51,7 +52,7 @@ def test_programs_and_addresses_are_read(tmp_path: Path) -> None:
     assert (found["crm"].offers("find"), found["crm"].offers("drop")) == (True, False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         '{"mcpServers": {"a": {"command": "x", "args": ["-y", "x"]}}}',
@@ -67,7 +68,7 @@ def served(entry: str) -> str:
     return '{"a": {"command": "x", ' + entry + "}}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("", "1: this isn't JSON: Expecting value; mend it"),
@@ -124,7 +125,7 @@ def test_a_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
 LACKS = "OFF isn't set; set it"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entry", "lacks"),
     [
         ({"command": "x", "env": {"K": "{env.OFF}"}}, LACKS),
@@ -153,7 +154,7 @@ def test_a_fault_of_form_is_told_beside_a_variable_that_is_not_set(tmp_path: Pat
 LABELS = ["", " ", "长" * 61, "一行\n两行", "反\u202e转", 7, {"zh": "内容"}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         *({"labels": {"text": label}} for label in LABELS),
@@ -186,7 +187,7 @@ def media(kind: Any, mime_type: str, data: str = DATA) -> Any:
     return kind(type=kind.__name__.removesuffix("Content").lower(), data=data, mime_type=mime_type)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("block", "file"),
     [
         (media(types.ImageContent, "image/gif"), ToolFile("image.gif", "image/gif", BYTES)),
@@ -209,7 +210,7 @@ def test_files_beside_a_structured_answer_are_attached_to_it() -> None:
     }
 
 
-@pytest.mark.parametrize("data", ["not base64!", "AAA", "中文"])
+@each_row("data", ["not base64!", "AAA", "中文"])
 def test_bytes_that_cannot_be_read_are_described(data: str) -> None:
     unreadable = {"type": "image", "mime_type": "image/png", "unreadable": "it is no base64"}
     assert answer(media(types.ImageContent, "image/png", data)) == [unreadable]
