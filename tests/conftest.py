@@ -150,13 +150,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop the servers that this process owns, and print what the run took of the processor."""
     if servers := config.stash.get(SERVERS, None):
+        tests = _processor_seconds()
         servers.stop()
-        if config.option.verbose >= 0 and not config.option.collectonly:
-            print(f"processor time: {processor_seconds():.0f} s, servers included")
+        if not config.option.collectonly:
+            both = _processor_seconds()
+            print(f"processor time: {both:.0f} s, {both - tests:.0f} s of it in shared servers")
 
 
-def processor_seconds() -> float:
-    """Return the processor time of this process and of all that it has started and awaited."""
+def _processor_seconds() -> float:
+    """Return the processor time of this process and of those that it has started and awaited."""
     usages = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
@@ -211,6 +213,8 @@ def pytest_collection_modifyitems(
     if seed := config.getoption("shuffle"):
         _shuffle(items, Random(seed))
     for item in items:
+        if _is_second_database(item):
+            item.add_marker(pytest.mark.slow)
         if _moves_the_clock(item):
             item.add_marker(pytest.mark.xdist_group("time-skipping"))
         together = item.path.is_relative_to(UNITS) or _shares_with_its_module(item)
@@ -232,6 +236,17 @@ def _shuffle(items: list[pytest.Item], random: Random) -> None:
     for module in order:
         random.shuffle(module)
     items[:] = [item for module in order for item in module]
+
+
+def _is_second_database(item: pytest.Item) -> bool:
+    """Return whether `make test` leaves this test to SQLite.
+
+    A PostgreSQL database for each test costs a sixth of a second, so that only modules marked
+    `both_databases` run on it at every landing.
+    """
+    call = getattr(item, "callspec", None)
+    on_postgresql = call is not None and call.params.get("database_url") == "postgresql"
+    return on_postgresql and item.get_closest_marker("both_databases") is None
 
 
 def _moves_the_clock(item: pytest.Item) -> bool:

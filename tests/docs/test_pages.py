@@ -239,6 +239,7 @@ def test_no_page_lies_there_that_nobody_makes() -> None:
     assert {page.name for page in FOLDER.iterdir()} == set(PAGES)
 
 
+@pytest.mark.slow
 def test_every_key_and_option_of_a_tool_says_what_it_means() -> None:
     others: list[type[BaseModel]] = [Settings, Fallback, Budget, Budgets, ServerEntry, ToolEntry]
     models: list[type[BaseModel]] = [*FILE_MODELS, *HTTP_MODELS, *others]
@@ -304,6 +305,7 @@ def test_every_page_is_there_and_none_asks_for_a_diagram_from_elsewhere(site: Pa
     assert not [p for p in site.rglob("*.html") if 'class="mermaid"' in p.read_text()]
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_from_another_host(site: Path) -> None:
     loaded = {
         next(filter(None, found.groups()))

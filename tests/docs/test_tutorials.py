@@ -26,6 +26,8 @@ from tests.e2e.house import Chat, House, Person, free_ports
 from tests.fakes.model_server import Behaviour, ModelServer, calls, says
 from tests.unit.cli.conftest import serving
 
+pytestmark = pytest.mark.slow
+
 ROUTER = re.compile(r"(?:\.venv/bin/)?intent-router")
 _ASSIGNED = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)", re.DOTALL)
 _TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
@@ -276,38 +278,32 @@ def follow(walk: Walk, page: str) -> None:
         walk.take(snippet)
 
 
-@pytest.mark.slow
 def test_the_first_flow_asks_is_approved_and_is_tested(walk: Walk) -> None:
     follow(walk, "first-flow.md")
     drawn = (walk.folder / "parking.svg").read_text(encoding="utf-8")
     assert drawn == (ROOT / "docs" / "images" / "parking.svg").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_a_type_of_documents_is_read_and_begins_its_flow(walk: Walk) -> None:
     pytest.importorskip("pypdfium2", reason="the extra [documents] isn't installed")
     follow(walk, "document-type.md")
 
 
-@pytest.mark.slow
 def test_the_first_tools_are_called_whatever_their_kind(walk: Walk) -> None:
     walk.ports[SERVICE_PORT] = str(free_ports(1)[0])
     follow(walk, "first-tool.md")
 
 
-@pytest.mark.slow
 def test_a_platform_of_one_s_own_is_one_module_and_its_test(walk: Walk) -> None:
     walk.ports[SERVICE_PORT] = str(free_ports(1)[0])
     follow(walk, "platform.md")
 
 
-@pytest.mark.slow
 def test_an_erp_is_joined_by_a_tool_an_event_and_a_webhook(walk: Walk) -> None:
     walk.ports[SERVICE_PORT] = str(free_ports(1)[0])
     follow(walk, "erp.md")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap isn't installed")
 def test_the_first_skill_does_its_sums_by_a_tool_and_by_a_script(walk: Walk) -> None:
     script = {"path": "scripts/split.py", "arguments": ["100.00", "3"]}

@@ -37,6 +37,7 @@ def test_a_request_is_made_approved_and_read_without_a_word_of_http(house: House
         assert "a family matter" in said
 
 
+@pytest.mark.slow
 def test_the_same_message_is_answered_once_however_often_it_is_sent(house: House) -> None:
     with Client(house.url, "alice") as alice:
         conversation = alice.begin()

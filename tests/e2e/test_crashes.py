@@ -254,6 +254,7 @@ async def turn_of(alice: AsyncClient, conversation: str, text: str) -> Any:
     return answer.json()
 
 
+@pytest.mark.slow
 async def test_a_message_that_two_processes_died_of_is_set_aside_and_told(house: House) -> None:
     worker = house.workers["pay"]
     await worker.lives()

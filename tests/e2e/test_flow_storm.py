@@ -35,6 +35,8 @@ from tests.e2e.storm.requests import EVERYBODY, Desk, Request, full_week, until
 from tests.e2e.storm.rules import ENTITLED, MANAGERS, WORDS
 from tests.postgres import make_database, postgres_server
 
+pytestmark = pytest.mark.slow
+
 
 async def check_effects(parts: Parts, requests: Sequence[Request]) -> None:
     """What was done to the world is what was accepted, each once."""
@@ -185,19 +187,16 @@ def a_few_decisions(desk: Desk, draws: random.Random) -> Callable[[], Awaitable[
     return calm
 
 
-@pytest.mark.slow
 async def test_eight_requests_end_as_decided_while_the_worker_is_killed(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/router.db"
     await every_request_ends_as_decided(tmp_path, url, 8, 1, a_few_decisions)
 
 
-@pytest.mark.slow
 async def test_two_hundred_requests_end_as_decided_in_a_storm_of_kills(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/router.db"
     await every_request_ends_as_decided(tmp_path, url, 200, 1, seconds_of_calm)
 
 
-@pytest.mark.slow
 async def test_two_workers_on_postgresql_end_requests_as_decided_in_a_storm_of_kills(
     tmp_path: Path,
 ) -> None:

@@ -27,6 +27,8 @@ from tests.table import each_row
 from tests.temporal import register_attributes
 from tests.workflow.desk import QUEUE, Talk, person
 
+pytestmark = pytest.mark.slow
+
 LOST = "m-lost"
 
 
@@ -79,7 +81,6 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
         yield built
 
 
-@pytest.mark.slow
 @each_row("next_is", ["another", "the same"])
 async def test_a_turn_that_the_server_forgot_keeps_its_number_and_its_answer(
     house: House, next_is: str

@@ -16,6 +16,8 @@ from tests.temporal import dev_server, register_attributes
 from tests.workflow.test_hand_offs import always_worked
 from tests.workflow.test_streaming import served
 
+pytestmark = pytest.mark.slow
+
 ALWAYS = "hours: ['00:00-23:59']"
 PEOPLE = f"""users:
   - {{id: alice, name: 王丽 Alice, locale: zh}}
@@ -81,7 +83,6 @@ async def taken_in(send: Callable[[], Awaitable[Response]]) -> Any:
     return answer.json()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "point",
     [

@@ -103,6 +103,7 @@ async def test_a_turn_is_one_trace_from_the_caller_to_model_and_tool(watched: Wa
     assert len(watched.named(TURN)) == 1
 
 
+@pytest.mark.slow
 async def test_what_questions_begin_with_was_read_outside_of_any_turn(watched: Watched) -> None:
     asked, ahead = watched.model.chats[0], watched.model.readings
     assert asked["messages"][0] in [reading["messages"][0] for reading in ahead]
@@ -162,6 +163,7 @@ async def test_metrics_know_what_is_open(watched: Watched) -> None:
     assert watched.value("router_event_streams") == 0
 
 
+@pytest.mark.slow
 async def test_no_label_has_an_id_or_a_path_that_somebody_made_up(watched: Watched) -> None:
     def explore() -> None:
         person = watched.chat.person

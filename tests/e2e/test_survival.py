@@ -19,10 +19,11 @@ from tests.e2e.test_dev import balance
 from tests.fakes.web_server import threaded
 from tests.fakes.webhook_consumer import SECRET, VARIABLE
 
+pytestmark = pytest.mark.slow
+
 STEPS = ("我要请假", "年假", "2026-12-07", "2026-12-08", "家里有事", "确认")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "moments",
     [
@@ -62,7 +63,6 @@ def killed(house: House, moment: int, moments: set[int]) -> None:
         house.start()
 
 
-@pytest.mark.slow
 def test_a_message_under_way_when_everything_dies_is_answered_once(
     own_house: House, tmp_path: Path
 ) -> None:
@@ -81,7 +81,6 @@ def test_a_message_under_way_when_everything_dies_is_answered_once(
     assert len(users) == 1
 
 
-@pytest.mark.slow
 def test_another_system_hears_all_of_a_request_whenever_everything_dies(tmp_path: Path) -> None:
     """In order, though it refuses the first two tries, and everything is killed around it."""
     told, refused = list[dict[str, Any]](), list[str]()
@@ -140,7 +139,6 @@ READY_WITHIN = 10.0
 """Seconds of CPU, of all processes together: a busy machine has no less of those."""
 
 
-@pytest.mark.slow
 def test_dev_is_ready_soon_in_an_empty_folder_and_takes_a_turn(tmp_path: Path) -> None:
     site, empty = tmp_path / "site", tmp_path / "empty"
     empty.mkdir()

@@ -35,6 +35,7 @@ async def here() -> AsyncIterator[Desk]:
         yield one
 
 
+@pytest.mark.slow
 def test_every_entrance_has_a_corpus_and_no_corpus_is_nobodys() -> None:
     assert command.names() == sorted(ALL)
     assert all(any(entrance.folder.iterdir()) for entrance in ALL.values())
@@ -125,6 +126,7 @@ def test_a_change_is_another_input_of_the_form_and_the_same_for_the_same_seed(fo
     assert max(map(len, made)) <= 400
 
 
+@pytest.mark.slow
 def test_any_bytes_can_be_changed_in_any_form() -> None:
     chance = Random(7)
     for seed in range(300):

@@ -11,6 +11,8 @@ from router.store.database import Database
 from router.store.store import Store
 from tests.model.ledger import KeptLedger, Ledger
 
+pytestmark = pytest.mark.slow
+
 KEYS = st.sampled_from(["a", "b"])
 DEEDS = st.lists(
     st.one_of(
@@ -37,7 +39,6 @@ async def _did(ledger: Any, prefix: str, deed: tuple[str, str, str | None]) -> o
     return await ledger.release(prefix + key)
 
 
-@pytest.mark.slow
 async def test_the_models_ledger_answers_as_the_real_one_whatever_is_done_to_it(
     database: Database,
 ) -> None:

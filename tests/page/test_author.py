@@ -550,6 +550,7 @@ async def test_who_writes_no_flows_loads_none_of_it(door: Door, house: Served) -
     assert [url for url in asked if "/author/" in url or "flow-drafts" in url] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expression", "read"),
     [
@@ -579,6 +580,7 @@ async def test_conditions_are_read_as_words_where_they_are_and_written_back(
     assert written == (expression if read else None)
 
 
+@pytest.mark.slow
 async def test_a_limit_counts_the_units_of_its_currency_as_amounts_do(reader: Any) -> None:
     for currency in (*WITHOUT_CENTS, "CNY", "USD", "CLP", "KWD"):
         check = {"that": f"slots.cost.currency == '{currency}'"}
@@ -590,6 +592,7 @@ async def test_a_limit_counts_the_units_of_its_currency_as_amounts_do(reader: An
         assert await reader.evaluate(CHECKED, [limit, slots]) == ["5000", limit], currency
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -609,6 +612,7 @@ async def test_a_list_becomes_another_by_its_edits(
     assert await reader.evaluate(LIST_EDITS, [before, after]) == after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "typed", "after"),
     [
@@ -629,6 +633,7 @@ async def test_what_is_typed_keeps_the_ends_of_lines(
     assert await reader.evaluate(LINE_ENDS, [before, typed]) == after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("iso", "read"),
     [

@@ -14,6 +14,8 @@ from tests.page.test_looks import violations
 from tests.samples import one_in
 from tests.unit.beginnings.test_paragraph import PURCHASE
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 async def house(
@@ -26,7 +28,6 @@ async def house(
             yield served
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "new", "gallery", "process", "begin"),
     one_in(
@@ -66,7 +67,6 @@ async def bring_paragraph(author: Author) -> None:
     await author.fill("beginWords", "Goods are bought once a manager agrees.")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "bring", "question", "title"),
     [

@@ -287,6 +287,7 @@ async def at_a_conversation(door: Door, served: Served, parts: Parts) -> tuple[V
     return visitor, conversation
 
 
+@pytest.mark.slow
 async def test_what_looks_like_markup_is_text_and_leads_nowhere(
     door: Door, served: Served, parts: Parts
 ) -> None:

@@ -10,6 +10,8 @@ from playwright.async_api import expect
 from tests.document_files import pdf, picture, saved
 from tests.page.house import PHONE, Door, Served, Visitor
 
+pytestmark = pytest.mark.slow
+
 LATELY = datetime.now(UTC) - timedelta(days=3)
 INVOICE = (
     (200, 40, "电子发票（普通发票）"),
@@ -54,7 +56,6 @@ async def handing_in(visitor: Visitor, files: dict[Path, str]) -> None:
     await visitor.box.press("Enter")
 
 
-@pytest.mark.slow
 async def test_three_papers_are_a_claim_that_is_corrected_and_decided_on_by_sight(
     door: Door, served: Served, tmp_path: Path
 ) -> None:
@@ -108,7 +109,6 @@ async def decided_by_sight(bob: Visitor) -> None:
     await waits.get_by_role("button", name="同意").click()
 
 
-@pytest.mark.slow
 async def test_on_a_phone_a_paper_and_what_was_read_of_it_stand_below_each_other(
     door: Door, served: Served, tmp_path: Path
 ) -> None:

@@ -14,6 +14,8 @@ from tests.page.author_house import authors_house, writing
 from tests.page.house import Door, Served
 from tests.page.test_looks import violations
 
+pytestmark = pytest.mark.slow
+
 AT = datetime.now(UTC) - timedelta(days=2)
 SENT_BACK = [
     HistoryLine(at=AT + timedelta(hours=hours), state=state, event=event, comment=said)
@@ -41,7 +43,6 @@ async def house(
         yield served
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "opens", "steps", "every", "half"),
     [
@@ -65,7 +66,6 @@ async def test_an_author_sees_where_requests_stay_and_are_given_up(
     assert await violations(author.visitor) == {}
 
 
-@pytest.mark.slow
 async def test_one_version_is_looked_at_alone(door: Door, house: Served) -> None:
     dave = await writing(door, house, "dave")
     card = dave.page.get_by_role("listitem").filter(has_text="equipment_request")

@@ -16,6 +16,8 @@ from temporalio.client import Client
 from tests.page.author_house import A_TRIAL, AUTHORS, Author, Keys, Pointer, authors_house, writing
 from tests.page.house import Door, Served
 
+pytestmark = pytest.mark.slow
+
 FLOW = "overtime"
 BOB, CAROL = "陈博 Bob", "Carol Meyer"
 """Frank's manager, and hers."""
@@ -199,7 +201,6 @@ async def made_and_tried(author: Author, watch: Stopwatch) -> None:
         await green(author)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "by", "other"),
     [

@@ -91,6 +91,7 @@ async def opened(door: Door, portal: Portal, desk: Served, **more: Any) -> Page:
     return visitor.page
 
 
+@pytest.mark.slow
 async def test_a_leave_is_asked_for_by_the_keyboard_alone_within_a_strict_page(
     portal: tuple[Portal, Served], door: Door
 ) -> None:
@@ -116,6 +117,7 @@ async def test_a_leave_is_asked_for_by_the_keyboard_alone_within_a_strict_page(
     await expect(page.get_by_role("log")).to_contain_text("family matters")
 
 
+@pytest.mark.slow
 async def test_a_token_that_is_refused_is_asked_for_once_more(
     portal: tuple[Portal, Served], door: Door
 ) -> None:
@@ -138,6 +140,7 @@ async def test_a_page_of_another_origin_gets_nothing(
         await expect(page.get_by_role("button", name="Open the desk")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_what_the_portal_shows_can_be_used_by_everyone(
     portal: tuple[Portal, Served], door: Door
 ) -> None:

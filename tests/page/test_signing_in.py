@@ -22,6 +22,7 @@ async def provider() -> AsyncIterator[OidcProvider]:
         yield provider
 
 
+@pytest.mark.slow
 async def test_dev_lets_a_browser_in_by_the_address_that_it_printed(
     served: Served, door: Door
 ) -> None:

@@ -18,7 +18,7 @@ from tests.workflow.desk import Talk, person
 from tests.workflow.test_skill_dialogue import SIGNALLED, happened
 from tests.workflow.tooled import furnished, skill
 
-QUEUE = "page"
+QUEUE = "skills-on-the-page"
 CHOOSE = calls(
     ("dispatch_to_skill", {"skill_name": "policy-advisor", "request": "试用期能休几天年假"})
 )
@@ -163,6 +163,7 @@ async def planning(parts: Parts, real_client: Client) -> AsyncIterator[Planning]
         yield served, model
 
 
+@pytest.mark.slow
 async def test_a_plan_is_agreed_to_and_seen_to_be_worked_on(planning: Planning, door: Door) -> None:
     (served, model), over = planning, asyncio.Event()
     chosen = {"skill_name": "trip-planner", "request": "计划去上海"}

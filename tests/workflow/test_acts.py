@@ -6,6 +6,7 @@ from router.domain.messages import ChoicesReply, ConfirmReply
 from tests.workflow.desk import Talk, flow_of, run_of, texts, words
 
 
+@pytest.mark.slow
 async def test_what_is_said_about_the_question_answers_it_and_asks_it_again(talk: Talk) -> None:
     """Help, repetition, and a skip of what is needed, which never gives up."""
     asked = await talk.say("我要请假")
@@ -41,6 +42,7 @@ async def test_what_was_offered_can_still_be_chosen_once_it_was_said_again(talk:
     assert (await talk.say(offered.replies[-1].options[0].label)).flow is not None
 
 
+@pytest.mark.slow
 async def test_how_a_request_stands_is_looked_up_in_the_middle_of_another(talk: Talk) -> None:
     talk = await talk.another("gina")
     run = await talk.waiting_leave()
@@ -76,6 +78,7 @@ async def test_what_waits_for_approval_is_withdrawn(talk: Talk, said: str) -> No
     assert (await talk.say(said)).route.kind != "cancel"
 
 
+@pytest.mark.slow
 async def test_another_kind_that_is_named_is_asked_about_first(talk: Talk) -> None:
     talk = await talk.another("erin")
     leave = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")

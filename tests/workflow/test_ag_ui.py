@@ -81,6 +81,7 @@ async def test_a_leave_request_is_asked_confirmed_and_approved_by_interrupts(
     assert asked.id not in [interrupt.id for interrupt in decided.interrupts]
 
 
+@pytest.mark.slow
 async def test_who_looks_again_finds_state_and_question(alice: FrontEnd) -> None:
     told = await alice.say(WHOLE)
     (call,) = told.end.result["tool_calls"]
@@ -93,6 +94,7 @@ async def test_who_looks_again_finds_state_and_question(alice: FrontEnd) -> None
     assert (only(again), again.end.result) == (only(told), None)
 
 
+@pytest.mark.slow
 async def test_an_answer_to_a_question_that_is_gone_changes_nothing(alice: FrontEnd) -> None:
     confirm = only(await alice.say(WHOLE))
     moved = only(await alice.say("不对，是到9日"))
@@ -103,6 +105,7 @@ async def test_an_answer_to_a_question_that_is_gone_changes_nothing(alice: Front
     assert only(await alice.resume(confirm)).id == moved.id
 
 
+@pytest.mark.slow
 async def test_to_abandon_a_question_is_to_say_a_word_or_to_cancel(alice: FrontEnd) -> None:
     entry = {"interruptId": only(await alice.say(WHOLE)).id, "status": "cancelled"}
     told = await alice.say("不对，是到9日", resume=[entry])
@@ -111,12 +114,14 @@ async def test_to_abandon_a_question_is_to_say_a_word_or_to_cancel(alice: FrontE
     assert (status_of(told), told.end.outcome.type) == ("cancelled", "success")
 
 
+@pytest.mark.slow
 async def test_an_interrupt_may_be_answered_in_words_by_resume_or_without(alice: FrontEnd) -> None:
     told = await alice.resume(only(await alice.say("我要请假")), "年假")
     assert told.end.result["flow"]["slots"]["leave_type"] == "annual"
     assert (await alice.say("12月7日到8日")).end.result["flow"]["slots"]["end"].endswith("-12-08")
 
 
+@pytest.mark.slow
 async def test_its_approver_alone_decides(api: AsyncClient, alice: FrontEnd, bob: FrontEnd) -> None:
     asked = await awaited(bob, await handed_in(alice))
     for other in (FrontEnd(api, user) for user in ("erin", "alice", "carol")):
@@ -125,6 +130,7 @@ async def test_its_approver_alone_decides(api: AsyncClient, alice: FrontEnd, bob
         assert (await refused(other, asked.id)).status_code == 404
 
 
+@pytest.mark.slow
 async def test_a_decision_is_repeated_by_its_own_run_alone(alice: FrontEnd, bob: FrontEnd) -> None:
     asked = await awaited(bob, await handed_in(alice))
     same = str(uuid4())
@@ -135,6 +141,7 @@ async def test_a_decision_is_repeated_by_its_own_run_alone(alice: FrontEnd, bob:
     assert (await refused(bob, asked.id)).status_code == 409
 
 
+@pytest.mark.slow
 async def test_an_approval_is_bound_to_what_was_shown(alice: FrontEnd, bob: FrontEnd) -> None:
     asked = await awaited(bob, await handed_in(alice))
     forged = f"{asked.id.rpartition('/')[0]}/0123456789abcdef"
@@ -142,6 +149,7 @@ async def test_an_approval_is_bound_to_what_was_shown(alice: FrontEnd, bob: Fron
     assert (await awaited(bob, asked.metadata["intent-router"]["flow_run"])).id == asked.id
 
 
+@pytest.mark.slow
 async def test_an_approval_of_what_was_changed_says_what_is_different(
     alice: FrontEnd, bob: FrontEnd
 ) -> None:
@@ -155,6 +163,7 @@ async def test_an_approval_of_what_was_changed_says_what_is_different(
     assert "和上次相比改了：\n- 结束" in asked.message
 
 
+@pytest.mark.slow
 async def test_an_approval_left_alone_waits_on(alice: FrontEnd, bob: FrontEnd) -> None:
     asked = await awaited(bob, await handed_in(alice))
     left = await bob.resume(asked)
@@ -165,6 +174,7 @@ async def test_an_approval_left_alone_waits_on(alice: FrontEnd, bob: FrontEnd) -
     assert asked.id in [i.id for i in looked.interrupts]
 
 
+@pytest.mark.slow
 async def test_an_approval_that_is_past_its_day_is_refused(
     alice: FrontEnd, bob: FrontEnd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +190,7 @@ async def test_an_approval_that_is_past_its_day_is_refused(
     assert (await refused(bob, asked.id)).status_code == 409
 
 
+@pytest.mark.slow
 async def test_what_the_router_offers_may_be_taken_or_left(alice: FrontEnd) -> None:
     offer = only(await alice.say("我要请假还是报销？"))
     values = [o["const"] for o in offer.response_schema["properties"]["value"]["oneOf"]]

@@ -62,6 +62,7 @@ async def desk(real_client: Client, parts: Parts, api: httpx.AsyncClient) -> Asy
     await Desk(talk, api, run).call("alice", "POST", f"/v1/flow-runs/{run}/withdraw", json={})
 
 
+@pytest.mark.slow
 async def test_a_front_end_changes_what_waits_and_the_approver_sees_the_difference(
     desk: Desk,
 ) -> None:
@@ -85,6 +86,7 @@ async def test_a_front_end_changes_what_waits_and_the_approver_sees_the_differen
     assert shown["can_be_changed"] is False
 
 
+@pytest.mark.slow
 async def test_the_same_key_changes_once_and_another_person_changes_nothing(desk: Desk) -> None:
     key = uuid4().hex
     first = await desk.amend(key=key, end="2026-12-09")
@@ -123,6 +125,7 @@ async def test_a_change_that_cannot_be_is_told_and_changes_nothing(
     assert await desk.shown() == before
 
 
+@pytest.mark.slow
 async def test_said_in_words_it_is_asked_about_and_a_decision_before_the_yes_wins(
     desk: Desk,
 ) -> None:
@@ -151,6 +154,7 @@ async def test_a_yes_in_words_makes_it_and_a_second_change_is_another(desk: Desk
     assert (await run_of(desk.talk.parts, desk.run)).slots["end"] == "2026-12-10"
 
 
+@pytest.mark.slow
 async def test_what_is_over_is_not_changed(desk: Desk) -> None:
     (card,) = await desk.cards()
     await desk.decide(card, "reject")

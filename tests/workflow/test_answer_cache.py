@@ -14,6 +14,8 @@ from tests.fakes.model_server import ModelServer, calls, says
 from tests.workflow.desk import Talk, texts
 from tests.workflow.tooled import Tooled
 
+pytestmark = pytest.mark.slow
+
 
 class Rules:
     """The rules of a house, which may be rewritten."""
@@ -112,7 +114,6 @@ async def test_what_a_rule_looks_up_is_worded_once_for_everyone(house: House, ru
 NEAR_MISSES = ["探亲的规定给几周", "陪产的规定给几天", "探亲的规定给几天工资", "探亲的规定不给几天"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("other", NEAR_MISSES)
 async def test_a_question_that_is_only_alike_is_asked(house: House, other: str) -> None:
     async with house() as talk:
@@ -133,7 +134,6 @@ async def test_another_version_of_the_rules_is_asked_about_at_once(
     assert (texts(turn), turn.usage.llm_calls) == (["规定是 20 days。"], 2)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "call"),
     [

@@ -25,6 +25,8 @@ from tests.workflow.test_files import HAND_IN, hand_in
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import furnished
 
+pytestmark = pytest.mark.slow
+
 ASK: dict[str, Any] = {
     "by": "'bob'",
     "title": {"zh": "看 {{ shown.receipt }}", "en": "See {{ shown.receipt }}"},

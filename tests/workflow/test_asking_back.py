@@ -16,6 +16,8 @@ from tests.integration.tool.mcp.conftest import house_of, program
 from tests.workflow.desk import Talk, flow_of, words
 from tests.workflow.tooled import Models, chosen, talking
 
+pytestmark = pytest.mark.slow
+
 READS = ToolEntry(permission="read")
 WRITES = ToolEntry()
 
@@ -71,7 +73,6 @@ async def test_each_field_is_asked_and_what_the_server_refuses_asked_anew(opened
     assert '"content": {"size": "s", "count": 2}' in words(await talk.say("2"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "action"), [("是", "accept"), ("否", "decline")])
 async def test_an_empty_form_is_answered_by_yes(opened: Opened, answer: str, action: str) -> None:
     talk = await opened(agree=WRITES)

@@ -18,6 +18,7 @@ OPEN = skill("planner", "计划助手", "Trip planner", hands_to=("seeker",))
 FIND = calls(("find_train", {"to": "上海"}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", ["/seeker 去上海", "用找车助手看看去上海的车"])
 async def test_a_hidden_skill_is_called_by_name_without_a_decision(
     tooled: Tooled, model: ModelServer, said: str
@@ -44,6 +45,7 @@ async def test_a_model_never_hears_of_a_hidden_skill_and_cannot_start_it(
     assert all("seeker" not in json.dumps(chat["tools"]) for chat in model.chats)
 
 
+@pytest.mark.slow
 async def test_another_skill_may_hand_a_part_to_a_hidden_one(
     tooled: Tooled, model: ModelServer
 ) -> None:
@@ -55,6 +57,7 @@ async def test_another_skill_may_hand_a_part_to_a_hidden_one(
     assert texts(turn) == ["坐 G1。"]
 
 
+@pytest.mark.slow
 async def test_called_while_a_form_asks_it_answers_and_the_form_asks_again(
     real_client: Client, parts: Parts, model: ModelServer
 ) -> None:

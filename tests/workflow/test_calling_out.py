@@ -176,6 +176,7 @@ async def bought(talk: Talk, article: str) -> str:
     return flow_of(await talk.say("确认")).id
 
 
+@pytest.mark.slow
 async def test_a_flow_calls_an_operation_and_signals_a_workflow_of_others(
     tooled: Tooled, parts: Parts, others: Client, tmp_path: Path
 ) -> None:
@@ -193,6 +194,7 @@ async def test_a_flow_calls_an_operation_and_signals_a_workflow_of_others(
     await theirs.terminate()
 
 
+@pytest.mark.slow
 async def test_what_they_refuse_is_told_and_not_tried_again(
     tooled: Tooled, parts: Parts, others: Client, tmp_path: Path
 ) -> None:
@@ -203,6 +205,7 @@ async def test_what_they_refuse_is_told_and_not_tried_again(
     assert len([call for call in CALLS if call[1]["article"] == "nothing"]) == 1
 
 
+@pytest.mark.slow
 async def test_a_workflow_that_is_not_there_is_said(
     tooled: Tooled, parts: Parts, others: Client, tmp_path: Path
 ) -> None:
@@ -318,6 +321,7 @@ states:
 """
 
 
+@pytest.mark.slow
 async def test_a_flow_sends_a_cloud_event_under_one_id(
     tooled: Tooled, parts: Parts, others: Client, tmp_path: Path
 ) -> None:

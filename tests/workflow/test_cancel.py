@@ -132,6 +132,7 @@ def undone(record: RunRecord) -> list[str]:
 
 
 class TestTrips:
+    @pytest.mark.slow
     async def test_while_it_asks_nothing_is_done(self, requests: Requests) -> None:
         asked: list[tuple[str, dict[str, Any]]] = [("details", {"reason": None}), ("review", {})]
         for state, more in asked:
@@ -164,6 +165,7 @@ class TestTrips:
         assert (await requests.talk.say("现在有什么在办？")).status == "done"
         assert await requests.times_cancelled() == 1
 
+    @pytest.mark.slow
     async def test_confirmed_and_cancelled_each_turn_says_so_once(self, requests: Requests) -> None:
         run = await requests.trip(DEAR)
         turn = await requests.confirm(run, "both")
@@ -193,6 +195,7 @@ class TestTrips:
         assert undone(await run_of(requests.parts, run)) == ["cancel_trip"]
         assert await requests.booked_trips() == 0
 
+    @pytest.mark.slow
     async def test_one_that_was_made_is_taken_back_but_its_claim(self, requests: Requests) -> None:
         run = await requests.trip()
         await requests.approve(run, "travelling")
@@ -208,6 +211,7 @@ class TestTrips:
 
 
 class TestEquipment:
+    @pytest.mark.slow
     async def test_while_it_asks_nothing_is_set_aside(self, requests: Requests) -> None:
         before = await requests.left("phone")
         for state, kind in (("details", "nothing"), ("review", "phone")):
@@ -216,6 +220,7 @@ class TestEquipment:
             await requests.call_off(run)
         assert await requests.left("phone") == before
 
+    @pytest.mark.slow
     async def test_taken_back_from_its_approvers_it_is_nobodys(self, requests: Requests) -> None:
         before = await requests.left("phone")
         run = await requests.equipment(phone=1)
@@ -228,6 +233,7 @@ class TestEquipment:
         assert dear not in await requests.on_the_desk_of("erin")
         assert await requests.left("phone") == before
 
+    @pytest.mark.slow
     async def test_where_one_item_was_short_the_others_are_back(self, requests: Requests) -> None:
         before = await requests.left("phone")
         run = await requests.equipment(phone=1, projector=100)
@@ -237,6 +243,7 @@ class TestEquipment:
         await requests.call_off(run)
         assert await requests.left("phone") == before
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("days", [0, 10], ids=["delivery", "still_waiting"])
     async def test_undelivered_it_goes_back_on_shelf(self, requests: Requests, days: int) -> None:
         before = (await requests.left("phone"), await requests.left("headset"))

@@ -42,6 +42,7 @@ def prompts(talk: Talk) -> list[str]:
     return [str(chat["messages"]) for chat in talk.model.chats]
 
 
+@pytest.mark.slow
 async def test_calls_and_what_they_found_are_told_with_the_next_message(talk: Talk) -> None:
     talk.model.then(SEARCH, says("差旅制度有 3 章。"), says("policies/travel-1.md"))
     await talk.say("搜一下差旅制度")
@@ -61,6 +62,7 @@ async def test_what_refers_to_something_is_searched_with_that(talk: Talk) -> Non
     assert "find_links" in offered
 
 
+@pytest.mark.slow
 async def test_a_skill_that_has_answered_is_gone_on_with_in_its_own_dialogue(talk: Talk) -> None:
     talk.model.then(TO_WRITER, says(DRAFT), says("总结：秋天很安静。"))
     assert texts(await talk.say("写一篇关于秋天的博客")) == [DRAFT]
@@ -81,6 +83,7 @@ async def test_a_skill_is_given_the_persons_own_words_with_the_models_beside_the
     assert "<summary>\nautumn, in short\n</summary>" in opening
 
 
+@pytest.mark.slow
 async def test_another_wish_leaves_the_skill_alone(talk: Talk) -> None:
     talk.model.then(TO_WRITER, says(DRAFT), SEARCH, says("差旅制度有 3 章。"), says("短。"))
     await talk.say("写一篇关于秋天的博客")
@@ -89,6 +92,7 @@ async def test_another_wish_leaves_the_skill_alone(talk: Talk) -> None:
     assert turn.route.target != "writer"
 
 
+@pytest.mark.slow
 async def test_a_skill_hands_back_what_is_none_of_its_own(talk: Talk) -> None:
     talk.model.then(TO_WRITER, says(DRAFT), calls(("hand_back", {})), says("不客气。"))
     await talk.say("写一篇关于秋天的博客")
@@ -104,6 +108,7 @@ async def test_the_whole_draft_is_known_to_whoever_is_asked_next(talk: Talk) -> 
     assert DRAFT in prompts(talk)[-1]
 
 
+@pytest.mark.slow
 async def test_old_results_are_shortened_before_anything_that_was_said(talk: Talk) -> None:
     talk.model.then(SEARCH, says("差旅制度有 3 章。"))
     await talk.say("搜一下差旅制度")

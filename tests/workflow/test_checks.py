@@ -52,6 +52,7 @@ async def decisions(parts: Parts) -> list[str]:
     return [row.decision for row in reversed(rows) if row.tool == "book_room"]
 
 
+@pytest.mark.slow
 async def test_what_is_free_is_checked_confirmed_and_booked(talk: Talk, parts: Parts) -> None:
     before = len(await decisions(parts))
     turn = await chosen(talk, "book_room", "A1")
@@ -63,6 +64,7 @@ async def test_what_is_free_is_checked_confirmed_and_booked(talk: Talk, parts: P
     assert (await decisions(parts))[before:] == ["checked", "admitted"]
 
 
+@pytest.mark.slow
 async def test_what_is_taken_is_said_and_another_asked_for_at_once(talk: Talk) -> None:
     taken.add("A1")
     turn = await chosen(talk, "book_room", "A1")
@@ -80,6 +82,7 @@ async def test_what_can_never_be_done_ends_before_anything_is_confirmed(talk: Ta
     assert [reply.text for reply in turn.replies] == ["没办成：the cellar is nothing for alice"]
 
 
+@pytest.mark.slow
 async def test_what_changes_between_confirmation_and_call_is_met_in_the_call(talk: Talk) -> None:
     await chosen(talk, "book_room", "A1")
     taken.add("A1")
@@ -88,6 +91,7 @@ async def test_what_changes_between_confirmation_and_call_is_met_in_the_call(tal
     assert "room: A1 is taken" in turn.replies[0].text
 
 
+@pytest.mark.slow
 async def test_a_check_that_fails_for_the_moment_is_tried_again(talk: Talk) -> None:
     hiccups.append("the calendar is away")
     assert isinstance((await chosen(talk, "book_room", "A1")).replies[-1], ConfirmReply)

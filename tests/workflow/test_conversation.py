@@ -57,6 +57,7 @@ async def test_nothing_is_lost_while_it_continues_as_new(real_client: Client, pa
     assert len(runs) > 1
 
 
+@pytest.mark.slow
 async def test_what_was_taken_in_is_answered_in_order_though_nobody_comes_again(
     real_client: Client, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +165,7 @@ async def test_put_away_after_a_day_it_goes_on_where_it_was(passing: Passing, ta
     assert await talk.say("我要请假", "m1") == first
 
 
+@pytest.mark.slow
 async def test_news_wakes_what_was_put_away(passing: Passing, talk: Talk, bob: Approver) -> None:
     run = await talk.waiting_leave()
     await passing(hours=25)
@@ -172,6 +174,7 @@ async def test_news_wakes_what_was_put_away(passing: Passing, talk: Talk, bob: A
     await heard(talk, "批准")
 
 
+@pytest.mark.slow
 async def test_another_flow_puts_the_first_aside_and_comes_back_to_its_question(talk: Talk) -> None:
     await talk.say("我要请假")
     assert flow_of(await talk.say("我要报销")).name == "reimbursement"
@@ -199,6 +202,7 @@ async def test_busy_means_refused_where_the_message_says_so(talk: Talk) -> None:
     assert all(isinstance(from_failure(r), Conflict) for r in refused)
 
 
+@pytest.mark.slow
 async def test_a_seventh_message_at_once_is_told_to_come_back(talk: Talk) -> None:
     await talk.say("你好")
     sent = (talk.say("你好", f"m{n}") for n in range(9))

@@ -4,6 +4,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from uuid import uuid4
 
 import psutil
+import pytest
 from httpx import AsyncClient
 from temporalio.client import Client
 
@@ -57,6 +58,7 @@ async def look() -> str:
     return "closed"
 
 
+@pytest.mark.slow
 @each_row("deadly", ["understand", "decide", "think", "look"])
 async def test_whatever_is_set_aside_ends_its_turn_and_is_not_begun_in_another_way(
     real_client: Client, parts: Parts, deadly: str

@@ -99,6 +99,7 @@ async def test_giving_up_where_it_is_clear_what_was_wanted_is_a_question(talk: T
     assert asked.options[0].value == "get_leave_balance"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "invented", ["你还有 90 天年假。", "请假已经替你提交了。", "张三经理好，请假已经替你提交了。"]
 )
@@ -264,6 +265,7 @@ async def test_a_turn_has_so_much_time_for_models_and_no_more(talk: Talk) -> Non
     assert turn.route.by == "fallback"
 
 
+@pytest.mark.slow
 async def test_what_was_wanted_long_ago_is_told_in_short(talk: Talk) -> None:
     for number in range(8):
         talk.model.then(says(f"第{number}句的回答"))
@@ -280,6 +282,7 @@ async def test_a_model_that_refuses_the_key_is_left_out_at_once(talk: Talk) -> N
     assert len(talk.model.chats) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", LOCALES)
 async def test_that_no_model_answers_is_said_once_until_it_has_been_back(
     talk: Talk, locale: Locale
@@ -293,6 +296,7 @@ async def test_that_no_model_answers_is_said_once_until_it_has_been_back(
     assert turns[0].replies[-1].type == "choices"
 
 
+@pytest.mark.slow
 async def test_where_no_model_was_wanted_nothing_is_said_of_one(talk: Talk) -> None:
     talk.model.then(fails(400), fails(400))
     await talk.say("随便说点什么")
@@ -301,6 +305,7 @@ async def test_where_no_model_was_wanted_nothing_is_said_of_one(talk: Talk) -> N
     assert MODEL_AWAY.zh not in texts(await talk.say("再随便说点什么"))
 
 
+@pytest.mark.slow
 async def test_an_option_that_the_model_offered_is_understood_when_pressed(talk: Talk) -> None:
     talk.model.then(
         calls(("ask_clarification", {"text": "哪一种？", "options": ["查余额", "请假"]})),
@@ -331,6 +336,7 @@ async def test_a_tool_of_flows_alone_can_not_be_started_by_its_name(talk: Talk) 
     assert turn.flow is None
 
 
+@pytest.mark.slow
 async def test_a_model_changes_what_waits_in_values_that_were_said_and_a_yes_makes_it(
     talk: Talk,
 ) -> None:
@@ -349,6 +355,7 @@ async def test_a_model_changes_what_waits_in_values_that_were_said_and_a_yes_mak
     await talk.say("撤回")
 
 
+@pytest.mark.slow
 async def test_calls_beyond_eight_are_told_to_the_person_and_to_the_model(talk: Talk) -> None:
     many = calls(*(("get_leave_balance", {"leave_type": "annual"}) for _ in range(10)))
     talk.model.then(many, many, says("还剩 365 天。"))

@@ -42,6 +42,7 @@ async def delete(api: AsyncClient, talk: Talk, user: str = "alice") -> Response:
     return await api.delete(path_of(talk), headers={"Authorization": f"Bearer {user}"})
 
 
+@pytest.mark.slow
 async def test_it_goes_and_its_run_goes_on(api: AsyncClient, alice: Talk, parts: Parts) -> None:
     run = await alice.waiting_leave("我要请年假，12月21日到12月22日，家里有事")
     assert (await delete(api, alice)).status_code == 204
@@ -105,6 +106,7 @@ async def test_what_comes_late_brings_nothing_back(
     assert await parts.store.conversations.load_snapshot(DEFAULT_TENANT, alice.id) is None
 
 
+@pytest.mark.slow
 async def test_a_legal_hold_keeps_it(api: AsyncClient, alice: Talk, parts: Parts) -> None:
     run = await alice.waiting_leave("我要请年假，12月23日到12月24日，家里有事")
     hold = {"kind": "run", "subject": run, "reason": "court", "placed_by": "olga"}

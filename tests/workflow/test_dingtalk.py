@@ -64,6 +64,7 @@ async def streaming(
         yield api
 
 
+@pytest.mark.slow
 async def test_leave_is_requested_and_approved_by_card(
     dingtalk: DingTalk, router: AsyncClient
 ) -> None:
@@ -84,6 +85,7 @@ async def test_leave_is_requested_and_approved_by_card(
     assert sum(post["kind"] == "card" for post in dingtalk.posts) == 2
 
 
+@pytest.mark.slow
 async def test_a_second_press_says_what_the_first_one_did_and_a_word_goes_with_a_return(
     dingtalk: DingTalk, router: AsyncClient
 ) -> None:
@@ -98,6 +100,7 @@ async def test_a_second_press_says_what_the_first_one_did_and_a_word_goes_with_a
     await dingtalk.posted("哪件事？")
 
 
+@pytest.mark.slow
 async def test_a_card_is_the_approver_s_alone(dingtalk: DingTalk, router: AsyncClient) -> None:
     """Though the request was made in a group, and though somebody else sends its press."""
     group = "cidGroup1=="
@@ -120,6 +123,7 @@ async def test_a_card_is_the_approver_s_alone(dingtalk: DingTalk, router: AsyncC
     assert told["to"] == GINA
 
 
+@pytest.mark.slow
 async def test_a_decision_that_takes_long_is_shown_on_the_card_later(
     dingtalk: DingTalk, router: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +139,7 @@ async def test_a_decision_that_takes_long_is_shown_on_the_card_later(
     assert buttons(wanted) == []
 
 
+@pytest.mark.slow
 async def test_the_whole_way_by_the_stream(dingtalk: DingTalk, streaming: AsyncClient) -> None:
     asking = dingtalk.message(ALICE, "我要请年假，2027-11-09 到 2027-11-10，家里有事")
     for _ in range(2):
@@ -217,6 +222,7 @@ async def files_desk(
         yield FilesDesk(dingtalk, router)
 
 
+@pytest.mark.slow
 async def test_a_file_is_handed_in_and_one_comes_back(files_desk: FilesDesk) -> None:
     dingtalk, router = files_desk.dingtalk, files_desk.router
     await files_desk.sends(ALICE, "text", {"text": "我要交收据"})
@@ -231,6 +237,7 @@ async def test_a_file_is_handed_in_and_one_comes_back(files_desk: FilesDesk) -> 
     assert PDF + b" stamped" in dingtalk.uploads["@media0"]
 
 
+@pytest.mark.slow
 async def test_pictures_stand_in_text_too(files_desk: FilesDesk) -> None:
     code = files_desk.dingtalk.keeps("code2", PNG)
     rich = [{"text": "我要交收据"}, {"type": "picture", "downloadCode": code}, "x", {"text": 7}]
@@ -267,6 +274,7 @@ async def test_what_was_spoken_is_read_as_dingtalk_understood_it(files_desk: Fil
     await files_desk.dingtalk.posted("收据呢？")
 
 
+@pytest.mark.slow
 async def test_a_file_that_can_t_be_had_now_is_asked_for_when_it_comes_again(
     files_desk: FilesDesk,
 ) -> None:
@@ -284,6 +292,7 @@ async def test_a_file_that_can_t_be_had_now_is_asked_for_when_it_comes_again(
     assert sum("交 晚.pdf" in str(post["content"]) for post in dingtalk.posts) == 1
 
 
+@pytest.mark.slow
 async def test_what_is_said_while_a_file_is_fetched_is_heard_after_it(
     dingtalk: DingTalk, parts: Parts, real_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -185,6 +185,7 @@ async def test_a_paper_fills_what_it_says_and_stands_in_the_turn(talk: Talk, des
     assert turn.files_left is None
 
 
+@pytest.mark.slow
 async def test_papers_without_a_word_begin_the_only_flow_for_them(talk: Talk, desk: Desk) -> None:
     desk.open.set()
     files = [await handed_in(talk, taxi(amount)) for amount in ("10.00", "20.00")]
@@ -195,6 +196,7 @@ async def test_papers_without_a_word_begin_the_only_flow_for_them(talk: Talk, de
     assert flow_of(turn).status == "confirming"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("usual_patience")
 async def test_a_turn_ends_while_files_are_read_and_what_is_in_them_is_news(
     talk: Talk, desk: Desk
@@ -209,6 +211,7 @@ async def test_a_turn_ends_while_files_are_read_and_what_is_in_them_is_news(
     assert flow_of(done).status == "waiting_approval"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("usual_patience")
 async def test_words_that_follow_files_wait_for_them(talk: Talk, desk: Desk) -> None:
     await give(talk, await being_read(talk, taxi("31.00")), text="报车费")
@@ -218,6 +221,7 @@ async def test_words_that_follow_files_wait_for_them(talk: Talk, desk: Desk) -> 
     assert flow_of(turn).slots["fares"][0]["amount"]["amount"] == "30.00"  # type: ignore[index, call-overload]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("usual_patience")
 async def test_a_claim_is_called_off_while_its_files_are_read(talk: Talk, desk: Desk) -> None:
     await give(talk, await being_read(talk, taxi("32.00")), text="报车费")
@@ -248,6 +252,7 @@ async def test_what_cannot_be_read_is_attached_and_asked_for(talk: Talk, desk: D
     assert turn.documents is not None
 
 
+@pytest.mark.slow
 async def test_the_paper_of_a_claim_is_refused_to_everybody_else_until_that_came_to_nothing(
     talk: Talk, desk: Desk
 ) -> None:
@@ -279,6 +284,7 @@ async def test_where_every_try_ends_with_its_worker_the_file_is_noted_as_unreada
     assert (document.readable, document.problems[0].code) == (False, "broken")
 
 
+@pytest.mark.slow
 async def test_a_file_is_read_however_long_the_database_is_away(
     talk: Talk, desk: Desk, real_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,6 +304,7 @@ async def test_a_file_is_read_however_long_the_database_is_away(
 WITHOUT_AMOUNT = "CITY TAXI RECEIPT|Date 2026-11-05"
 
 
+@pytest.mark.slow
 async def test_what_rules_do_not_find_a_model_is_asked_before_the_person(
     parts: Parts, real_client: Client, desk: Desk
 ) -> None:
@@ -321,6 +328,7 @@ async def test_what_rules_do_not_find_a_model_is_asked_before_the_person(
             assert "36.00" not in history
 
 
+@pytest.mark.slow
 async def test_a_picture_that_only_a_model_can_tell_begins_the_flow_for_it(
     parts: Parts, real_client: Client, desk: Desk
 ) -> None:
@@ -335,6 +343,7 @@ async def test_a_picture_that_only_a_model_can_tell_begins_the_flow_for_it(
             assert server.chats == []
 
 
+@pytest.mark.slow
 async def test_a_model_that_does_not_answer_takes_nothing_from_what_rules_read(
     parts: Parts, real_client: Client, desk: Desk
 ) -> None:

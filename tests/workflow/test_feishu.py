@@ -32,6 +32,7 @@ async def router(feishu: Feishu, parts: Parts, real_client: Client) -> AsyncIter
         yield api
 
 
+@pytest.mark.slow
 async def test_leave_is_requested_and_approved_by_card(feishu: Feishu, router: AsyncClient) -> None:
     asking = feishu.message("ou_frank", "I want annual leave 2027-06-08 to 2027-06-09, family")
     for _ in range(2):
@@ -50,6 +51,7 @@ async def test_leave_is_requested_and_approved_by_card(feishu: Feishu, router: A
     assert len([post for post in feishu.posts if buttons(post)]) == 2
 
 
+@pytest.mark.slow
 async def test_a_card_is_the_approver_s_alone(feishu: Feishu, router: AsyncClient) -> None:
     await feishu.deliver(router, feishu.message("ou_alice", REQUEST))
     card = await feishu.posted("确认")

@@ -194,6 +194,7 @@ async def test_a_file_fills_its_slot_while_something_else_is_asked(tooled: Toole
     assert (rows[1]["text"], rows[1]["files"]) == ("alice.pdf", [{"id": MINE, "name": "alice.pdf"}])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["12月7日", "这是收据", "你好"])
 async def test_words_beside_a_file_are_read_as_any(tooled: Tooled, text: str) -> None:
     async with tooled([], flows=[CLAIM]) as talk:
@@ -217,6 +218,7 @@ async def test_a_request_that_comes_with_its_file_has_it(tooled: Tooled) -> None
     assert turn.files_left == [OTHER]
 
 
+@pytest.mark.slow
 async def test_a_file_at_the_confirmation_is_shown_in_it_before_anything_is_done(
     tooled: Tooled,
 ) -> None:
@@ -231,6 +233,7 @@ async def test_a_file_at_the_confirmation_is_shown_in_it_before_anything_is_done
         assert words(await talk.say("确认")) == "报好了。"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("id_", "name"), [(BOBS, BOBS), ("z" * 24, "z" * 24)])
 async def test_a_file_of_anothers_fills_nothing(tooled: Tooled, id_: str, name: str) -> None:
     async with tooled([], flows=[CLAIM]) as talk:
@@ -259,6 +262,7 @@ async def test_files_without_a_flow_are_kept_and_told_once(tooled: Tooled) -> No
     assert turn.files_left is None
 
 
+@pytest.mark.slow
 async def test_what_is_left_over_goes_along_and_replaces_nothing_until_it_is_sent_alone(
     tooled: Tooled,
 ) -> None:
@@ -273,6 +277,7 @@ async def test_what_is_left_over_goes_along_and_replaces_nothing_until_it_is_sen
     assert (flow_of(alone).slots["receipt"], alone.files_left) == (OTHER, None)
 
 
+@pytest.mark.slow
 async def test_a_list_of_files_takes_several_and_may_grow(tooled: Tooled) -> None:
     async with tooled([], flows=[PHOTOS]) as talk:
         await talk.say("交照片")
@@ -290,6 +295,7 @@ async def test_a_list_of_files_takes_several_and_may_grow(tooled: Tooled) -> Non
     assert flow_of(done).status == "completed"
 
 
+@pytest.mark.slow
 async def test_what_became_of_files_is_told_in_english_too(tooled: Tooled) -> None:
     async with tooled([], flows=[CLAIM]) as house:
         talk = await house.another(locale="en")
@@ -329,6 +335,7 @@ async def test_a_model_that_forgets_the_link_is_helped_out(tooled: Tooled) -> No
     assert LINK.findall(words(turn))[0] in shown
 
 
+@pytest.mark.slow
 async def test_what_nothing_took_goes_along_where_a_front_end_keeps_nothing(
     tooled: Tooled,
 ) -> None:

@@ -38,6 +38,7 @@ async def test_an_approver_is_reminded_then_it_goes_up_and_expires(
     assert (await becomes(parts, run, lambda r: r.status == "expired")).state == "tell_late"
 
 
+@pytest.mark.slow
 async def test_a_decision_of_others_or_other_content_is_refused(talk: Talk, bob: Approver) -> None:
     run = await talk.waiting_leave()
     approval = await bob.waiting(run)
@@ -53,6 +54,7 @@ async def test_a_decision_of_others_or_other_content_is_refused(talk: Talk, bob:
         await bob.decide(approval, "reject")
 
 
+@pytest.mark.slow
 async def test_a_withdrawal_reaches_the_conversation_and_the_approvers_list(talk: Talk) -> None:
     run = await talk.waiting_leave()
     await withdrawn(talk, run)
@@ -69,6 +71,7 @@ async def test_a_run_keeps_the_definition_that_it_began_with(talk: Talk) -> None
     assert b'"flow":"leave_request"' in started.input.payloads[0].data
 
 
+@pytest.mark.slow
 async def test_what_is_sent_back_is_changed_and_goes_up_again(talk: Talk, bob: Approver) -> None:
     run = await talk.waiting_leave()
     await bob.decide(run, "return", comment="日期不对")
@@ -81,6 +84,7 @@ async def test_what_is_sent_back_is_changed_and_goes_up_again(talk: Talk, bob: A
     await becomes(talk.parts, run, lambda r: r.status == "completed")
 
 
+@pytest.mark.slow
 async def test_nobody_fills_in_what_is_worked_out_from_the_rest(talk: Talk) -> None:
     """A form that claims half a day for a week would spare itself the director's approval."""
     turn = await talk.say("我要请年假，12月7日到11日，家里有事")
@@ -91,6 +95,7 @@ async def test_nobody_fills_in_what_is_worked_out_from_the_rest(talk: Talk) -> N
         assert "工作日天数" in turn.replies[0].text
 
 
+@pytest.mark.slow
 async def test_what_was_looked_up_is_asked_when_someone_wants_it_changed(talk: Talk) -> None:
     """Two days gave the end; who wants another end isn't told the same one again."""
     await talk.say("请两天年假，从12月7日开始，家里有事")
@@ -144,6 +149,7 @@ async def test_a_run_of_many_turns_continues_as_new_and_loses_nothing(
     assert flow_of(await talk.say("2027-03-11")).slots["end"] == "2027-03-11"
 
 
+@pytest.mark.slow
 async def test_what_a_run_was_told_before_it_continued_as_new_is_not_taken_again(
     real_client: Client, parts: Parts
 ) -> None:

@@ -105,6 +105,7 @@ async def test_a_call_that_the_front_end_could_not_make_is_told_as_that(talk: Ta
     assert results(talk.model)["locate"] == "error: the person said no"
 
 
+@pytest.mark.slow
 async def test_what_is_said_meanwhile_is_answered_knowing_of_the_call(talk: Talk) -> None:
     talk.model.then(BOTH, says("你好。"), says("浦东天晴。"), says("不客气。"))
     (call,) = out(await talk.say("我这里天气怎么样"))
@@ -118,6 +119,7 @@ async def test_what_is_said_meanwhile_is_answered_knowing_of_the_call(talk: Talk
     assert "浦东天晴。" in said
 
 
+@pytest.mark.slow
 async def test_no_prompt_has_a_notice_of_the_desk(talk: Talk) -> None:
     talk.model.then(BOTH, says("浦东天晴。"), says("不客气。"), TO_GUIDE, says("到了。"))
     (call,) = out(await talk.say("我这里天气怎么样"))
@@ -140,6 +142,7 @@ async def test_a_skill_goes_on_once_both_have_answered(talk: Talk) -> None:
     assert results(talk.model) == {"get_sky": '"clear"', "locate": '{"district": "浦东"}'}
 
 
+@pytest.mark.slow
 async def test_what_a_skill_hands_back_once_its_calls_were_made_is_answered_without_it(
     talk: Talk,
 ) -> None:
@@ -155,6 +158,7 @@ async def test_what_a_skill_hands_back_once_its_calls_were_made_is_answered_with
     assert sum("先说说天气吧" in (text or "") for text in said) == 1
 
 
+@pytest.mark.slow
 async def test_a_skill_has_its_tokens_once_for_all_its_rounds_at_the_front_end(
     tooled: Tooled, model: ModelServer
 ) -> None:
@@ -186,6 +190,7 @@ async def test_a_skill_goes_on_with_no_result_for_whom_it_is_no_longer_there(
     assert texts(turn) == [SKILL_GONE.zh]
 
 
+@pytest.mark.slow
 async def test_a_skill_that_is_spoken_to_goes_on_without_the_result(talk: Talk) -> None:
     talk.model.then(TO_GUIDE, BOTH, TO_GUIDE, says("那就这样。"))
     (call,) = out(await talk.say("带我去"))
@@ -195,6 +200,7 @@ async def test_a_skill_that_is_spoken_to_goes_on_without_the_result(talk: Talk) 
     assert texts(await talk.send(found(call, 1))) == ["没有在等这个结果。"]
 
 
+@pytest.mark.slow
 async def test_what_came_with_a_message_is_offered_to_the_router_and_to_skills(talk: Talk) -> None:
     show = calls(("show_map", {"of": "浦东"}))
     talk.model.then(show, says("地图在上面。"), TO_GUIDE, show, says("看地图。"))
@@ -269,6 +275,7 @@ def answer(call: Any, content: str) -> Any:
     return {"role": "tool", "tool_call_id": call.id, "content": content}
 
 
+@pytest.mark.slow
 async def test_openais_client_is_called_and_answers(house: Any, model: ModelServer) -> None:
     model.then(
         calls(
@@ -290,6 +297,7 @@ async def test_openais_client_is_called_and_answers(house: Any, model: ModelServ
     assert set(results(model)) == {"show_map", "get_leave_balance"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 async def test_openais_client_is_given_what_its_results_led_to_before_its_next_message(
     house: Any, model: ModelServer, stream: bool
@@ -315,6 +323,7 @@ async def test_openais_client_is_given_what_its_results_led_to_before_its_next_m
     assert usage.prompt_tokens == 1_000
 
 
+@pytest.mark.slow
 async def test_openais_client_is_told_of_calls_that_its_earlier_results_led_to(
     house: Any, model: ModelServer
 ) -> None:
@@ -340,6 +349,7 @@ async def test_openais_client_hears_of_calls_in_a_stream(house: Any, model: Mode
     assert not any(chunk.delta.content for chunk in chunks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "field"),
     [
@@ -360,6 +370,7 @@ async def test_openais_client_is_told_what_cannot_be_offered(
     assert model.chats == []
 
 
+@pytest.mark.slow
 async def test_ag_uis_front_end_is_called_and_answers(house: Any, model: ModelServer) -> None:
     model.then(calls(("show_map", {"of": "浦东"})), says("在上面。"))
     front_end, tools = FrontEnd(house), [MAP.model_dump()]

@@ -16,7 +16,7 @@ from router.story_runner.environment import Environment, opened
 from router.story_runner.runner import Report, chosen, run_in
 from tests.unit.flow.test_gallery import GALLERY
 
-pytestmark = pytest.mark.xdist_group("gallery")
+pytestmark = [pytest.mark.xdist_group("gallery"), pytest.mark.slow]
 
 IN_SHORT = {"overtime"}
 """Of the others, what all their stories take is seconds of a processor each."""
@@ -55,7 +55,6 @@ async def desk() -> AsyncIterator[tuple[Environment, Settings]]:
                 yield house, settings
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 async def test_its_stories_go_as_they_are_written_and_take_every_way(
     desk: tuple[Environment, Settings], name: str

@@ -285,6 +285,7 @@ async def test_an_operator_sees_the_queue_without_words_and_may_give_back(caller
     assert await talk.with_person() is None
 
 
+@pytest.mark.slow
 async def test_what_happens_is_told_by_ids_once_and_in_order(caller: As, house: Parts) -> None:
     talk, id_ = await handed_off(caller, text="转人工，这是秘密")
     await deed(caller("dave"), id_, "take")
@@ -426,6 +427,7 @@ async def test_where_nobody_takes_any_it_is_said_whom_to_ask(caller: As) -> None
     assert (await caller("bare/ann").get("/v1/handoffs")).json() == {"items": [], "next": None}
 
 
+@pytest.mark.slow
 async def test_nobody_takes_what_they_asked_for_themselves(caller: As) -> None:
     _, id_ = await handed_off(caller, "dave", "talk to a human")
     assert (await deed(caller("dave"), id_, "take")).status_code == 409
@@ -457,6 +459,7 @@ async def test_what_cannot_be_said_changes_nothing(caller: As, body: Any) -> Non
     assert await talk.transcript() == before
 
 
+@pytest.mark.slow
 async def test_a_conversation_that_is_deleted_leaves_nothing_of_its_hand_off(caller: As) -> None:
     talk, id_ = await handed_off(caller)
     await deed(caller("dave"), id_, "take")
@@ -534,6 +537,7 @@ async def test_who_does_not_answer_is_reminded_and_then_the_desk_has_it_again(
     assert over[0].ending == "unanswered"
 
 
+@pytest.mark.slow
 async def test_where_the_employee_is_silent_the_desk_has_it_again(
     skipped: desk.Talk, environment: WorkflowEnvironment
 ) -> None:
@@ -559,6 +563,7 @@ async def test_a_hand_off_outlives_the_run_of_its_conversation(skipped: desk.Tal
     assert (await short.texts())[-1] == "在的。"
 
 
+@pytest.mark.slow
 async def test_who_is_erased_leaves_nothing_of_theirs_in_a_hand_off(skipped: desk.Talk) -> None:
     await does(skipped, "take")
     await does(skipped, "reply", "我来处理")

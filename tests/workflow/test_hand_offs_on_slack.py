@@ -16,6 +16,8 @@ from tests.fakes.slack import Slack, buttons
 from tests.workflow.test_hand_offs import ALWAYS, always_worked
 from tests.workflow.test_streaming import served
 
+pytestmark = pytest.mark.slow
+
 ALICE, FRANK, DAVE, GINA = "UALICE", "UFRANK", "UDAVE", "UGINA"
 QUEUE = "hand-offs-on-slack"
 RETRIES = 3
@@ -82,7 +84,6 @@ async def handed_to_dave(
     await slack.posted("conversation. What you write here goes to")
 
 
-@pytest.mark.slow
 async def test_a_hand_off_is_taken_answered_and_given_back(
     slack: Slack, router: AsyncClient, channel: str
 ) -> None:
@@ -103,7 +104,6 @@ async def test_a_hand_off_is_taken_answered_and_given_back(
     await slack.posted("想请什么假")
 
 
-@pytest.mark.slow
 async def test_a_press_on_done_ends_it(slack: Slack, router: AsyncClient, channel: str) -> None:
     await handed_to_dave(slack, router, channel, FRANK)
     card = await slack.posted("conversation. What you write here goes to")
@@ -115,7 +115,6 @@ async def test_a_press_on_done_ends_it(slack: Slack, router: AsyncClient, channe
     assert sum("is done with it" in post["text"] for post in slack.posts) == 1
 
 
-@pytest.mark.slow
 async def test_nobody_else_takes_it_by_a_press(
     slack: Slack, router: AsyncClient, channel: str
 ) -> None:
@@ -127,7 +126,6 @@ async def test_nobody_else_takes_it_by_a_press(
     await slack.posted("Dave Hughes 来了")
 
 
-@pytest.mark.slow
 async def test_what_is_said_in_a_channel_is_never_passed_on(
     slack: Slack, router: AsyncClient, channel: str
 ) -> None:
@@ -139,7 +137,6 @@ async def test_what_is_said_in_a_channel_is_never_passed_on(
     assert not [p for p in slack.posts if p["channel"] == channel and "what can" in str(p)]
 
 
-@pytest.mark.slow
 async def test_an_event_that_comes_again_is_passed_on_once(
     slack: Slack, router: AsyncClient, channel: str
 ) -> None:

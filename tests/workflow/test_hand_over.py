@@ -76,6 +76,7 @@ async def skills_run(talk: Talk) -> list[str]:
     return [run.id.split("/")[1] for run in await runs(talk)]
 
 
+@pytest.mark.slow
 async def test_what_another_skill_finds_comes_back_to_the_first(talk: Talk) -> None:
     turn = await talk.scripted(REQUEST, CHOOSE, OVER, FIND, says("G1"), says("坐 G1。"))
     assert texts(turn) == ["坐 G1。"]
@@ -89,6 +90,7 @@ async def test_what_another_skill_finds_comes_back_to_the_first(talk: Talk) -> N
     assert "Work as a seeker does." in second["messages"][0]["content"]
 
 
+@pytest.mark.slow
 async def test_what_it_asks_is_asked_and_the_answer_goes_to_it(talk: Talk) -> None:
     talk.model.then(CHOOSE, OVER, asks("几点走？"), FIND, says("G1"), says("坐 G1。"))
     assert texts(await talk.say(REQUEST)) == ["几点走？"]
@@ -102,6 +104,7 @@ async def test_what_it_asks_is_asked_and_the_answer_goes_to_it(talk: Talk) -> No
     assert results(talk.model.chats[-1]) == ["G1"]
 
 
+@pytest.mark.slow
 async def test_what_is_not_for_it_goes_back_to_the_desk_and_it_asks_again(talk: Talk) -> None:
     talk.model.then(CHOOSE, OVER, asks("几点走？"), calls(("hand_back", {})), says("食堂有面。"))
     await talk.say(REQUEST)
@@ -110,6 +113,7 @@ async def test_what_is_not_for_it_goes_back_to_the_desk_and_it_asks_again(talk: 
     assert texts(await talk.say("八点")) == ["坐 G1。"]
 
 
+@pytest.mark.slow
 async def test_a_form_that_it_needs_is_filled_in_and_it_goes_on(talk: Talk) -> None:
     book = calls(("dispatch_to_flow", {"flow_name": "book_seat", "slots": {"train": "G1"}}))
     talk.model.then(CHOOSE, OVER, book, says("订了 12A"), says("座位 12A。"))
@@ -118,6 +122,7 @@ async def test_a_form_that_it_needs_is_filled_in_and_it_goes_on(talk: Talk) -> N
     assert results(talk.model.chats[-2])[0].startswith("The employee is done with the form")
 
 
+@pytest.mark.slow
 async def test_a_third_may_have_a_part_and_no_fourth(talk: Talk) -> None:
     turn = await talk.scripted(
         REQUEST, CHOOSE, OVER, ON, says("500"), says("G1，500"), says("坐 G1，500。")
@@ -129,6 +134,7 @@ async def test_a_third_may_have_a_part_and_no_fourth(talk: Talk) -> None:
     assert "hand_over" not in offered(of_third)
 
 
+@pytest.mark.slow
 async def test_a_question_of_the_third_is_answered_to_the_third(talk: Talk) -> None:
     talk.model.then(CHOOSE, OVER, ON, asks("哪一等？"))
     assert texts(await talk.say(REQUEST)) == ["哪一等？"]
@@ -137,6 +143,7 @@ async def test_a_question_of_the_third_is_answered_to_the_third(talk: Talk) -> N
     assert results(talk.model.chats[4]) == ["二等"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong", [{"skill_name": "cook", "request": "x"}, {"skill_name": "seeker"}, {"request": "x"}]
 )
@@ -179,6 +186,7 @@ async def test_its_bounds_are_what_the_first_has_left(
     assert turn.usage.llm_calls <= 6
 
 
+@pytest.mark.slow
 async def test_one_that_comes_to_nothing_is_told_to_the_first(talk: Talk) -> None:
     script = [CHOOSE, OVER, *[fails(400)] * 3, says("没有查到。")]
     assert texts(await talk.scripted(REQUEST, *script)) == ["没有查到。"]
@@ -186,6 +194,7 @@ async def test_one_that_comes_to_nothing_is_told_to_the_first(talk: Talk) -> Non
     assert result.startswith("It stopped at a limit (away), with this: 语言模型现在没有应答")
 
 
+@pytest.mark.slow
 async def test_a_turn_that_is_stopped_stops_both_and_can_be_gone_on_with(talk: Talk) -> None:
     talk.model.then(CHOOSE, OVER, calls(("wait_long", {"number": 1})))
     working = asyncio.create_task(talk.say(REQUEST, message_id="to-stop"))
@@ -200,6 +209,7 @@ async def test_a_turn_that_is_stopped_stops_both_and_can_be_gone_on_with(talk: T
     assert results(talk.model.chats[-2]) == [CUT_OFF]
 
 
+@pytest.mark.slow
 async def test_words_while_the_other_works_reach_it(talk: Talk) -> None:
     thinking, over = asyncio.Event(), asyncio.Event()
     late = reaches(thinking, waits(over, 0, says("G1")))
@@ -218,6 +228,7 @@ async def test_words_while_the_other_works_reach_it(talk: Talk) -> None:
     assert any("改去北京" in str(m["content"]) for m in talk.model.chats[3]["messages"])
 
 
+@pytest.mark.slow
 async def test_a_plan_of_the_other_is_shown_and_agreed_to(
     tooled: Tooled, model: ModelServer
 ) -> None:
@@ -234,6 +245,7 @@ async def test_a_plan_of_the_other_is_shown_and_agreed_to(
         await replays(talk)
 
 
+@pytest.mark.slow
 async def test_what_is_handed_over_gives_no_address(tooled: Tooled, model: ModelServer) -> None:
     @tool(permission="read")
     async def fetch(url: str) -> str:

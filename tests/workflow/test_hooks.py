@@ -160,6 +160,7 @@ async def test_where_no_hook_is_about_it_a_turn_costs_no_activity_more(tooled: T
     assert hooked == bare + Counter({"hook:look_on_before_decision": 1})
 
 
+@pytest.mark.slow
 async def test_a_question_that_is_asked_is_asked_again_after_a_refusal(tooled: Tooled) -> None:
     async with tooled([order_lunch], flows=[TREAT], hooks=[keep_secrets]) as talk:
         await talk.say("请客")
@@ -176,6 +177,7 @@ async def advise(event: DecisionEvent) -> Advice:
     return Advice(say=say, context=about, hide=frozenset({"order_*", "treat"}))
 
 
+@pytest.mark.slow
 async def test_advice_is_said_told_to_the_model_as_material_and_hides(tooled: Tooled) -> None:
     script = [says("noodles"), orders("soup"), says("no"), says("no")]
     async with tooled([get_menu, order_lunch], script, flows=[TREAT], hooks=[advise]) as talk:
@@ -228,6 +230,7 @@ async def close_the_canteen(event: ToolEvent) -> Veto | None:
     return Veto(say=NO)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["the router", "a skill"])
 async def test_a_call_is_refused_in_words_that_its_caller_is_told(tooled: Tooled, by: str) -> None:
     to_skill = calls(("dispatch_to_skill", {"skill_name": "guide", "request": "吃什么"}))
@@ -302,6 +305,7 @@ async def whispers(_: DecisionEvent) -> Veto | None:
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [breaks, hangs, babbles, whispers])
 @pytest.mark.parametrize("required", [False, True])
 async def test_one_that_fails_is_passed_over_unless_it_is_required(
@@ -333,6 +337,7 @@ async def test_one_whose_own_system_is_slow_is_not_said_to_be(
     assert "took longer than" not in caplog.text
 
 
+@pytest.mark.slow
 async def test_one_that_fails_around_a_call_is_passed_over_unless_it_is_required(
     tooled: Tooled,
 ) -> None:
@@ -446,6 +451,7 @@ async def keep_bob_from_it(event: VerdictEvent) -> Veto | None:
     return Veto(say=NO) if forbids else None
 
 
+@pytest.mark.slow
 async def test_a_verdict_is_refused_and_the_approval_waits_on(tooled: Tooled) -> None:
     looking_on, heard = seen("on_approval")
     hooks = [keep_bob_from_it, looking_on]
@@ -497,6 +503,7 @@ async def test_where_a_verdict_cannot_be_checked_it_is_not_taken(tooled: Tooled)
     assert DONE == []
 
 
+@pytest.mark.slow
 async def test_a_flow_that_is_called_for_is_refused_its_call_and_says_so(tooled: Tooled) -> None:
     @hook("before_tool")
     async def no_dumplings(event: ToolEvent) -> Veto | None:

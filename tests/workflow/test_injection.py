@@ -146,6 +146,7 @@ async def test_an_obedient_sub_agent_calls_only_what_it_was_offered(
     assert (tried.name, tried.status) == (obeyed[0], "failed")
 
 
+@pytest.mark.slow
 async def test_a_sub_agent_that_may_open_a_form_pays_nothing(tooled: Tooled, world: World) -> None:
     world.page = HOSTILE[0]
     payer = READER.model_copy(update={"allowed_tools": frozenset({"read_page", "pay"})})
@@ -206,6 +207,7 @@ async def asked(talk: Talk, amount: str = "58") -> Turn:
     return turn
 
 
+@pytest.mark.slow
 async def test_a_yes_is_to_what_was_shown_when_it_was_said(tooled: Tooled, world: World) -> None:
     """The amount changes by a message that is still under way when the old button is pressed."""
     async with tooled(world.tools()) as talk:
@@ -222,6 +224,7 @@ async def test_a_yes_is_to_what_was_shown_when_it_was_said(tooled: Tooled, world
     assert world.done == [("pay", 5800)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", ["amount改成5800", "确认，amount改成5800", "好的，amount改成5800"])
 async def test_a_change_beside_a_yes_is_asked_anew(tooled: Tooled, world: World, said: str) -> None:
     async with tooled(world.tools()) as talk:
@@ -231,6 +234,7 @@ async def test_a_change_beside_a_yes_is_asked_anew(tooled: Tooled, world: World,
         assert flow_of(turn).status == "confirming"
 
 
+@pytest.mark.slow
 async def test_a_yes_confirms_one_call_and_no_second(tooled: Tooled, world: World) -> None:
     async with tooled(world.tools()) as talk:
         await asked(talk)
@@ -266,6 +270,7 @@ async def pages(tmp_path: Path) -> AsyncIterator[tuple[Tool, WebServer]]:
         yield Folder(tmp_path).tool(declared, server.origin), server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("allowed", "leaks"), [(None, False), (NAMED, True)], ids=["any", "named"])
 async def test_what_a_sub_agent_knows_goes_to_no_stranger_whom_it_has_heard(
     tooled: Tooled, pages: tuple[Tool, WebServer], allowed: frozenset[str] | None, leaks: bool
@@ -281,6 +286,7 @@ async def test_what_a_sub_agent_knows_goes_to_no_stranger_whom_it_has_heard(
     assert ("/58000" in server.targets) is leaks
 
 
+@pytest.mark.slow
 async def test_nor_from_another_step_of_its_plan(
     tooled: Tooled, pages: tuple[Tool, WebServer]
 ) -> None:
@@ -297,6 +303,7 @@ async def test_nor_from_another_step_of_its_plan(
     assert server.targets == ["/first"]
 
 
+@pytest.mark.slow
 async def test_nor_from_a_run_after_the_one_that_heard_the_stranger(
     tooled: Tooled, pages: tuple[Tool, WebServer]
 ) -> None:
@@ -309,6 +316,7 @@ async def test_nor_from_a_run_after_the_one_that_heard_the_stranger(
     assert server.targets == ["/first"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["the one that hands over", "the other"])
 async def test_nor_by_another_skill_where_a_part_is_handed_over(
     tooled: Tooled, pages: tuple[Tool, WebServer], first: str
@@ -415,6 +423,7 @@ async def test_whatever_is_read_moves_no_hand(poisoned: Poisoned, case: Case) ->
     assert done <= {"read_first", "read_second"}
 
 
+@pytest.mark.slow
 @each_row("want", CALLS)
 async def test_what_was_pasted_by_the_person_moves_no_hand(poisoned: Poisoned, want: Want) -> None:
     """An address in it is one that the person gave; all else holds."""
@@ -427,6 +436,7 @@ async def test_what_was_pasted_by_the_person_moves_no_hand(poisoned: Poisoned, w
     assert poisoned.world.done == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("want", ["write", "form", "secret", "url", "mail"])
 async def test_a_tool_whose_words_are_poisoned_moves_no_hand(
     tooled: Tooled, world: World, want: Want
@@ -457,6 +467,7 @@ async def test_a_tool_whose_words_are_poisoned_moves_no_hand(
     assert carried(given) == []
 
 
+@pytest.mark.slow
 @each_row("reader", ["desk", "named"])
 async def test_an_address_that_the_person_gave_is_used(poisoned: Poisoned, reader: str) -> None:
     poisoned.given.clear()

@@ -149,6 +149,7 @@ async def test_a_run_whose_workflow_was_ended_is_noticed_and_both_people_are_tol
     assert run.id in [item["id"] for item in held.json()["items"]]
 
 
+@pytest.mark.slow
 async def test_what_was_lost_no_longer_keeps_its_approver_from_being_erased(talk: Talk) -> None:
     run = await terminated(talk)
     (approval,) = await talk.parts.store.runs.awaited(DEFAULT_TENANT, [run.id])
@@ -158,6 +159,7 @@ async def test_what_was_lost_no_longer_keeps_its_approver_from_being_erased(talk
     assert approval.id not in awaited
 
 
+@pytest.mark.slow
 async def test_doctor_names_the_lost_run_and_what_to_do(talk: Talk) -> None:
     run = await terminated(talk)
     named = rf"lost: run {run.id} .*, of alice\): its workflow was terminated"
@@ -166,6 +168,7 @@ async def test_doctor_names_the_lost_run_and_what_to_do(talk: Talk) -> None:
     assert "intent-router reconcile" in str(raised.value)
 
 
+@pytest.mark.slow
 async def test_doctor_says_what_goes_on_that_a_key_of_before_encrypted(talk: Talk) -> None:
     await talk.waiting_leave()
     await services.payload_keys(settings_of(talk))
@@ -188,6 +191,7 @@ async def test_nothing_is_lost_while_temporal_is_away(
     assert (await run_of(talk.parts, run.id)).status == "waiting_approval"
 
 
+@pytest.mark.slow
 async def test_many_at_once_are_left_to_an_operator(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,6 +228,7 @@ async def set_back(talk: Talk, to: RunRecord, approvals: Sequence[ApprovalRecord
 
 
 class TestReconcile:
+    @pytest.mark.slow
     async def test_the_command_says_what_it_would_do_and_refuses_until_it_may(
         self,
         talk: Talk,
@@ -249,6 +254,7 @@ class TestReconcile:
         assert (row["kind"], row["failed"]) == ("lost", None)
         assert await typed() == "the database and Temporal agree on everything\n"
 
+    @pytest.mark.slow
     async def test_a_lost_run_is_closed_only_when_told_to_and_its_people_hear_of_it(
         self, talk: Talk
     ) -> None:
@@ -272,6 +278,7 @@ class TestReconcile:
         assert [line.act for line in lines] == ["run.reconcile"]
         assert await reconcile(talk, run.id, confirmed=True) is None
 
+    @pytest.mark.slow
     async def test_a_workflow_of_a_run_that_has_ended_is_ended_and_what_was_done_stays(
         self, talk: Talk
     ) -> None:
@@ -314,6 +321,7 @@ class TestReconcile:
         assert (line.tool, line.status) == ("record_leave", "done")
         assert await reconcile(talk, run.id, confirmed=False) is None
 
+    @pytest.mark.slow
     async def test_a_run_that_the_database_lost_goes_on_and_can_be_decided(
         self, talk: Talk
     ) -> None:
@@ -324,6 +332,7 @@ class TestReconcile:
         await talk.approver("bob").decide(run.id, "approve")
         await becomes(talk.parts, run.id, lambda each: each.status == "completed")
 
+    @pytest.mark.slow
     async def test_an_older_workflow_has_its_run_set_back_and_people_asked_again(
         self, talk: Talk
     ) -> None:
@@ -337,6 +346,7 @@ class TestReconcile:
         await talk.approver("bob").decide(run.id, "approve")
         await becomes(talk.parts, run.id, lambda each: each.status == "completed")
 
+    @pytest.mark.slow
     async def test_what_was_found_lost_by_mistake_is_published_anew(self, talk: Talk) -> None:
         run = await run_of(talk.parts, await talk.waiting_leave())
         await note_lost(talk.parts.store, Misfit("lost", *place_of(run.workflow_id), "", "gone"))
@@ -377,6 +387,7 @@ class TestReconcile:
 
 
 class TestReconcileWithinTheDatabase:
+    @pytest.mark.slow
     async def test_nobody_is_asked_any_more_for_a_run_that_has_ended(self, talk: Talk) -> None:
         run = await run_of(talk.parts, await talk.waiting_leave())
         (asked,) = await talk.parts.store.runs.awaited(DEFAULT_TENANT, [run.id])
@@ -389,6 +400,7 @@ class TestReconcileWithinTheDatabase:
         assert await reconcile(talk, asked.id, confirmed=False) is None
         assert not await talk.parts.store.runs.awaited(DEFAULT_TENANT, [run.id])
 
+    @pytest.mark.slow
     async def test_who_was_asked_is_asked_again_where_that_got_lost(self, talk: Talk) -> None:
         run = await run_of(talk.parts, await talk.waiting_leave())
         database = talk.parts.store.runs._database
@@ -400,6 +412,7 @@ class TestReconcileWithinTheDatabase:
         await talk.approver("bob").decide(run.id, "approve")
         await becomes(talk.parts, run.id, lambda each: each.status == "completed")
 
+    @pytest.mark.slow
     async def test_a_write_of_a_run_that_nobody_knows_is_listed_until_that_is_noted(
         self, talk: Talk
     ) -> None:
@@ -415,6 +428,7 @@ class TestReconcileWithinTheDatabase:
 
 
 class TestConversationsThatLostTheirWorkflow:
+    @pytest.mark.slow
     async def test_one_that_was_ended_goes_on_with_all_it_knew(self, talk: Talk) -> None:
         await talk.say("我要请年假，12月7日到8日，家里有事")
         await talk.handle.terminate("a slip")

@@ -46,6 +46,7 @@ async def test_leave_is_approved_from_a_mail(house: House, router: AsyncClient) 
     assert [line["by"] for line in records if line["event"] == "approve"] == ["bob"]
 
 
+@pytest.mark.slow
 async def test_the_mail_is_plain_text_and_safe_html_that_threads(
     house: House, router: AsyncClient
 ) -> None:
@@ -62,6 +63,7 @@ async def test_the_mail_is_plain_text_and_safe_html_that_threads(
     assert letter.links[0] in letter.html
 
 
+@pytest.mark.slow
 async def test_what_somebody_wrote_is_text_in_mail_and_page(
     house: House, router: AsyncClient
 ) -> None:
@@ -80,6 +82,7 @@ async def test_what_somebody_wrote_is_text_in_mail_and_page(
         assert "evil.example&#34;&gt;" in shown or "evil.example/x&#34;&gt;" in shown
 
 
+@pytest.mark.slow
 async def test_a_link_that_is_opened_by_a_scanner_decides_nothing(
     house: House, router: AsyncClient
 ) -> None:
@@ -95,6 +98,7 @@ async def test_a_link_that_is_opened_by_a_scanner_decides_nothing(
     assert await status_of(router, run) == "waiting_approval"
 
 
+@pytest.mark.slow
 async def test_the_page_runs_nothing_is_kept_nowhere_and_tells_nobody_where_it_was(
     house: House, router: AsyncClient
 ) -> None:
@@ -112,6 +116,7 @@ async def test_the_page_runs_nothing_is_kept_nowhere_and_tells_nobody_where_it_w
     assert "<script" not in page.text
 
 
+@pytest.mark.slow
 async def test_no_log_has_a_token(
     house: House, router: AsyncClient, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -128,6 +133,7 @@ async def test_no_log_has_a_token(
     assert link.rpartition(".")[2] not in caplog.text
 
 
+@pytest.mark.slow
 async def test_a_link_is_used_once(house: House, router: AsyncClient) -> None:
     run = await asks_for_leave(router, "2027-03-22 到 2027-03-23")
     (link,) = (await house.mail.received(BOBS, "3月22日")).links
@@ -139,6 +145,7 @@ async def test_a_link_is_used_once(house: House, router: AsyncClient) -> None:
     assert await ended(router, run) == "rejected"
 
 
+@pytest.mark.slow
 async def test_of_two_presses_at_once_one_counts(house: House, router: AsyncClient) -> None:
     run = await asks_for_leave(router, "2027-03-24 到 2027-03-25")
     (link,) = (await house.mail.received(BOBS, "3月24日")).links
@@ -149,6 +156,7 @@ async def test_of_two_presses_at_once_one_counts(house: House, router: AsyncClie
     assert await ended(router, run) == status
 
 
+@pytest.mark.slow
 async def test_nothing_is_returned_without_a_word(house: House, router: AsyncClient) -> None:
     run = await asks_for_leave(router, "2027-03-29 到 2027-03-30")
     (link,) = (await house.mail.received(BOBS, "3月29日")).links
@@ -161,6 +169,7 @@ async def test_nothing_is_returned_without_a_word(house: House, router: AsyncCli
     assert "已经处理过了" in (await press(router, link, "approve")).text
 
 
+@pytest.mark.slow
 async def test_a_form_of_another_site_decides_nothing(house: House, router: AsyncClient) -> None:
     run = await asks_for_leave(router, "2027-04-01 到 2027-04-02")
     (link,) = (await house.mail.received(BOBS, "4月1日")).links
@@ -170,6 +179,7 @@ async def test_a_form_of_another_site_decides_nothing(house: House, router: Asyn
     assert await status_of(router, run) == "waiting_approval"
 
 
+@pytest.mark.slow
 async def test_hostile_tokens_lead_nowhere(house: House, router: AsyncClient) -> None:
     run = await asks_for_leave(router, "2027-04-06 到 2027-04-07")
     (link,) = (await house.mail.received(BOBS, "4月6日")).links
@@ -196,6 +206,7 @@ async def test_hostile_tokens_lead_nowhere(house: House, router: AsyncClient) ->
     assert await status_of(router, run) == "waiting_approval"
 
 
+@pytest.mark.slow
 async def test_what_has_changed_since_is_not_decided_by_the_old_link(
     house: House, router: AsyncClient
 ) -> None:
@@ -213,6 +224,7 @@ async def test_what_has_changed_since_is_not_decided_by_the_old_link(
     assert "已同意" in (await press(router, newer.links[0], "approve")).text
 
 
+@pytest.mark.slow
 async def test_an_expired_link_decides_nothing(house: House, router: AsyncClient) -> None:
     run = await asks_for_leave(router, "2027-04-13 到 2027-04-14")
     letter = await house.mail.received(BOBS, "4月13日")
@@ -231,6 +243,7 @@ async def test_an_expired_link_decides_nothing(house: House, router: AsyncClient
     assert await status_of(router, run) == "waiting_approval"
 
 
+@pytest.mark.slow
 async def test_a_link_serves_its_person_for_as_long_as_they_are_asked(
     house: House, router: AsyncClient
 ) -> None:
@@ -266,6 +279,7 @@ async def test_a_server_that_defers_is_tried_again_and_a_refusal_holds_up_nobody
     assert not [each for each in house.mail.letters if "5月11日" in each.text]
 
 
+@pytest.mark.slow
 async def test_what_was_owed_while_the_server_was_away_comes_later(house: House) -> None:
     house.mail.troubles.extend(["451 4.3.0 away"] * 50)
     async with house.open() as api:
@@ -281,6 +295,7 @@ async def test_what_was_owed_while_the_server_was_away_comes_later(house: House)
         await house.mail.received(BOBS, "5月13日")
 
 
+@pytest.mark.slow
 async def test_news_of_a_request_come_by_mail_if_wished_for(
     house: House, router: AsyncClient
 ) -> None:

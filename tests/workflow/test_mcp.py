@@ -102,6 +102,7 @@ async def test_a_leave_request_is_asked_for_confirmed_and_approved_by_forms(
     assert "王丽 Alice" in bob.shown[0].message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", REVISIONS)
 async def test_a_sentence_becomes_a_request_once_its_person_has_agreed(url: str, mode: str) -> None:
     alice = Person([{"confirmed": True}])
@@ -137,6 +138,7 @@ async def test_without_forms_a_second_call_brings_the_persons_answer(url: str, m
     ]
 
 
+@pytest.mark.slow
 async def test_a_confirmation_is_bound_to_what_was_shown_and_to_its_person(url: str) -> None:
     async with program(url) as alice, program(url, "frank") as frank:
         asked = await told_what_would_happen(alice)
@@ -158,6 +160,7 @@ async def test_a_confirmation_is_bound_to_what_was_shown_and_to_its_person(url: 
     assert done["flow"]["slots"]["end"] == "2026-12-08"
 
 
+@pytest.mark.slow
 async def test_slots_are_asked_for_and_brought_without_forms(url: str) -> None:
     async with program(url) as client:
         told = await do(client, "leave_request")
@@ -194,6 +197,7 @@ async def test_who_declines_has_said_no_and_who_closes_the_form_nothing(
     assert (told["flow"]["status"], len(no.shown)) == ("collecting", 2)
 
 
+@pytest.mark.slow
 async def test_an_assistant_with_forms_cannot_bring_a_yes_of_its_own(url: str) -> None:
     async with program(url) as without:
         asked = await told_what_would_happen(without)
@@ -262,6 +266,7 @@ async def test_a_decision_is_bound_to_the_digest_that_was_shown(url: str) -> Non
     assert second.is_error
 
 
+@pytest.mark.slow
 async def test_an_answer_that_is_sent_again_is_answered_and_nothing_done_twice(url: str) -> None:
     async with program(url, person=Person()) as client:
 
@@ -279,6 +284,7 @@ async def test_an_answer_that_is_sent_again_is_answered_and_nothing_done_twice(u
     assert again.structured_content["message_id"] == done.structured_content["message_id"]
 
 
+@pytest.mark.slow
 async def test_who_may_not_use_a_tool_never_hears_of_it(url: str) -> None:
     async with program(url, "dave") as dave, program(url, "alice") as alice:
         hers = {tool.name for tool in (await alice.list_tools()).tools}
@@ -306,6 +312,7 @@ async def test_tools_say_what_they_are_in_their_persons_language(url: str) -> No
     assert english["leave_request"].input_schema["properties"]["start"]["format"] == "date"
 
 
+@pytest.mark.slow
 async def test_what_reads_answers_at_once_and_says_how_far_it_is(url: str) -> None:
     heard: list[str | None] = []
 
@@ -339,6 +346,7 @@ async def test_what_waits_is_a_resource_of_its_approvers_alone(url: str, mode: s
                 await carol.read_resource(each)
 
 
+@pytest.mark.slow
 async def test_a_program_hears_that_something_waits(url: str) -> None:
     async with program(url, "bob") as bob, bob.listen(resources_list_changed=True) as news:
         assert news.honored.resources_list_changed
@@ -376,6 +384,7 @@ async def test_any_process_answers_any_request(
     assert done["flow"]["status"] == "waiting_approval"
 
 
+@pytest.mark.slow
 async def test_what_an_assistant_asked_for_stands_in_its_persons_conversation(
     url: str, api: AsyncClient
 ) -> None:
@@ -389,6 +398,7 @@ async def test_what_an_assistant_asked_for_stands_in_its_persons_conversation(
     assert (run["requester"], run["conversation"]) == ("alice", done["conversation"])
 
 
+@pytest.mark.slow
 async def test_a_tool_that_writes_asks_its_person_first(url: str) -> None:
     given = {"employee": "frank", "leave_type": "annual", "days": 1, "reason": "加班"}
     no = Person([types.ElicitResult(action="cancel")])
@@ -398,6 +408,7 @@ async def test_a_tool_that_writes_asks_its_person_first(url: str) -> None:
     assert no.shown[0].requested_schema["required"] == ["confirmed"]
 
 
+@pytest.mark.slow
 async def test_words_that_would_confirm_go_to_no_conversation_but_as_a_slots_value(
     url: str,
 ) -> None:
@@ -439,6 +450,7 @@ async def test_a_refusal_names_what_is_open_and_the_call_that_answers_it(
     assert done["flow"]["status"] == "waiting_approval"
 
 
+@pytest.mark.slow
 async def test_a_skill_is_not_asked_over_an_open_confirmation_whose_form_is_shown_again(
     url: str,
 ) -> None:
@@ -470,6 +482,7 @@ async def test_a_repeat_is_answered_as_it_was_whatever_is_open_by_then(
         assert "Idempotency-Key" in await refused(once, tool, **other, **there)
 
 
+@pytest.mark.slow
 async def test_a_repeated_yes_stays_the_value_that_it_was(url: str) -> None:
     async with program(url) as client, program(url, key="a-yes") as once:
         days = {name: value for name, value in SLOTS.items() if name != "reason"}

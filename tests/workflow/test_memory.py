@@ -66,6 +66,7 @@ async def test_undo_may_be_said_in_words(talk: Talk, nothing_kept: None) -> None
     assert await kept(english) == []
 
 
+@pytest.mark.slow
 async def test_what_is_kept_is_listed_in_another_conversation_and_forgotten_by_its_words(
     talk: Talk, nothing_kept: None
 ) -> None:
@@ -101,6 +102,7 @@ async def test_a_secret_is_refused_in_words(talk: Talk, nothing_kept: None) -> N
     assert await kept(talk) == []
 
 
+@pytest.mark.slow
 async def test_a_flow_that_asks_asks_again_after_something_was_kept(
     talk: Talk, nothing_kept: None
 ) -> None:
@@ -128,6 +130,7 @@ def last_part(talk: Talk) -> str:
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
+@pytest.mark.slow
 async def test_a_model_is_told_of_the_persons_own_as_material_beside_the_message(
     asked: Talk,
 ) -> None:

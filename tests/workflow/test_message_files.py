@@ -20,6 +20,8 @@ from tests.fakes.model_server import Behaviour, calls, fails, says
 from tests.workflow.desk import Talk, words
 from tests.workflow.tooled import Tooled, chosen, skill
 
+pytestmark = pytest.mark.slow
+
 MINE, BOBS = "7" * 24, "8" * 24
 BLIND = fails(400, "image_url is not supported by this model")
 ADVISER = skill("photo-adviser", "看图建议", "advice on pictures", allowed_tools=())
@@ -123,7 +125,6 @@ async def test_a_tool_takes_the_file_that_a_model_is_shown(tooled: Tooled) -> No
         assert words(turn) == "photo.png 是图片。"
 
 
-@pytest.mark.slow
 async def test_a_tool_gets_no_file_of_somebody_else_s(tooled: Tooled) -> None:
     """Whoever names it, and however they came by its id."""
     async with tooled([measure]) as talk:

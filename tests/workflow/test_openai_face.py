@@ -114,6 +114,7 @@ async def test_a_claim_of_two_items_is_made_in_english_by_numbers(frank: AsyncOp
     assert answers[-1].endswith("Answer “yes” or “no”.")
 
 
+@pytest.mark.slow
 async def test_what_is_declined_is_changed_by_its_number(frank: AsyncOpenAI) -> None:
     chat = Chat(frank)
     await chat.say("I want annual leave from 2026-12-28 to 2026-12-28, family visit")
@@ -121,6 +122,7 @@ async def test_what_is_declined_is_changed_by_its_number(frank: AsyncOpenAI) -> 
     assert await chat.say("2") == "From which day?"
 
 
+@pytest.mark.slow
 async def test_chats_that_begin_alike_are_told_apart_by_what_follows(alice: AsyncOpenAI) -> None:
     first, second = Chat(alice), Chat(alice)
     await first.say_all("帮我请个假", "年假")
@@ -129,6 +131,7 @@ async def test_chats_that_begin_alike_are_told_apart_by_what_follows(alice: Asyn
     assert "从哪天" in await second.say("病假")
 
 
+@pytest.mark.slow
 async def test_a_picture_answers_where_a_file_is_asked(parts: Parts, real_client: Client) -> None:
     picture = base64.b64encode(b"\x89PNG\r\n\x1a\nreceipt").decode()
     image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}}
@@ -191,6 +194,7 @@ async def test_a_text_is_heard_while_it_is_written(spoken: AsyncOpenAI, model: M
     assert chunks[-1].usage.total_tokens > 0
 
 
+@pytest.mark.slow
 async def test_a_text_that_broke_off_is_replaced(spoken: AsyncOpenAI, model: ModelServer) -> None:
     reply = calls(("respond_message", {"text": TALK}))
     broken = calls(("respond_message", {"text": "早上好。今天我在这里，什么都可以问"}))

@@ -65,6 +65,7 @@ async def test_what_waits_is_taken_back_and_then_is_over(tools: Tools, talk: Tal
     assert [line.event for line in history].count("withdrawn") == 1
 
 
+@pytest.mark.slow
 async def test_it_is_found_by_what_it_is_called_where_that_says_which(talk: Talk) -> None:
     talk, tools = await clean(talk)
     run = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")
@@ -73,6 +74,7 @@ async def test_it_is_found_by_what_it_is_called_where_that_says_which(talk: Talk
     assert (await tools.call("withdraw_request", request="我的请假申请"))["request"] == run
 
 
+@pytest.mark.slow
 async def test_two_of_one_name_are_both_named_and_neither_is_touched(talk: Talk) -> None:
     talk, tools = await clean(talk)
     one = await talk.waiting_leave("我要请事假，12月9日到9日，搬家")
@@ -85,6 +87,7 @@ async def test_two_of_one_name_are_both_named_and_neither_is_touched(talk: Talk)
         assert (await tools.call("withdraw_request", request=run))["outcome"] == "withdrawn"
 
 
+@pytest.mark.slow
 async def test_an_approver_is_reminded_once_an_hour(tools: Tools, talk: Talk) -> None:
     run = await talk.waiting_leave()
     first = await tools.call("nudge_approver", request=run)
@@ -99,6 +102,7 @@ async def test_an_approver_is_reminded_once_an_hour(tools: Tools, talk: Talk) ->
     await tools.call("withdraw_request", request=run)
 
 
+@pytest.mark.slow
 async def test_who_waits_for_nobody_hurries_none(tools: Tools, talk: Talk, bob: Approver) -> None:
     asking = await talk.say("我要请年假，12月7日到8日，家里有事")
     with pytest.raises(PermanentToolError) as refused:
@@ -118,6 +122,7 @@ async def test_what_is_said_is_in_the_callers_language(talk: Talk) -> None:
     assert (told["title"], told["said"]) == ("Leave request", "It is taken back.")
 
 
+@pytest.mark.slow
 async def test_somebody_elses_request_is_none(tools: Tools, talk: Talk) -> None:
     run = await talk.waiting_leave()
     for stranger in ("bob", "olga", "gina"):
@@ -128,6 +133,7 @@ async def test_somebody_elses_request_is_none(tools: Tools, talk: Talk) -> None:
     assert (await tools.call("withdraw_request", request=run))["outcome"] == "withdrawn"
 
 
+@pytest.mark.slow
 async def test_both_ask_first_unless_they_would_be_refused_anyway(tools: Tools, talk: Talk) -> None:
     run = await talk.waiting_leave()
     for tool in ("withdraw_request", "nudge_approver"):
@@ -150,6 +156,7 @@ async def test_what_names_no_request_is_refused(tools: Tools, talk: Talk, reques
     assert (await tools.call("withdraw_request", request=run))["outcome"] == "withdrawn"
 
 
+@pytest.mark.slow
 async def test_what_is_only_half_asked_for_is_taken_back_but_never_hurried(talk: Talk) -> None:
     talk, tools = await clean(talk)
     run = await talk.waiting_leave("我要请事假，12月9日到10日，搬家")
@@ -218,6 +225,7 @@ async def test_of_several_that_fit_one_is_chosen_in_any_way(talk: Talk, answer: 
     await tools.call("withdraw_request", request=other)
 
 
+@pytest.mark.slow
 async def test_without_a_name_the_only_one_is_meant_or_one_is_asked_for(talk: Talk) -> None:
     talk, tools = await clean(talk)
     first = await talk.waiting_leave("我要请年假，12月14日到15日，家里有事")
@@ -240,6 +248,7 @@ async def test_without_a_name_the_only_one_is_meant_or_one_is_asked_for(talk: Ta
         await tools.call("withdraw_request", request=each)
 
 
+@pytest.mark.slow
 async def test_what_is_none_of_the_choices_is_asked_for_once_more(talk: Talk) -> None:
     talk, tools = await clean(talk, "en")
     runs = await two_leaves(talk)

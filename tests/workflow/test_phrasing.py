@@ -108,6 +108,7 @@ async def test_a_figure_of_the_question_may_be_said(tooled: Tooled) -> None:
     assert texts(turn) == [said]
 
 
+@pytest.mark.slow
 async def test_that_only_a_part_was_read_is_said(tooled: Tooled) -> None:
     turn, chats = await asked(
         tooled, [people], calls(("people", {})), says("Person 0 坐在窗边，一共 400 人。")

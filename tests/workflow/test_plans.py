@@ -103,6 +103,7 @@ async def brief_histories() -> AsyncIterator[Client]:
         yield environment.client
 
 
+@pytest.mark.slow
 async def test_what_the_reflection_accepts_is_the_reply(talk: Talk, model: PlanningModel) -> None:
     model.plans.append(drawn(*STEPS))
     found_by_steps(model)
@@ -120,6 +121,7 @@ async def test_what_the_reflection_accepts_is_the_reply(talk: Talk, model: Plann
     assert "Peace" not in told(model.asked[TRAIN][-1])
 
 
+@pytest.mark.slow
 async def test_independent_steps_are_under_way_at_once(talk: Talk, model: PlanningModel) -> None:
     thinking = {task: asyncio.Event() for task in ("A", "B", "C", "D")}
     model.plans.append(drawn(*((task, task) for task in thinking)))
@@ -136,6 +138,7 @@ async def test_independent_steps_are_under_way_at_once(talk: Talk, model: Planni
     assert thinking["D"].is_set()
 
 
+@pytest.mark.slow
 async def test_what_a_step_misses_is_asked_for_it(talk: Talk, model: PlanningModel) -> None:
     model.plans += [drawn(("train", TRAIN)), drawn(("train", TRAIN), ("hotel", HOTEL))]
     model.steps[TRAIN] += [calls(("say_missing", {"text": "which day?"})), says("G1 早八点")]
@@ -151,6 +154,7 @@ async def test_what_a_step_misses_is_asked_for_it(talk: Talk, model: PlanningMod
     assert "周一早上" in told(model.asked["plan"][1])
 
 
+@pytest.mark.slow
 async def test_what_is_no_answer_goes_back_to_the_desk(talk: Talk, model: PlanningModel) -> None:
     model.plans += [drawn(("train", TRAIN)), calls(("hand_back", {}))]
     model.steps[TRAIN].append(calls(("say_missing", {"text": "which day?"})))
@@ -160,6 +164,7 @@ async def test_what_is_no_answer_goes_back_to_the_desk(talk: Talk, model: Planni
     assert texts(await talk.say("中午吃什么")) == ["食堂有面。", "我们回到行程助手。哪天走？"]
 
 
+@pytest.mark.slow
 async def test_a_step_is_tried_again_with_those_after(talk: Talk, model: PlanningModel) -> None:
     model.plans.append(drawn(("train", TRAIN), ("sum", SUM, "train"), ("hotel", HOTEL)))
     model.steps[TRAIN] += [says("G1"), says("G1, 500")]
@@ -171,6 +176,7 @@ async def test_a_step_is_tried_again_with_those_after(talk: Talk, model: Plannin
     assert [len(model.asked[task]) for task in (TRAIN, SUM, HOTEL)] == [2, 2, 1]
 
 
+@pytest.mark.slow
 async def test_a_new_plan_keeps_the_results_that_serve(talk: Talk, model: PlanningModel) -> None:
     both, summed = drawn(("train", TRAIN), ("hotel", HOTEL)), ("sum", SUM, "train")
     model.plans += [both, drawn(("train", TRAIN), summed)]
@@ -184,6 +190,7 @@ async def test_a_new_plan_keeps_the_results_that_serve(talk: Talk, model: Planni
     assert '"id": "hotel"' not in told(model.asked["reflect"][1])
 
 
+@pytest.mark.slow
 async def test_replans_are_offered_twice_and_no_more(talk: Talk, model: PlanningModel) -> None:
     replan = calls(("replan", {"why": "again"}))
     for round_ in range(3):
@@ -196,6 +203,7 @@ async def test_replans_are_offered_twice_and_no_more(talk: Talk, model: Planning
     assert "there is no 'replan' here" in told(last) or "that is all" in told(last)
 
 
+@pytest.mark.slow
 async def test_a_bad_plan_is_returned_with_the_error(talk: Talk, model: PlanningModel) -> None:
     model.plans += [drawn(("a", "A", "b"), ("b", "B", "a")), drawn(("a", "A"))]
     model.steps["A"].append(says("1"))
@@ -206,6 +214,7 @@ async def test_a_bad_plan_is_returned_with_the_error(talk: Talk, model: Planning
     assert "the steps wait for each other in a circle: " in error["content"]
 
 
+@pytest.mark.slow
 async def test_without_a_plan_that_will_do_it_goes_on_step_by_step(
     talk: Talk, model: PlanningModel, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -216,6 +225,7 @@ async def test_without_a_plan_that_will_do_it_goes_on_step_by_step(
     assert await activities(talk) == ["plan", "plan", "think", "find_train", "think"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("turns", "seconds"), [(3, 60.0), (24, 15.0)])
 async def test_a_run_without_room_for_a_plan_has_none(
     tooled: Tooled, server: ModelServer, model: PlanningModel, turns: int, seconds: float
@@ -245,6 +255,7 @@ async def test_at_a_limit_it_says_which_steps_are_done(
     assert "This is your last step" in last["messages"][-1]["content"]
 
 
+@pytest.mark.slow
 async def test_words_while_it_works_reach_the_reflection(talk: Talk, model: PlanningModel) -> None:
     wait = ("wait", "Wait")
     model.plans += [drawn(wait, ("sum", SUM, "wait")), drawn(wait, ("hotel", HOTEL))]
@@ -264,6 +275,7 @@ async def test_words_while_it_works_reach_the_reflection(talk: Talk, model: Plan
     assert (await steering).route.target == "trip-planner"
 
 
+@pytest.mark.slow
 async def test_words_while_it_reflects_are_reflected_on(talk: Talk, model: PlanningModel) -> None:
     thinking, over = asyncio.Event(), asyncio.Event()
     model.plans.append(drawn(("train", TRAIN)))
@@ -279,6 +291,7 @@ async def test_words_while_it_reflects_are_reflected_on(talk: Talk, model: Plann
     await steering
 
 
+@pytest.mark.slow
 async def test_stopped_it_keeps_what_is_finished(talk: Talk, model: PlanningModel) -> None:
     thinking, over = asyncio.Event(), asyncio.Event()
     model.plans += [
@@ -323,6 +336,7 @@ async def test_a_long_plan_goes_on(parts: Parts, server: ModelServer, model: Pla
     assert all(f"{task}: found" in told(model.asked["reflect"][0]) for task in tasks)
 
 
+@pytest.mark.slow
 async def test_without_its_model_a_run_tells_what_it_has(talk: Talk, model: PlanningModel) -> None:
     model.plans.append(drawn(("train", TRAIN)))
     model.steps[TRAIN].append(says("G1, 500"))
@@ -378,6 +392,7 @@ async def test_agreed_to_it_runs_as_it_was_shown(
     assert "The employee agrees to this plan." in told(model.asked["reflect"][0])
 
 
+@pytest.mark.slow
 async def test_words_change_it_and_it_is_shown_anew(shown: Talk, model: PlanningModel) -> None:
     model.plans += [drawn(*STEPS), drawn(("train", TRAIN))]
     first = card_of(await shown.say("帮我安排去上海"))
@@ -393,6 +408,7 @@ async def test_words_change_it_and_it_is_shown_anew(shown: Talk, model: Planning
     assert texts(await shown.say("好")) == ["G1。"]
 
 
+@pytest.mark.slow
 async def test_a_plan_that_was_changed_cannot_be_agreed_to(
     shown: Talk, model: PlanningModel
 ) -> None:
@@ -407,6 +423,7 @@ async def test_a_plan_that_was_changed_cannot_be_agreed_to(
     assert model.asked[TRAIN] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["button", "不用了", "取消", "算了"])
 async def test_a_plan_that_is_called_off_never_runs(
     shown: Talk, model: PlanningModel, how: str
@@ -420,6 +437,7 @@ async def test_a_plan_that_is_called_off_never_runs(
     assert model.asked[TRAIN] == []
 
 
+@pytest.mark.slow
 async def test_what_is_not_about_the_plan_goes_to_the_desk(
     shown: Talk, model: PlanningModel
 ) -> None:
@@ -436,6 +454,7 @@ async def test_what_is_not_about_the_plan_goes_to_the_desk(
     assert texts(await shown.press("confirm", value=True, question=back.question)) == ["G1。"]
 
 
+@pytest.mark.slow
 async def test_what_goes_on_from_the_answer_is_shown_anew(
     shown: Talk, model: PlanningModel
 ) -> None:
@@ -448,6 +467,7 @@ async def test_what_goes_on_from_the_answer_is_shown_anew(
     assert card_of(await shown.say("再帮我找个酒店")).summary == {"1": TRAIN, "2": HOTEL}
 
 
+@pytest.mark.slow
 async def test_what_was_agreed_to_is_planned_anew_unasked(
     shown: Talk, model: PlanningModel
 ) -> None:
@@ -469,6 +489,7 @@ async def noted(talk: Talk) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 async def test_steps_are_told_as_they_begin_and_end(talk: Talk, model: PlanningModel) -> None:
     model.plans.append(drawn(("train", TRAIN), ("sum", SUM, "train")))
     model.steps[TRAIN].append(says("G1"))

@@ -70,6 +70,7 @@ async def desk(parts: Parts, real_client: Client) -> AsyncIterator[Desk]:
             yield Desk(slack, feishu, router)
 
 
+@pytest.mark.slow
 async def test_a_file_beside_words_fills_what_they_begin_and_one_comes_back(desk: Desk) -> None:
     slack = desk.slack
     event = await desk.says("我要交收据", slack.shared("打车.pdf", PDF))
@@ -122,6 +123,7 @@ async def test_what_isn_t_taken_is_said_and_the_words_are_heard(
     await desk.slack.posted("照片呢？")
 
 
+@pytest.mark.slow
 async def test_what_slack_can_t_give_now_is_asked_for_again(desk: Desk) -> None:
     shared = desk.slack.shared("a.pdf", PDF)
     desk.slack.troubles.append(Reply([b"busy"], 500))
@@ -130,6 +132,7 @@ async def test_what_slack_can_t_give_now_is_asked_for_again(desk: Desk) -> None:
     await desk.slack.posted("交 a.pdf？")
 
 
+@pytest.mark.slow
 async def test_a_slow_file_is_taken_in_though_slack_doesn_t_wait(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +148,7 @@ async def test_a_slow_file_is_taken_in_though_slack_doesn_t_wait(
     assert sum("slow.pdf" in target for target in desk.slack.targets) == 1
 
 
+@pytest.mark.slow
 async def test_feishu_brings_files_and_pictures_and_is_given_one(desk: Desk) -> None:
     feishu, router = desk.feishu, desk.router
     feishu.keeps("om_1", "file_1", PDF)
@@ -188,6 +192,7 @@ async def test_what_feishu_brings_in_vain_is_said(
     await desk.feishu.posted(said)
 
 
+@pytest.mark.slow
 async def test_feishu_s_token_is_renewed_for_files_too(desk: Desk) -> None:
     feishu = desk.feishu
     await desk.writes("bob", "text", text="我要交收据")

@@ -53,6 +53,7 @@ async def test_a_skills_steps_and_tools_are_kept_in_order_before_its_turn(tooled
     assert {row.data["id"] for row in rows if row.kind.startswith("tool")} == {call.id}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["the model", "a sub-agent"])
 async def test_a_stopped_turn_leaves_no_call_without_its_end(tooled: Tooled, by: str) -> None:
     at_work = asyncio.Event()

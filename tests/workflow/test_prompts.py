@@ -21,6 +21,8 @@ from tests.fakes.model_server import MODEL, ModelServer, says
 from tests.unit.routing.test_prompts import write
 from tests.workflow.test_streaming import served
 
+pytestmark = pytest.mark.slow
+
 SHARES, BACK = "/v1/prompts/router/shares", "/v1/prompts/router/rollback"
 OLGA = {"Authorization": "Bearer olga"}
 
@@ -82,7 +84,6 @@ async def house(real_client: Client, tmp_path: Path) -> AsyncIterator[House]:
             yield House(parts, api, folder)
 
 
-@pytest.mark.slow
 async def test_shares_hold_for_the_next_conversations_without_a_restart_and_are_rolled_back(
     house: House,
 ) -> None:
@@ -97,7 +98,6 @@ async def test_shares_hold_for_the_next_conversations_without_a_restart_and_are_
     assert all(each["conversations"] == each["turns"] > 0 for each in found)
 
 
-@pytest.mark.slow
 async def test_a_version_that_is_written_meanwhile_can_be_given_a_share(house: House) -> None:
     body = {"shares": {"router-3": 1}}
     assert (await house.api.put(SHARES, json=body, headers=OLGA)).status_code == 422
@@ -112,7 +112,6 @@ async def test_a_version_that_is_written_meanwhile_can_be_given_a_share(house: H
     await house.comes_to("router-3")
 
 
-@pytest.mark.slow
 async def test_a_file_that_can_not_be_used_leaves_prompts_as_they_were(house: House) -> None:
     await house.share(router_2=1)
     await house.comes_to("router-2")
@@ -121,7 +120,6 @@ async def test_a_file_that_can_not_be_used_leaves_prompts_as_they_were(house: Ho
     assert await house.asked_with() == "router-2"
 
 
-@pytest.mark.slow
 async def test_while_the_database_is_away_the_last_known_shares_go_on(
     house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

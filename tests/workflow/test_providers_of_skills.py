@@ -91,6 +91,7 @@ async def test_where_the_named_model_is_not_there_the_usual_one_works(tooled: To
     assert made == ["上海"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refused", [(), ("tools",)], ids=["functions", "json_schema alone"])
 async def test_a_fallback_goes_on_with_a_dialogue(tooled: Tooled, refused: tuple[str, ...]) -> None:
     first = Mortal(

@@ -14,6 +14,8 @@ from router.runtime.composition import Parts
 from tests.table import each_row
 from tests.workflow.desk import Approver, Talk, becomes, flow_of, person, run_of
 
+pytestmark = pytest.mark.slow
+
 
 class SlowHouse:
     """A tool that answers only once its run is being published, and a database even later."""

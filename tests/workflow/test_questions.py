@@ -39,6 +39,7 @@ def yes(card: ConfirmReply) -> Message:
     return Message(action=ConfirmAction(type="confirm", value=True, question=card.question))
 
 
+@pytest.mark.slow
 async def test_an_old_card_confirms_nothing_and_shows_the_present_one(talk: Talk) -> None:
     old = card_of(await chosen(talk, "pay", "58"))
     new = card_of(await talk.say("amount改成5800"))
@@ -51,6 +52,7 @@ async def test_an_old_card_confirms_nothing_and_shows_the_present_one(talk: Talk
     assert paid == [5800]
 
 
+@pytest.mark.slow
 async def test_a_card_of_a_run_that_is_over_does_nothing(talk: Talk) -> None:
     card = card_of(await chosen(talk, "pay", "58"))
     await talk.send(yes(card))
@@ -59,6 +61,7 @@ async def test_a_card_of_a_run_that_is_over_does_nothing(talk: Talk) -> None:
     assert [reply.text for reply in again.replies] == ["刚才的问题已经结束了，没有任何改变。"]
 
 
+@pytest.mark.slow
 async def test_a_card_of_one_run_is_none_of_another_that_looks_the_same(talk: Talk) -> None:
     first = card_of(await chosen(talk, "pay", "58"))
     await talk.say("取消")

@@ -31,10 +31,12 @@ from tests.workflow.mail_house import (
     talk,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS"),
+    pytest.mark.slow,
+]
 
 
-@pytest.mark.slow
 async def test_in_quiet_hours_requests_come_and_reminders_wait_on_every_platform(
     house: House, router: AsyncClient
 ) -> None:
@@ -70,7 +72,6 @@ async def test_whoever_wishes_it_hears_of_no_request_before_their_hours(
     await house.slack.posted("6月7日")
 
 
-@pytest.mark.slow
 async def test_what_was_decided_meanwhile_is_reminded_of_no_more(
     house: House, router: AsyncClient
 ) -> None:
@@ -137,7 +138,6 @@ async def planned(house: House, last: date) -> DeferredPost:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.slow
 async def test_a_digest_of_what_waits_comes_once_a_day_whichever_process_is_up(
     house: House, router: AsyncClient
 ) -> None:
@@ -186,7 +186,6 @@ async def stops_by_its_link(router: AsyncClient, digest: Letter) -> None:
     assert left["days_off"] is True
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "yes", "wanted"),
     [

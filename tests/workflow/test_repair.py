@@ -22,6 +22,7 @@ async def three_deep(talk: Talk) -> tuple[str, str]:
     return flow_of(leave).id, flow_of(claim).id
 
 
+@pytest.mark.slow
 async def test_a_day_alone_puts_right_the_end_that_was_just_given(talk: Talk) -> None:
     for said in ("我要请年假", "2026年12月7日开始", "到2026年12月8日"):
         await talk.say(said)
@@ -31,6 +32,7 @@ async def test_a_day_alone_puts_right_the_end_that_was_just_given(talk: Talk) ->
     await talk.say("取消")
 
 
+@pytest.mark.slow
 async def test_it_is_asked_which_of_several_to_resume(talk: Talk) -> None:
     leave, claim = await three_deep(talk)
     turn = await talk.say("取消")
@@ -46,6 +48,7 @@ async def test_it_is_asked_which_of_several_to_resume(talk: Talk) -> None:
     assert "我们回到费用报销" in words(await talk.say("取消"))
 
 
+@pytest.mark.slow
 async def test_none_of_several_is_an_answer_and_each_can_still_be_taken_up(talk: Talk) -> None:
     leave, claim = await three_deep(talk)
     await talk.say("取消")
@@ -58,6 +61,7 @@ async def test_none_of_several_is_an_answer_and_each_can_still_be_taken_up(talk:
     assert [p.id for p in (await talk.status()).paused_flows] == [claim]
 
 
+@pytest.mark.slow
 async def test_a_button_takes_up_what_it_names(talk: Talk) -> None:
     _, claim = await three_deep(talk)
     which = (await talk.say("取消")).replies[-1]
@@ -66,6 +70,7 @@ async def test_a_button_takes_up_what_it_names(talk: Talk) -> None:
     assert (flow_of(turn).id, turn.route.by) == (claim, "action")
 
 
+@pytest.mark.slow
 async def test_what_ended_behind_its_back_is_not_taken_up(talk: Talk) -> None:
     leave, claim = await three_deep(talk)
     where = (await run_of(talk.parts, leave)).workflow_id
@@ -76,6 +81,7 @@ async def test_what_ended_behind_its_back_is_not_taken_up(talk: Talk) -> None:
     assert flow_of(turn).id == claim
 
 
+@pytest.mark.slow
 async def test_it_is_asked_which_too_where_the_one_talked_about_ends_by_itself(talk: Talk) -> None:
     _, claim = await three_deep(talk)
     current = (await talk.status()).active_flow
@@ -85,6 +91,7 @@ async def test_it_is_asked_which_too_where_the_one_talked_about_ends_by_itself(t
     assert flow_of(await talk.say("费用报销")).id == claim
 
 
+@pytest.mark.slow
 async def test_the_fourth_miss_names_a_person_and_leaves_the_question_for_later(talk: Talk) -> None:
     await talk.say("我要请年假")
     turns = [await talk.say("呜啦啦呜啦啦") for _ in range(5)]
@@ -102,6 +109,7 @@ async def test_the_fourth_miss_names_a_person_and_leaves_the_question_for_later(
     assert (turn.route.kind, await active(talk)) == ("handoff", "leave_request")
 
 
+@pytest.mark.slow
 async def test_after_a_day_a_message_hears_where_we_were(passing: Passing, talk: Talk) -> None:
     await talk.say("我要请年假")
     asked = await talk.say("12月7日开始")
@@ -163,6 +171,7 @@ async def test_what_fell_silent_is_taken_up(
     assert (await talk.say("继续刚才的请假")).route.by != "slot"
 
 
+@pytest.mark.slow
 async def test_its_notice_has_a_button_that_works_meanwhile(passing: Passing, talk: Talk) -> None:
     run = await begun(talk)
     await silent(passing, talk, run)
@@ -177,6 +186,7 @@ async def test_its_notice_has_a_button_that_works_meanwhile(passing: Passing, ta
     assert "我们回到费用报销" in words(await talk.say("取消"))
 
 
+@pytest.mark.slow
 async def test_a_paused_flows_silence_has_no_question(passing: Passing, talk: Talk) -> None:
     await begun(talk)
     await passing(hours=48)
@@ -188,6 +198,7 @@ async def test_a_paused_flows_silence_has_no_question(passing: Passing, talk: Ta
     assert await active(talk) == "reimbursement"
 
 
+@pytest.mark.slow
 async def test_three_deep_every_question_comes_back(talk: Talk) -> None:
     talk = await talk.another("gina")
     handed_in = await talk.waiting_leave("我要请年假，12月14日到15日，家里有事")

@@ -38,6 +38,7 @@ async def find_out() -> dict[str, str | None]:
     return {"name": None, "town": None}
 
 
+@pytest.mark.slow
 async def test_a_person_reads_a_long_result_page_by_page(tooled: Tooled) -> None:
     async with tooled([list_rows, read_more]) as talk:
         (said,) = texts(await chosen(talk, "list_rows"))

@@ -60,6 +60,7 @@ async def test_what_one_tool_found_is_what_the_next_is_called_with(tooled: Toole
     assert roles[-4:] == ["assistant", "tool", "assistant", "tool"]
 
 
+@pytest.mark.slow
 async def test_which_argument_is_wrong_goes_back_to_the_model_and_is_mended(tooled: Tooled) -> None:
     wrong = calls(("find_person", {"name": "Gian"}))
     turn, chats = await asked(tooled, wrong, GINA, says("Gina 在 sales。"))
@@ -77,6 +78,7 @@ async def test_the_rules_and_what_is_offered_are_the_same_bytes_in_every_round(
     assert len({json.dumps([chat["messages"][:2], chat["tools"]]) for chat in chats}) == 1
 
 
+@pytest.mark.slow
 async def test_after_three_rounds_it_is_said_what_there_is(tooled: Tooled) -> None:
     again = (calls(("find_team", {"team": f"sales {n}"})) for n in "abcdefghi")
     turn, chats = await asked(tooled, GINA, *again)
@@ -91,6 +93,7 @@ async def test_the_same_call_again_is_not_made(tooled: Tooled) -> None:
     assert texts(turn) == ["Gina 在 sales。"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("round_", [1, 2, 3])
 async def test_nothing_is_written_in_any_round(tooled: Tooled, round_: int) -> None:
     writes = calls(("send_note", {"text": "hello"}))

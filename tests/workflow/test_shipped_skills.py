@@ -107,6 +107,7 @@ class TestTripPlanner:
         told = alice.model.chats[-1]["messages"][-1]["content"]
         assert told.startswith("The employee is done with the form: it is waiting_approval")
 
+    @pytest.mark.slow
     async def test_what_was_paid_goes_into_a_claim_that_asks_no_more(self, frank: Talk) -> None:
         paid = {"category": "transport", "amount": "553 CNY", "date": "yesterday", "invoice": "T1"}
         frank.model.then(
@@ -126,6 +127,7 @@ class TestTripPlanner:
 
 
 class TestBlogWriter:
+    @pytest.mark.slow
     async def test_it_drafts_once_the_outline_is_agreed_to(self, alice: Talk) -> None:
         alice.model.then(
             chooses("blog-writer", "写一篇数据库迁移的文章"),
@@ -152,6 +154,7 @@ class TestBlogWriter:
 
 
 class TestCodeReview:
+    @pytest.mark.slow
     async def test_it_sees_the_code_as_it_was_pasted(self, frank: Talk) -> None:
         frank.model.then(
             chooses("code-review", "review a Python function"),
@@ -167,6 +170,7 @@ class TestCodeReview:
         assert CODE.replace("</", "<\\/") in opening
         assert opening.count("</request>") == 1
 
+    @pytest.mark.slow
     async def test_it_can_not_run_code_and_asks_where_there_is_none(self, frank: Talk) -> None:
         frank.model.then(
             chooses("code-review", "review code"),
@@ -182,6 +186,7 @@ class TestCodeReview:
 
 
 class TestWeeklyReport:
+    @pytest.mark.slow
     async def test_it_gathers_requests_and_leave_asks_once_and_reports(self, alice: Talk) -> None:
         gina, model = await alice.another("gina"), alice.model
         run = await gina.waiting_leave()

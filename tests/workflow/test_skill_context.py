@@ -15,6 +15,8 @@ from tests.fakes.model_server import Behaviour, fails, says
 from tests.fakes.web_server import Received, Reply
 from tests.workflow.long_runs import ANSWER, TOLD, Archive, archive, estimate, histories, reads
 
+pytestmark = pytest.mark.slow
+
 PAYLOAD = 256 * 1024
 """Bytes of one payload, and so of one event, at most."""
 
@@ -61,7 +63,6 @@ async def test_a_run_continues_as_new_without_the_model_noticing(opened: Opened)
         assert after[: len(before)] == before
 
 
-@pytest.mark.slow
 async def test_a_long_run_is_sent_a_bounded_question_and_the_rest_in_short(opened: Opened) -> None:
     async with opened(reads(30, at_once=4, size=800)) as house:
         outcome, id_ = await house.run(context=6000)
@@ -75,7 +76,6 @@ async def test_a_long_run_is_sent_a_bounded_question_and_the_rest_in_short(opene
     assert TOLD in condensed[1]["messages"][1]["content"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", [fails(400), says("")])
 async def test_uncondensed_calls_are_told(opened: Opened, behaviour: Behaviour) -> None:
     async with opened(reads(12, at_once=4, size=800, condensing=behaviour)) as house:
@@ -86,7 +86,6 @@ async def test_uncondensed_calls_are_told(opened: Opened, behaviour: Behaviour) 
     assert "- read_file gave: " in told
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("per_token", "least"), [(3.0, 0.7), (1 / 3, 0.4)])
 async def test_questions_follow_its_counts(opened: Opened, per_token: float, least: float) -> None:
     async with opened(reads(30, size=4000, per_token=per_token)) as house:
@@ -98,7 +97,6 @@ async def test_questions_follow_its_counts(opened: Opened, per_token: float, lea
     assert least * STEP_TOKENS <= counted <= 1.05 * STEP_TOKENS
 
 
-@pytest.mark.slow
 async def test_a_server_that_reads_less_than_it_is_sent_is_sent_less(opened: Opened) -> None:
     reading = reads(20, size=3000)
 
@@ -114,7 +112,6 @@ async def test_a_server_that_reads_less_than_it_is_sent_is_sent_less(opened: Ope
     assert 1 <= sum(size > 9000 for size in sizes) <= 2
 
 
-@pytest.mark.slow
 async def test_sixty_steps_with_240_calls_stay_within_all_limits(opened: Opened) -> None:
     async with opened(reads(60, at_once=4, size=4000)) as house:
         outcome, id_ = await house.run()

@@ -86,6 +86,7 @@ async def taken_in(talk: Talk, messages: int) -> None:
                 return
 
 
+@pytest.mark.slow
 async def test_the_answer_to_its_question_goes_to_the_skill_at_no_other_call(talk: Talk) -> None:
     talk.model.then(CHOOSE, FIND, asks("几点走？"), says("G1 正好。"))
     assert texts(await talk.say("帮我安排去上海")) == ["几点走？"]
@@ -96,6 +97,7 @@ async def test_the_answer_to_its_question_goes_to_the_skill_at_no_other_call(tal
     assert told(talk, "tool") == ['"G1 to 上海"', "早上八点"]
 
 
+@pytest.mark.slow
 async def test_once_it_has_answered_the_next_message_is_anybodys(talk: Talk) -> None:
     talk.model.then(CHOOSE, asks("几点走？"), says("好的。"), says("不客气。"))
     await talk.say("帮我安排去上海")
@@ -104,6 +106,7 @@ async def test_once_it_has_answered_the_next_message_is_anybodys(talk: Talk) -> 
     assert (turn.route.kind, turn.route.by) == ("reply", "llm")
 
 
+@pytest.mark.slow
 async def test_a_skill_that_is_called_off_asks_no_more(talk: Talk) -> None:
     talk.model.then(CHOOSE, asks("几点走？"), says("不客气。"))
     await talk.say("帮我安排去上海")
@@ -112,6 +115,7 @@ async def test_a_skill_that_is_called_off_asks_no_more(talk: Talk) -> None:
     assert (await talk.say("谢谢")).route.kind == "reply"
 
 
+@pytest.mark.slow
 async def test_a_flow_in_between_leads_back_to_the_question(talk: Talk) -> None:
     talk.model.then(CHOOSE, asks("几点走？"), says("G1 正好。"))
     await talk.say("帮我安排去上海")
@@ -120,6 +124,7 @@ async def test_a_flow_in_between_leads_back_to_the_question(talk: Talk) -> None:
     assert texts(await talk.say("早上八点")) == ["G1 正好。"]
 
 
+@pytest.mark.slow
 async def test_what_is_not_for_the_skill_is_decided_anew_and_then_asked_again(talk: Talk) -> None:
     talk.model.then(CHOOSE, asks("几点走？"), BACK, says("食堂有面。"), says("好。"))
     await talk.say("帮我安排去上海")
@@ -130,6 +135,7 @@ async def test_what_is_not_for_the_skill_is_decided_anew_and_then_asked_again(ta
     assert told(talk, "tool") == ["中午吃什么", "早上八点"]
 
 
+@pytest.mark.slow
 async def test_one_that_waits_keeps_waiting_while_another_comes_to_its_end(talk: Talk) -> None:
     other = calls(("dispatch_to_skill", {"skill_name": "cook", "request": "推荐个菜"}))
     talk.model.then(CHOOSE, asks("几点走？"), BACK, other, says("吃面。"), says("好。"))
@@ -139,6 +145,7 @@ async def test_one_that_waits_keeps_waiting_while_another_comes_to_its_end(talk:
     assert told(talk, "tool") == ["中午吃什么", "早上八点"]
 
 
+@pytest.mark.slow
 async def test_a_flow_asked_for_while_a_skill_works_is_begun_after_it(talk: Talk) -> None:
     talk.model.then(CHOOSE, calls(("wait_long", {"number": 1})), says("好了。"))
     working = asyncio.create_task(talk.say("帮我安排去上海"))
@@ -150,6 +157,7 @@ async def test_a_flow_asked_for_while_a_skill_works_is_begun_after_it(talk: Talk
     assert (await steering).route.target == "leave_request"
 
 
+@pytest.mark.slow
 async def test_it_comes_back_from_a_form_with_what_became_of_it(talk: Talk) -> None:
     talk.model.then(CHOOSE, calls(BOOK), says("订好了，12A。"))
     asked = await talk.say("帮我安排去上海")
@@ -162,6 +170,7 @@ async def test_it_comes_back_from_a_form_with_what_became_of_it(talk: Talk) -> N
     assert result.startswith("The employee is done with the form: it is completed")
 
 
+@pytest.mark.slow
 async def test_a_form_that_is_not_wanted_is_told_as_cancelled(talk: Talk) -> None:
     talk.model.then(CHOOSE, calls(BOOK), says("那就不订了。"))
     await talk.say("帮我安排去上海")
@@ -170,6 +179,7 @@ async def test_a_form_that_is_not_wanted_is_told_as_cancelled(talk: Talk) -> Non
     assert "it is cancelled" in result
 
 
+@pytest.mark.slow
 async def test_words_while_it_works_skip_what_is_not_begun(talk: Talk) -> None:
     waits = [("wait_long", {"number": n}) for n in range(6)]
     talk.model.then(CHOOSE, calls(*waits), says("改去北京了。"))
@@ -193,6 +203,7 @@ async def test_words_that_come_too_late_are_a_message_like_any_other(talk: Talk)
     assert texts(await talk.say("你好", on_busy="steer")) == ["你好。"]
 
 
+@pytest.mark.slow
 async def test_stopped_it_keeps_what_it_has_and_can_go_on_from_there(talk: Talk) -> None:
     talk.model.then(
         CHOOSE,
@@ -221,6 +232,7 @@ STOPPED = ["好的，停下了。"]
 TRAIN_AND_WAIT = calls(("find_train", {"to": "上海"}), ("wait_long", {"number": 1}))
 
 
+@pytest.mark.slow
 async def test_what_had_begun_and_ended_when_a_turn_was_stopped_is_told(talk: Talk) -> None:
     """To the person as a notice of the desk, and to models as what came of the calls."""
     talk.model.then(TRAIN_AND_WAIT, says("不客气。"))
@@ -242,6 +254,7 @@ async def test_what_had_begun_and_ended_when_a_turn_was_stopped_is_told(talk: Ta
         assert notice not in json.dumps(talk.model.chats, ensure_ascii=False)
 
 
+@pytest.mark.slow
 async def test_what_never_began_when_a_skill_was_stopped_is_told(talk: Talk) -> None:
     talk.model.then(CHOOSE, calls(*(("wait_long", {"number": n}) for n in range(6))))
     working = asyncio.create_task(talk.say("帮我安排去上海", message_id="to-stop"))
@@ -255,6 +268,7 @@ async def test_what_never_began_when_a_skill_was_stopped_is_told(talk: Talk) -> 
     assert told(talk, "tool")[4:] == ["never begun: stopped by the employee before"] * 2
 
 
+@pytest.mark.slow
 async def test_what_it_said_at_its_limit_is_what_it_goes_on_from(talk: Talk) -> None:
     found = [calls(("find_train", {"to": to})) for to in ("上海", "北京", "杭州", "苏州", "宁波")]
     talk.model.then(CHOOSE, *found, FIND, CHOOSE, says("G1 正好。"))
@@ -265,6 +279,7 @@ async def test_what_it_said_at_its_limit_is_what_it_goes_on_from(talk: Talk) -> 
     assert [m["content"] for m in heard if m["role"] == "assistant"][-1] == said
 
 
+@pytest.mark.slow
 async def test_a_skill_that_is_stopped_beside_a_tool_is_heard_out(talk: Talk) -> None:
     thinking, over = asyncio.Event(), asyncio.Event()
     both = calls(

@@ -53,6 +53,7 @@ def told(model: ModelServer) -> list[str]:
     return [m["content"] for m in model.chats[-1]["messages"] if m["role"] == "user"]
 
 
+@pytest.mark.slow
 async def test_plain_text_goes_back_and_done_ends_it(strict: Talk) -> None:
     turn = await strict.scripted(REQUEST, CHOOSE, says("我先查一下车次。"), FIND, DONE)
     assert texts(turn) == ["G1 正好。"]
@@ -65,17 +66,20 @@ async def test_a_question_is_asked_at_once(strict: Talk) -> None:
     assert texts(await strict.scripted(REQUEST, CHOOSE, asks)) == ["几点走？"]
 
 
+@pytest.mark.slow
 async def test_after_two_that_went_back_text_is_the_answer(strict: Talk) -> None:
     answers = [says(text) for text in ("G1。", "就是 G1。", "G1 正好。")]
     turn = await strict.scripted(REQUEST, CHOOSE, *answers)
     assert (texts(turn), turn.usage.llm_calls) == (["G1 正好。"], 4)
 
 
+@pytest.mark.slow
 async def test_no_text_is_lost_where_the_model_fails_after_it(strict: Talk) -> None:
     turn = await strict.scripted(REQUEST, CHOOSE, says("G1 正好。"), *[fails(400)] * 6)
     assert texts(turn) == ["G1 正好。\n\n语言模型现在没有应答，还没有得出结论。"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", ["turns", "budget"])
 async def test_at_the_last_step_text_is_the_answer(
     tooled: Tooled, model: ModelServer, bound: str
@@ -88,6 +92,7 @@ async def test_at_the_last_step_text_is_the_answer(
     assert texts(turn) == ["G1 正好。"]
 
 
+@pytest.mark.slow
 async def test_by_a_plan_steps_end_by_done_and_the_answer_by_accept(tooled: Tooled) -> None:
     model = PlanningModel()
     model.others.append(CHOOSE)
@@ -115,6 +120,7 @@ async def careful(tooled: Tooled, model: ModelServer) -> AsyncIterator[Talk]:
         await replays(talk)
 
 
+@pytest.mark.slow
 async def test_an_answer_that_does_is_given_as_it_is(careful: Talk) -> None:
     turn = await careful.scripted(REQUEST, CHOOSE, FIND, says("G1 正好。"), ACCEPT)
     assert (texts(turn), turn.usage.llm_calls) == (["G1 正好。"], 4)
@@ -129,24 +135,28 @@ async def test_an_answer_may_be_said_better(careful: Talk) -> None:
     assert texts(await careful.scripted(REQUEST, CHOOSE, DONE, better)) == ["G1，9:00 到。"]
 
 
+@pytest.mark.slow
 async def test_what_an_answer_misses_is_gone_on_for(careful: Talk) -> None:
     script = [CHOOSE, says("G1。"), GO_ON, FIND, says("G1，9:00 到。"), ACCEPT]
     assert texts(await careful.scripted(REQUEST, *script)) == ["G1，9:00 到。"]
     assert any(said.endswith("it misses this: 几点到") for said in told(careful.model))
 
 
+@pytest.mark.slow
 async def test_the_third_answer_is_given_unasked(careful: Talk) -> None:
     script = [CHOOSE, says("G1。"), GO_ON, says("G1！"), GO_ON, says("G1 正好。")]
     turn = await careful.scripted(REQUEST, *script)
     assert (texts(turn), turn.usage.llm_calls) == (["G1 正好。"], 6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verdict", [says("看起来没问题"), calls(("go_on", {})), fails(400)])
 async def test_what_is_no_verdict_leaves_the_answer(careful: Talk, verdict: Behaviour) -> None:
     turn = await careful.scripted(REQUEST, CHOOSE, says("G1 正好。"), verdict, verdict)
     assert texts(turn) == ["G1 正好。"]
 
 
+@pytest.mark.slow
 async def test_an_answer_that_missed_something_is_given_where_no_better_one_comes(
     careful: Talk,
 ) -> None:
@@ -159,6 +169,7 @@ async def test_a_question_to_the_employee_is_not_reflected_on(careful: Talk) -> 
     assert texts(await careful.scripted(REQUEST, CHOOSE, asks)) == ["几点走？"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", ["turns", "budget", "tokens"])
 async def test_where_nothing_pays_for_more_an_answer_is_given_at_once(
     tooled: Tooled, model: ModelServer, bound: str
@@ -171,6 +182,7 @@ async def test_where_nothing_pays_for_more_an_answer_is_given_at_once(
     assert (texts(turn), turn.usage.llm_calls) == (["G1 正好。"], 2)
 
 
+@pytest.mark.slow
 async def test_words_while_it_reflects_are_answered_instead(careful: Talk) -> None:
     thinking, over = asyncio.Event(), asyncio.Event()
     script = [CHOOSE, says("G1。"), reaches(thinking, waits(over, 0, ACCEPT)), says("G2。"), ACCEPT]

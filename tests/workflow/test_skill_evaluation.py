@@ -110,6 +110,7 @@ async def test_without_a_model_nothing_is_run(tmp_path: Path) -> None:
         await evaluated(Settings(data=tmp_path, _env_file=None), options(None))
 
 
+@pytest.mark.slow
 def test_a_dozen_tasks_ship_for_all_skills_in_both_languages() -> None:
     tasks = tasks_of(options(None), SKILLS)
     assert sorted(tasks) == sorted(SKILLS)
@@ -127,6 +128,7 @@ def test_every_kind_of_checker_is_used_by_a_task_that_ships() -> None:
     assert {"file", "contains", "matches", "calls", "judge", "not_calls", "not_contains"} <= used
 
 
+@pytest.mark.slow
 @each_row(
     ("skills_", "names", "wrong"),
     [
@@ -167,6 +169,7 @@ def test_a_file_of_tasks_at_fault_is_refused_with_its_line(
     assert wrong in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_file_that_a_task_names_has_to_be_there(tmp_path: Path) -> None:
     text = TASKS.replace("contains: leave.zh.md", "file: none.md")
     (tmp_path / "a.yaml").write_text(text, encoding="utf-8")

@@ -76,6 +76,7 @@ async def test_the_model_names_a_path_and_never_the_skill(talk: Talk) -> None:
     assert "there is no '../other/SKILL.md' here" in second
 
 
+@pytest.mark.slow
 async def test_a_run_keeps_the_files_that_it_began_with(talk: Talk, skill: Path) -> None:
     await talk.scripted("出差去上海怎么安排比较好", CHOOSE, calls(("ask_user", {"text": "几天？"})))
     beside(skill, "references/limits.md", "上海 9000")
@@ -89,6 +90,7 @@ async def test_a_run_keeps_the_files_that_it_began_with(talk: Talk, skill: Path)
     assert results(talk)[-1]["text"] == "上海 9000"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap isn't installed")
 async def test_a_script_runs_and_one_that_fails_is_an_error_for_the_model(talk: Talk) -> None:
     script = {"path": "scripts/sum.py", "arguments": ["2", "3"]}

@@ -31,6 +31,7 @@ async def talk(real_client: Client, parts: Parts, model: ModelServer) -> AsyncIt
         yield talk
 
 
+@pytest.mark.slow
 async def test_a_skill_works_in_steps_and_its_answer_is_the_reply(talk: Talk) -> None:
     turn = await talk.scripted(
         REQUEST, CHOOSE, calls(SEARCH, ("calculate", {"expression": "5*0.5"})), says("两天半。")
@@ -62,6 +63,7 @@ async def test_a_skill_may_call_only_what_it_allows_and_its_caller_may(talk: Tal
     assert [text.startswith("error: there is no tool") for text in refused] == [True, True, False]
 
 
+@pytest.mark.slow
 async def test_a_skill_that_never_ends_is_stopped_and_says_what_it_has(talk: Talk) -> None:
     turn = await talk.scripted(REQUEST, CHOOSE, *adds(*range(6)))
     (said,) = texts(turn)
@@ -84,6 +86,7 @@ async def test_steps_whose_calls_all_fail_lead_nowhere(talk: Talk) -> None:
     assert [call.status for call in turn.tool_calls] == ["failed"] * 3
 
 
+@pytest.mark.slow
 async def test_the_same_question_for_the_third_time_ends_it(talk: Talk) -> None:
     await talk.scripted(REQUEST, CHOOSE, *[calls(("ask_user", {"text": "哪个城市？"}))] * 3)
     assert texts(await talk.say("上海")) == ["哪个城市？"]
@@ -108,6 +111,7 @@ async def test_where_the_budget_of_a_turn_ends_a_skill_says_what_it_has(
     assert "This is your last step" in model.chats[-1]["messages"][-1]["content"]
 
 
+@pytest.mark.slow
 async def test_a_skill_whose_model_fails_says_so_and_the_conversation_goes_on(talk: Talk) -> None:
     turn = await talk.scripted(REQUEST, CHOOSE, *[fails(400)] * 6, says("你好！"))
     assert turn.status == "done"
@@ -155,6 +159,7 @@ async def test_without_a_model_no_skill_is_offered(real_client: Client, parts: P
     assert "policy-advisor" not in [option.value for option in reply.options]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("budgets", "notice"),
     [

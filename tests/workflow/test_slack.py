@@ -61,6 +61,7 @@ async def router(entered: Entrance) -> AsyncIterator[AsyncClient]:
         yield api
 
 
+@pytest.mark.slow
 async def test_leave_is_asked_and_approved_by_buttons(slack: Slack, router: AsyncClient) -> None:
     await slack.says(router, ALICE, REQUEST)
     card = await slack.posted("确认")
@@ -77,6 +78,7 @@ async def test_leave_is_asked_and_approved_by_buttons(slack: Slack, router: Asyn
     assert "已同意" in (await slack.updated("已经处理过了"))["text"]
 
 
+@pytest.mark.slow
 async def test_a_verdict_that_only_its_row_has_is_told_to_the_run_by_the_next_press(
     slack: Slack, router: AsyncClient, parts: Parts
 ) -> None:
@@ -103,6 +105,7 @@ async def test_a_verdict_that_only_its_row_has_is_told_to_the_run_by_the_next_pr
     assert "已拒绝" in (await slack.updated("已经处理过了"))["text"]
 
 
+@pytest.mark.slow
 async def test_what_is_confirmed_is_returned_with_words(slack: Slack, router: AsyncClient) -> None:
     await slack.says(router, FRANK, "I want annual leave 2027-09-07 to 2027-09-08, family")
     card = await slack.posted("Not right")
@@ -119,6 +122,7 @@ async def test_what_is_confirmed_is_returned_with_words(slack: Slack, router: As
     await slack.posted("which family?")
 
 
+@pytest.mark.slow
 async def test_a_reason_forges_no_field(slack: Slack, router: AsyncClient) -> None:
     await slack.says(router, ALICE, "我要请年假，2027-06-08 到 2027-06-09", channel="D7")
     await slack.posted("请假事由")
@@ -131,6 +135,7 @@ async def test_a_reason_forges_no_field(slack: Slack, router: AsyncClient) -> No
     assert [text for text in texts if text.startswith("申请人")] == ["申请人: 王丽 Alice"]
 
 
+@pytest.mark.slow
 async def test_a_repeated_event_is_answered_once(slack: Slack, router: AsyncClient) -> None:
     event = slack.event(BOB, "我要请假")
     answers = [await slack.deliver(router, event) for _ in range(3)]
@@ -142,6 +147,7 @@ async def test_a_repeated_event_is_answered_once(slack: Slack, router: AsyncClie
     assert sum("想请什么假？" in post["text"] for post in slack.posts) == 1
 
 
+@pytest.mark.slow
 async def test_threads_are_conversations_of_their_own(slack: Slack, router: AsyncClient) -> None:
     there = {"channel": "C1", "channel_type": "channel", "type": "app_mention"}
     await slack.says(router, GINA, "<@UDESK> 我要请假", ts="1.1", **there)
@@ -176,6 +182,7 @@ async def test_what_slack_refuses_for_now_comes_later(slack: Slack, router: Asyn
     assert not slack.troubles
 
 
+@pytest.mark.slow
 async def test_what_a_dead_process_owed_is_posted_later(slack: Slack, entered: Entrance) -> None:
     gone = json_reply({"ok": False, "error": "ratelimited"}, 429, retry_after="0")
     slack.troubles.extend([gone] * 1000)
@@ -191,6 +198,7 @@ async def test_what_a_dead_process_owed_is_posted_later(slack: Slack, entered: E
     assert len([post for post in slack.posts if "想请什么假" in post["text"]]) == 1
 
 
+@pytest.mark.slow
 async def test_who_writes_too_fast_is_told_so_once(slack: Slack, entered: Entrance) -> None:
     async with entered(user_requests_per_minute=2) as api:
         await slack.says(api, FRANK, "what time is it", channel="D9")
@@ -205,6 +213,7 @@ async def test_who_writes_too_fast_is_told_so_once(slack: Slack, entered: Entran
     assert not [post for post in slack.posts if "and now" in str(post)]
 
 
+@pytest.mark.slow
 async def test_an_approver_who_presses_too_fast_decides_nothing(
     slack: Slack, router: AsyncClient, entered: Entrance
 ) -> None:

@@ -151,6 +151,7 @@ async def test_who_watches_hears_that_nobody_knows_what_a_stop_leaves(
     assert told[-1].data["status"] == "unknown"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["the model", "a sub-agent"])
 async def test_a_stopped_turn_reaches_its_tool(tooled: Tooled, world: World, by: str) -> None:
     chooses = calls(("dispatch_to_skill", {"skill_name": "looker", "request": "看看"}))
@@ -186,6 +187,7 @@ async def over(talk: Talk, tool: str, run: str) -> None:
         await handle.result()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("patient", [True, False])
 async def test_confirmed_writes_outlive_a_turn(tooled: Tooled, world: World, patient: bool) -> None:
     async with tooled(world.tools()) as talk:
@@ -221,6 +223,7 @@ async def test_a_stopped_turn_tells_what_was_done(tooled: Tooled, world: World) 
     assert status.active_flow is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "told"),
     [
@@ -268,6 +271,7 @@ async def test_taken_back_a_form_that_looks_stops_its_call(tooled: Tooled, world
         await let_alone(world)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["取消", "cancel", "算了"])
 async def test_a_word_cancels_the_run_at_work(tooled: Tooled, world: World, word: str) -> None:
     async with tooled(world.tools()) as talk:
@@ -284,6 +288,7 @@ async def test_a_word_cancels_the_run_at_work(tooled: Tooled, world: World, word
         await let_alone(world)
 
 
+@pytest.mark.slow
 async def test_a_write_that_is_cancelled_says_that_it_runs_on(tooled: Tooled, world: World) -> None:
     async with tooled(world.tools()) as talk:
         run = await confirming(talk)
@@ -297,6 +302,7 @@ async def test_a_write_that_is_cancelled_says_that_it_runs_on(tooled: Tooled, wo
     assert "取消晚了一步：send 已经办成" in "\n".join(said)
 
 
+@pytest.mark.slow
 async def test_a_word_after_the_work_is_done_cancels_nothing(tooled: Tooled, world: World) -> None:
     async with tooled(world.tools()) as talk:
         run = await looked(talk, world)

@@ -50,7 +50,7 @@ def played(house: Environment, tmp_path: Path) -> Played:
     return play
 
 
-@each_row("story", SHIPPED[::4], ids=lambda story: story.name)
+@each_row("story", SHIPPED[::8], ids=lambda story: story.name)
 async def test_a_shipped_story_goes_as_it_is_written(house: Environment, story: Story) -> None:
     (outcome,) = (await run_in(house, [story], lambda _: None)).outcomes
     assert outcome.ok, "\n".join(told(outcome))
@@ -97,6 +97,7 @@ async def test_a_wrong_expectation_fails_at_its_step(house: Environment, place: 
     assert outcome.divergence.steps == story.steps[: place + 1]
 
 
+@pytest.mark.slow
 async def test_stories_see_nothing_of_each_other(played: Played) -> None:
     """Twenty days of fifteen would be too many, were they the same person's."""
     text = """
@@ -113,6 +114,7 @@ async def test_stories_see_nothing_of_each_other(played: Played) -> None:
         assert (await played(text)).ok
 
 
+@pytest.mark.slow
 async def test_a_story_begins_on_its_own_day(played: Played) -> None:
     text = """
     - story: another year
@@ -128,6 +130,7 @@ async def test_a_story_begins_on_its_own_day(played: Played) -> None:
     assert (await played(text)).ok
 
 
+@pytest.mark.slow
 async def test_a_tool_that_the_story_answers_for_is_neither_called_nor_asked(
     played: Played,
 ) -> None:
@@ -199,11 +202,13 @@ MODELLED = """
 """
 
 
+@pytest.mark.slow
 async def test_a_story_says_what_a_model_answers(played: Played) -> None:
     outcome = await played(MODELLED)
     assert outcome.ok, "\n".join(told(outcome))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "expected", "found"),
     [
@@ -223,6 +228,7 @@ async def test_a_step_that_asks_otherwise_fails_and_says_which_question(
     assert found in "\n".join(there)
 
 
+@pytest.mark.slow
 async def test_stories_without_a_model_ask_none_beside_those_that_have_one(played: Played) -> None:
     assert (await played(MODELLED)).ok
     text = """
@@ -258,6 +264,7 @@ async def test_a_story_is_played_again(played: Played, monkeypatch: pytest.Monke
     assert why in "\n".join(told(outcome))
 
 
+@pytest.mark.slow
 async def test_a_story_fails_after_two(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quiescence, "PATIENCE", 0.0)
     outcome = await played(GREETED)

@@ -116,6 +116,7 @@ async def test_what_the_one_tool_found_fits_by_its_names_and_no_model_is_asked(
     assert turn["usage"]["llm_calls"] == len(house.chats) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["帮我看看", "have a look for me please"], ids=["zh", "en"])
 async def test_what_is_named_otherwise_a_model_puts_into_the_schema(
     desk: Opened, text: str
@@ -192,6 +193,7 @@ async def test_a_spent_budget_is_a_refusal(desk: Opened) -> None:
     assert len(house.chats) == 2
 
 
+@pytest.mark.slow
 async def test_the_same_message_again_has_the_same_object_and_nothing_is_asked(
     desk: Opened,
 ) -> None:
@@ -221,6 +223,7 @@ async def test_what_calls_an_object_by_none_of_its_names_gets_the_turn_itself(
     }
 
 
+@pytest.mark.slow
 async def test_a_flow_s_question_is_the_refusal_and_its_slots_the_answer(api: AsyncClient) -> None:
     slots = ("leave_type", "start", "end")
     schema = {
@@ -242,6 +245,7 @@ async def test_a_flow_s_question_is_the_refusal_and_its_slots_the_answer(api: As
     assert turn["usage"]["llm_calls"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("who", "locale"), [("alice", "zh"), ("frank", "en")])
 async def test_without_a_model_what_isn_t_certain_is_refused_in_words(
     api: AsyncClient, who: str, locale: Locale
@@ -266,6 +270,7 @@ def chat(text: str = ASKED) -> Any:
     return [{"role": "user", "content": f"{text} {uuid4().int % 10**9}"}]
 
 
+@pytest.mark.slow
 async def test_openai_s_own_client_parses_the_answer(desk: Opened) -> None:
     house = await desk(COUNT, SAID, answer(**GOOD))
     made = await openai(house.api).chat.completions.parse(
@@ -288,6 +293,7 @@ async def test_openai_s_own_client_parses_a_stream(desk: Opened) -> None:
     assert made.choices[0].message.parsed == Note(**GOOD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 async def test_a_refusal_is_openai_s_with_what_was_said(desk: Opened, streams: bool) -> None:
     house = await desk(COUNT, SAID, calls(("cannot_answer", {"missing": "until"})))
@@ -313,6 +319,7 @@ async def test_a_json_object_is_the_turn_also_where_it_asks(api: AsyncClient) ->
     assert "事假" in given["text"]
 
 
+@pytest.mark.slow
 async def test_a_chat_of_objects_goes_on_in_its_own_conversation(api: AsyncClient) -> None:
     opening = chat("我要请假")[0]["content"]
     completions = openai(api).chat.completions
@@ -332,6 +339,7 @@ async def test_a_chat_of_objects_goes_on_in_its_own_conversation(api: AsyncClien
     assert slots["leave_type"] == "personal"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("format_", "place"),
     [

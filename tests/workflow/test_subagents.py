@@ -82,6 +82,7 @@ async def talk(real_client: Client, parts: Parts, server: ModelServer) -> AsyncI
         await replays(talk)
 
 
+@pytest.mark.slow
 async def test_what_sub_agents_find_are_the_results_of_the_calls_that_created_them(
     talk: Talk, model: PlanningModel
 ) -> None:
@@ -104,6 +105,7 @@ async def test_what_sub_agents_find_are_the_results_of_the_calls_that_created_th
     assert f"<request>\n{REQUEST}\n</request>" in opened
 
 
+@pytest.mark.slow
 async def test_they_work_side_by_side(talk: Talk, model: PlanningModel) -> None:
     thinking = {task: asyncio.Event() for task in (TRAIN, HOTEL, THIRD)}
     over = asyncio.Event()
@@ -117,6 +119,7 @@ async def test_they_work_side_by_side(talk: Talk, model: PlanningModel) -> None:
     assert texts(await asking) == ["好了。"]
 
 
+@pytest.mark.slow
 async def test_a_sub_agent_can_neither_create_others_nor_ask_nor_write(
     talk: Talk, model: PlanningModel
 ) -> None:
@@ -133,6 +136,7 @@ async def test_a_sub_agent_can_neither_create_others_nor_ask_nor_write(
     assert of_child == {"find_train", "wait_long", "note", "say_missing", "done"}
 
 
+@pytest.mark.slow
 async def test_what_only_the_employee_knows_goes_to_who_created_it(
     talk: Talk, model: PlanningModel
 ) -> None:
@@ -147,6 +151,7 @@ async def test_what_only_the_employee_knows_goes_to_who_created_it(
     assert "user: 周一" in model.asked[HOTEL][0]["messages"][1]["content"]
 
 
+@pytest.mark.slow
 async def test_one_that_fails_leaves_the_others_what_they_find(
     talk: Talk, model: PlanningModel
 ) -> None:
@@ -173,6 +178,7 @@ async def test_a_sub_agent_without_a_task_is_not_created(
     assert await activities(talk) == ["think", "think"]
 
 
+@pytest.mark.slow
 async def test_no_more_are_created_than_the_head_allows(
     tooled: Tooled, server: ModelServer, model: PlanningModel
 ) -> None:
@@ -218,6 +224,7 @@ async def test_their_bounds_are_what_who_created_them_has_left(
     assert turn.usage.llm_calls <= 7
 
 
+@pytest.mark.slow
 async def test_a_turn_that_is_stopped_stops_them(talk: Talk, model: PlanningModel) -> None:
     thinking, over = asyncio.Event(), asyncio.Event()
     model.others += [creates(TRAIN, HOTEL)]
@@ -243,6 +250,7 @@ async def test_a_turn_that_is_stopped_stops_them(talk: Talk, model: PlanningMode
     assert results(model.asked["other"][-1]) == [CUT_OFF] * 2
 
 
+@pytest.mark.slow
 async def test_words_meanwhile_end_them_at_their_next_step(
     talk: Talk, model: PlanningModel
 ) -> None:
@@ -260,6 +268,7 @@ async def test_words_meanwhile_end_them_at_their_next_step(
     assert result.startswith("error: not finished, since the employee said something meanwhile")
 
 
+@pytest.mark.slow
 async def test_who_watches_is_told_of_each(talk: Talk, model: PlanningModel) -> None:
     model.others += [creates(TRAIN, HOTEL), says("好了。")]
     model.steps[TRAIN] += [says("G1")]

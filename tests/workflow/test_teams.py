@@ -45,6 +45,7 @@ async def router(teams: Teams, parts: Parts, real_client: Client) -> AsyncIterat
         yield api
 
 
+@pytest.mark.slow
 async def test_leave_is_requested_in_words_and_approved_by_a_card(
     teams: Teams, router: AsyncClient
 ) -> None:
@@ -70,6 +71,7 @@ async def test_leave_is_requested_in_words_and_approved_by_a_card(
     assert len(asked) == 1
 
 
+@pytest.mark.slow
 async def test_what_is_confirmed_is_given_up_or_returned_with_words(
     teams: Teams, router: AsyncClient
 ) -> None:
@@ -84,6 +86,7 @@ async def test_what_is_confirmed_is_given_up_or_returned_with_words(
     await teams.posted("which family?")
 
 
+@pytest.mark.slow
 async def test_a_channel_s_thread_is_answered_in_it_and_an_approver_alone(
     teams: Teams, router: AsyncClient
 ) -> None:
@@ -102,6 +105,7 @@ async def test_a_channel_s_thread_is_answered_in_it_and_an_approver_alone(
     assert "Action.Execute" not in json.dumps(group)
 
 
+@pytest.mark.slow
 async def test_what_is_chosen_by_a_button_is_asked_on_from(
     teams: Teams, router: AsyncClient
 ) -> None:
@@ -122,6 +126,7 @@ async def test_what_teams_refuses_for_now_comes_later(teams: Teams, router: Asyn
     assert not teams.troubles
 
 
+@pytest.mark.slow
 async def test_what_a_dead_process_owed_is_posted_later_once(
     teams: Teams, parts: Parts, real_client: Client
 ) -> None:
@@ -162,6 +167,7 @@ async def desk(teams: Teams, parts: Parts, real_client: Client) -> AsyncIterator
         yield Desk(teams, router)
 
 
+@pytest.mark.slow
 async def test_a_file_comes_in_with_words_and_one_goes_out_once_it_is_wanted(desk: Desk) -> None:
     teams, router = desk.teams, desk.router
     asked = await desk.says("alice", "我要交收据", teams.shared("打车.pdf", PDF))
@@ -181,6 +187,7 @@ async def test_a_file_comes_in_with_words_and_one_goes_out_once_it_is_wanted(des
     assert sum("交 打车.pdf" in str(post) for post in teams.posts) == 1
 
 
+@pytest.mark.slow
 async def test_a_file_that_is_declined_or_another_s_is_put_nowhere(desk: Desk) -> None:
     teams, router = desk.teams, desk.router
     await desk.says("bob", "我要交收据", teams.shared("酒店.pdf", PDF))
@@ -207,6 +214,7 @@ async def test_a_file_goes_to_no_address_but_microsoft_s(desk: Desk, url: Any) -
     assert (teams.saved, teams.removed) == ({}, [])
 
 
+@pytest.mark.slow
 async def test_pictures_within_a_message_come_in_with_the_bot_s_token(desk: Desk) -> None:
     await desk.says("gina", "我要交收据", desk.teams.pasted(PNG))
     await desk.teams.posted("交 image.png？")
@@ -235,6 +243,7 @@ async def test_what_isn_t_taken_is_said_and_the_words_are_heard(
     assert "“x_y_.bin”" in refused["text"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("times", "status"), [(1, 200), (3, 503)])
 async def test_what_can_t_be_taken_in_now_is_tried_again_before_teams_gives_it_up(
     desk: Desk, times: int, status: int

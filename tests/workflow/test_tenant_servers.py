@@ -22,6 +22,8 @@ from tests.unit.runtime.documents import overtime, server
 from tests.workflow.test_configuration import PEOPLE, Person, until
 from tests.workflow.test_streaming import served
 
+pytestmark = pytest.mark.slow
+
 QUEUE = "tenant-servers"
 PATH = "/v1/configuration/servers/crm"
 
@@ -69,7 +71,6 @@ def calling(tool: str) -> str:
     return overtime().replace("approved: noted\n    rejected: turned_down\n", states)
 
 
-@pytest.mark.slow
 async def test_a_server_of_a_document_brings_its_tools_to_its_tenant_alone(
     desk: AsyncClient, origin: str
 ) -> None:
@@ -96,7 +97,6 @@ async def test_a_server_of_a_document_brings_its_tools_to_its_tenant_alone(
     assert not {name for name in await names(alice) if name.startswith("crm__")}
 
 
-@pytest.mark.slow
 async def test_a_server_that_is_not_there_is_said_and_keeps_nothing_else(
     desk: AsyncClient, origin: str
 ) -> None:
@@ -111,7 +111,6 @@ async def test_a_server_that_is_not_there_is_said_and_keeps_nothing_else(
     assert (await alice.begin("log overtime", "3"))["flow"]["status"] == "waiting_approval"
 
 
-@pytest.mark.slow
 async def test_a_process_keeps_a_session_only_while_it_is_at_work(
     desk: AsyncClient, house: Parts, origin: str
 ) -> None:

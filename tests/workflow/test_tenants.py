@@ -80,6 +80,7 @@ async def said(desk: AsyncClient, who: str, **message: Any) -> Any:
     return (await desk.post(path, json=message, headers=caller(who))).json()
 
 
+@pytest.mark.slow
 async def test_what_a_tenant_does_not_have_is_in_no_list(desk: AsyncClient) -> None:
     assert await names(desk, "acme/alice", "flow") == {"leave_request"}
     assert "leave_request" not in await names(desk, "globex/alice", "flow")
@@ -106,6 +107,7 @@ async def test_a_flow_of_another_tenant_is_started_by_nothing(
     assert others["status"] == 404 or "'reimbursement'" not in str(others), others
 
 
+@pytest.mark.slow
 async def test_a_tool_of_another_tenant_is_called_by_nothing(desk: AsyncClient) -> None:
     own = await said(desk, "globex/alice", text="北京今天天气怎么样")
     others = await said(desk, "acme/alice", text="北京今天天气怎么样")
@@ -116,6 +118,7 @@ async def test_a_tool_of_another_tenant_is_called_by_nothing(desk: AsyncClient) 
     assert answer["status"] == 404, answer
 
 
+@pytest.mark.slow
 async def test_how_a_message_would_be_routed_says_nothing_of_anothers(desk: AsyncClient) -> None:
     text = {"text": "我要报销打车费 58 元"}
     own = await desk.post("/v1/route", json=text, headers=caller("globex/alice"))
@@ -141,6 +144,7 @@ async def test_each_tenant_meets_the_desk_by_its_own_name(desk: AsyncClient) -> 
             assert "Ada" not in str(turn)
 
 
+@pytest.mark.slow
 async def test_a_run_goes_on_when_its_flow_is_withdrawn(
     house: Parts, desk: AsyncClient, tmp_path: Path
 ) -> None:
@@ -157,6 +161,7 @@ async def test_a_run_goes_on_when_its_flow_is_withdrawn(
     assert turn["flow"]["slots"]["start"] == "2027-03-01"
 
 
+@pytest.mark.slow
 async def test_a_model_neither_hears_of_anothers_nor_can_name_it(
     tmp_path: Path, real_client: Client, server: ModelServer
 ) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from httpx import AsyncClient
 from temporalio.client import Client
 
@@ -31,6 +32,7 @@ async def transcript(talk: Talk, api: AsyncClient) -> list[dict[str, Any]]:
     return items
 
 
+@pytest.mark.slow
 async def test_a_cheaper_model_answers_once_little_is_left(
     real_client: Client, parts: Parts
 ) -> None:
@@ -82,6 +84,7 @@ async def test_where_little_is_left_doubt_is_put_to_the_person_and_to_no_other_m
     assert turn.route.kind == "clarify"
 
 
+@pytest.mark.slow
 async def test_what_is_too_long_is_asked_once_more_with_half_of_the_history(
     real_client: Client, parts: Parts
 ) -> None:

@@ -51,6 +51,7 @@ async def get_trains(to: str, most: int = 3, sort: str | None = None) -> str:
     return "G1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["the model", "its form", "a skill"])
 async def test_a_call_is_shown_with_the_defaults_of_what_is_not_given(
     tooled: Tooled, by: str
@@ -111,6 +112,7 @@ async def test_two_calls_of_one_message_are_waited_for_together(talk: Talk) -> N
     assert texts(await talk.send(found(first.id, "上海"))) == ["在上海浦东。"]
 
 
+@pytest.mark.slow
 async def test_a_call_survives_what_is_said_in_between(talk: Talk) -> None:
     talk.model.then(calls(("locate", {})), says("你好。"), says("你在浦东。"))
     (call,) = (await talk.say("我在哪里")).tool_calls

@@ -53,6 +53,7 @@ def in_language(talk: Talk, locale: Locale) -> Talk:
     return replace(talk, locale=locale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("locale", "opening", "form", "flow", "plain"),
     [
@@ -85,6 +86,7 @@ async def test_what_fails_for_too_long_is_given_up_in_the_readers_language(toole
     assert texts(turn) == ["查不了：“看账”现在用不了：试了 1 次都没成，最后一次是因为：正在结账"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("failures", "status", "attempts"), [(2, "done", 3), (9, "failed", 4)])
 @pytest.mark.parametrize("by", ["the model", "a flow"])
 async def test_a_turn_says_how_many_tries_a_call_took(
@@ -109,6 +111,7 @@ async def test_a_turn_says_how_many_tries_a_call_took(
     assert (call.status, call.attempts) == (status, attempts)
 
 
+@pytest.mark.slow
 async def test_a_turn_does_not_wait_for_who_wants_to_be_left_alone_for_long(tooled: Tooled) -> None:
     tries = []
 
@@ -146,6 +149,7 @@ async def test_what_nobody_foresaw_is_told_by_a_reference_to_the_log(
     assert "ValueError: a bug with secret s3cr3t" in last.detail
 
 
+@pytest.mark.slow
 async def test_an_outcome_that_nobody_knows_is_told_in_the_readers_language(tooled: Tooled) -> None:
     unknown = UnknownOutcome(Localised(zh="银行没有回话", en="the bank didn't answer"))
     async with tooled([send_that_raises(unknown)]) as talk:

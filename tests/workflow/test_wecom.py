@@ -47,6 +47,7 @@ async def asked(wecom: Wecom, router: AsyncClient, who: str, text: str, yes: str
     await wecom.deliver(router, wecom.press(who, card, yes))
 
 
+@pytest.mark.slow
 async def test_leave_is_requested_and_approved_by_card(wecom: Wecom, router: AsyncClient) -> None:
     text = "I want annual leave 2027-10-12 to 2027-10-13, family"
     await asked(wecom, router, "frank", text, "Confirm")
@@ -69,6 +70,7 @@ async def test_leave_is_requested_and_approved_by_card(wecom: Wecom, router: Asy
     assert len(wecom.updates) == 2
 
 
+@pytest.mark.slow
 async def test_what_is_to_be_changed_is_said_in_words(wecom: Wecom, router: AsyncClient) -> None:
     await asked(wecom, router, "alice", "我要请年假，2027-10-18 到 2027-10-19，家里有事", "确认")
     wanted = await wecom.posted("，10月18日")
@@ -85,6 +87,7 @@ async def test_what_is_to_be_changed_is_said_in_words(wecom: Wecom, router: Asyn
     assert (await wecom.posted("没有退回任何内容"))["touser"] == wecom.account("gina")
 
 
+@pytest.mark.slow
 async def test_a_card_is_the_approver_s_alone(wecom: Wecom, router: AsyncClient) -> None:
     await asked(wecom, router, "alice", "我要请年假，2027-10-25 到 2027-10-26，家里有事", "确认")
     wanted = await wecom.posted("，10月25日")
@@ -93,6 +96,7 @@ async def test_a_card_is_the_approver_s_alone(wecom: Wecom, router: AsyncClient)
     assert wecom.updates == []
 
 
+@pytest.mark.slow
 async def test_a_card_whose_code_is_used_up_is_answered_with_a_text(
     wecom: Wecom, router: AsyncClient
 ) -> None:
@@ -126,6 +130,7 @@ async def test_what_wecom_did_not_take_is_posted_afterwards(
     assert wecom.troubles == []
 
 
+@pytest.mark.slow
 async def test_a_token_that_is_over_is_fetched_anew(wecom: Wecom, router: AsyncClient) -> None:
     await wecom.deliver(router, wecom.message("gina", "取消"))
     await wecom.first(wecom.posts, wecom.account("gina"))
@@ -154,6 +159,7 @@ async def test_a_group_is_answered_once_and_the_rest_said_to_the_person_alone(
     assert len(wecom.answers) == 2
 
 
+@pytest.mark.slow
 async def test_another_in_the_group_has_a_conversation_of_their_own(
     wecom: Wecom, router: AsyncClient
 ) -> None:
@@ -174,6 +180,7 @@ async def test_an_answer_that_a_group_can_not_be_given_goes_to_the_person(
     assert (await wecom.posted("想请什么假"))["touser"] == wecom.account("gina")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", [Reply([b"<html>"], 502), refused(-1, "system busy")])
 async def test_a_group_is_answered_when_wecom_is_there_again(
     wecom: Wecom, router: AsyncClient, trouble: Reply, monkeypatch: pytest.MonkeyPatch
@@ -213,6 +220,7 @@ async def handing(wecom: Wecom, parts: Parts, real_client: Client) -> AsyncItera
             yield router
 
 
+@pytest.mark.slow
 async def test_a_file_comes_in_and_another_goes_out(wecom: Wecom, handing: AsyncClient) -> None:
     wecom.media["m1"] = PDF
     await wecom.deliver(handing, wecom.message("alice", "我要交收据"))
@@ -228,6 +236,7 @@ async def test_a_file_comes_in_and_another_goes_out(wecom: Wecom, handing: Async
     assert sum("media_id=m1" in target for target in wecom.targets) == 1
 
 
+@pytest.mark.slow
 async def test_a_picture_is_taken_with_a_token_that_is_over(
     wecom: Wecom, handing: AsyncClient
 ) -> None:
@@ -247,6 +256,7 @@ IN_VAIN: dict[str, tuple[str, bytes | Reply, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "content", "said"), IN_VAIN.values(), ids=IN_VAIN)
 async def test_what_is_brought_in_vain_is_said(
     wecom: Wecom, handing: AsyncClient, kind: str, content: bytes | Reply, said: str
@@ -260,6 +270,7 @@ async def test_what_is_brought_in_vain_is_said(
 BUSY = {"away": (Reply([b"busy"], 500), 503), "busy": (refused(45009, "api freq"), 429)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "status"), BUSY.values(), ids=BUSY)
 async def test_a_file_that_wecom_can_not_give_now_is_delivered_again(
     wecom: Wecom, handing: AsyncClient, answer: Reply, status: int

@@ -201,6 +201,7 @@ async def arrive(talk: Talk, run: str, by: Principal, word: str = "w1", **value:
 
 
 class TestEvents:
+    @pytest.mark.slow
     async def test_an_event_takes_the_run_on_once(self, desk: Talk) -> None:
         run = await started(desk, "delivery")
         first = await arrive(desk, run, WENDY, boxes=2)
@@ -219,6 +220,7 @@ class TestEvents:
         with pytest.raises(NotFound):
             await arrive(desk, run, desk.person, boxes=2)
 
+    @pytest.mark.slow
     async def test_what_does_not_come_in_time_is_late(self, clock: Clock) -> None:
         environment, desk = clock
         run = await started(desk, "delivery")
@@ -240,6 +242,7 @@ class TestItems:
 
 
 class TestSubFlows:
+    @pytest.mark.slow
     async def test_it_asks_in_the_conversation_once_and_the_run_goes_on(self, desk: Talk) -> None:
         turn = await desk.say("start trip")
         assert words(turn) == "Which city?"
@@ -254,6 +257,7 @@ class TestSubFlows:
         assert (flow_of(turn).id, flow_of(turn).status) == (run, "completed")
         assert booked() == [("book", "train"), ("book", "Berlin")]
 
+    @pytest.mark.slow
     async def test_cancelling_cancels_it_first_and_undoes_everything(self, desk: Talk) -> None:
         run = await started(desk, "trip")
         child = await child_of(desk, run)
@@ -262,6 +266,7 @@ class TestSubFlows:
         await becomes(desk.parts, run, lambda r: r.status == "cancelled")
         assert booked() == [("book", "train"), ("unbook", "train")]
 
+    @pytest.mark.slow
     async def test_what_a_completed_one_did_is_undone_too(self, desk: Talk) -> None:
         run = await started(desk, "trip")
         await desk.say("Berlin")
@@ -270,6 +275,7 @@ class TestSubFlows:
         await becomes(desk.parts, run, lambda r: r.status == "cancelled")
         assert booked()[2:] == [("unbook", "Berlin"), ("unbook", "train")]
 
+    @pytest.mark.slow
     async def test_cancelled_where_it_asks_the_run_goes_the_other_way(self, desk: Talk) -> None:
         run = await started(desk, "trip")
         await desk.say("取消")
@@ -277,6 +283,7 @@ class TestSubFlows:
 
 
 class TestBranches:
+    @pytest.mark.slow
     async def test_approvals_are_open_at_once_and_both_are_needed(self, desk: Talk) -> None:
         run = await started(desk, "sign_off")
         bob, carol = desk.approver("bob"), desk.approver("carol")
@@ -289,6 +296,7 @@ class TestBranches:
         await becomes(desk.parts, run, lambda r: r.status == "completed")
         assert booked() == [("book", "budget"), ("book", "payment")]
 
+    @pytest.mark.slow
     async def test_a_rejection_closes_the_other_and_undoes_all(self, desk: Talk) -> None:
         run = await started(desk, "sign_off")
         bob, carol = desk.approver("bob"), desk.approver("carol")
@@ -299,6 +307,7 @@ class TestBranches:
         await becomes(desk.parts, run, lambda r: r.status == "rejected")
         assert booked() == UNDONE
 
+    @pytest.mark.slow
     async def test_each_keeps_its_own_timers(self, clock: Clock) -> None:
         environment, desk = clock
         run = await started(desk, "sign_off")
@@ -310,6 +319,7 @@ class TestBranches:
         await becomes(desk.parts, first, lambda r: r.status == "cancelled")
         await becomes(desk.parts, run, lambda r: r.status == "rejected")
 
+    @pytest.mark.slow
     async def test_a_nudge_of_the_whole_reaches_all(self, desk: Talk, api: AsyncClient) -> None:
         run = await started(desk, "sign_off")
         first, second = await branches(desk, run)
@@ -321,6 +331,7 @@ class TestBranches:
         assert (again.status_code, "过一小时再试" in again.text) == (409, True)
         await withdrawn(desk, run)
 
+    @pytest.mark.slow
     async def test_an_event_reaches_the_part_that_waits(self, desk: Talk, api: AsyncClient) -> None:
         run = await started(desk, "shipment")
         part = await child_of(desk, run)
@@ -336,6 +347,7 @@ class TestBranches:
 
 
 class TestCallsThatDoNotWorkOut:
+    @pytest.mark.slow
     async def test_it_is_made_again_later_and_then_held_for_operators(self, clock: Clock) -> None:
         environment, desk = clock
         BOOK.clear()
@@ -366,6 +378,7 @@ async def one_worker(client: Client, parts: Parts, queue: str) -> AsyncIterator[
         yield house
 
 
+@pytest.mark.slow
 async def test_another_worker_takes_a_family_over(real_client: Client, parts: Parts) -> None:
     """A second worker, which has seen nothing, takes the whole family over from its history."""
     BOOK.clear()

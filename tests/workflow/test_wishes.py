@@ -29,6 +29,7 @@ async def test_two_requests_are_both_taken_and_a_look_up_is_answered_first(talk:
     assert turn.replies[-1].text.startswith("发票号码")
 
 
+@pytest.mark.slow
 async def test_a_look_up_behind_a_request_is_said_before_its_question(talk: Talk) -> None:
     turn = await talk.say("下周一请一天年假，顺便看看我年假还剩几天")
     assert [call.name for call in turn.tool_calls] == ["get_leave_balance"]
@@ -37,6 +38,7 @@ async def test_a_look_up_behind_a_request_is_said_before_its_question(talk: Talk
     assert (await talk.say("家里有事")).replies[-1].type == "confirm"
 
 
+@pytest.mark.slow
 async def test_of_two_flows_the_second_comes_after_the_first(talk: Talk) -> None:
     turn = await talk.say("下周一请一天年假，家里有事；顺便报个63块的打车费")
     assert flow_of(turn).name == "leave_request"
@@ -60,6 +62,7 @@ async def test_without_a_model_the_rest_is_offered_before_the_flows_question(tal
     assert flow_of(answered).slots["reason"] == "回老家"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["button", "words"])
 async def test_what_is_offered_beside_a_flow_is_chosen(talk: Talk, how: str) -> None:
     turn = await talk.say("我要请年假，下周一到周三，顺便查下上海那几天的天气")
@@ -151,6 +154,7 @@ async def test_the_next_round_is_about_the_rest_and_begins_nothing_again(asked: 
         assert "我要请年假" not in said
 
 
+@pytest.mark.slow
 async def test_what_the_model_says_of_the_rest_and_does_not_hold_is_asked_by_its_words(
     asked: Talk,
 ) -> None:

@@ -19,6 +19,8 @@ from router.runtime.composition import Parts
 from tests.one_try import run_tool
 from tests.workflow.desk import QUEUE, Talk, becomes, heard, person, run_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def frank(parts: Parts, real_client: Client) -> Talk:
@@ -87,7 +89,6 @@ async def test_completed_leave_is_taken_back_when_agreed(api: AsyncClient, frank
     await heard(frank, "The withdrawal was agreed to")
 
 
-@pytest.mark.slow
 async def test_what_is_refused_stands_and_may_be_tried_anew(api: AsyncClient, frank: Talk) -> None:
     run = await completed(frank)
     left = await days_left(frank)

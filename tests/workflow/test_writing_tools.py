@@ -21,6 +21,8 @@ from tests.fakes.model_server import ModelServer, calls, says
 from tests.workflow.desk import Talk, texts
 from tests.workflow.tooled import Tooled, skill, talking
 
+pytestmark = pytest.mark.slow
+
 TRANSLATE: tuple[str, Any] = ("translate", {"text": "你好", "to": "English"})
 ONE = Usage(llm_calls=1, prompt_tokens=100, completion_tokens=10, model="scripted")
 

@@ -20,7 +20,7 @@ METHODS = {"get", "put", "post", "delete", "patch"}
 CALLERS = ("bob", "frank", "olga")
 """Who calls: bob first, who decides for frank; what they may not, olga does, an operator."""
 
-pytestmark = pytest.mark.xdist_group("fuzz")
+pytestmark = [pytest.mark.xdist_group("fuzz"), pytest.mark.slow]
 
 
 def config(folder: Path) -> Path:
@@ -54,7 +54,6 @@ def schemathesis(house: House, folder: Path, *options: str) -> str:
     return found.stdout
 
 
-@pytest.mark.slow
 def test_a_few_requests_to_each_operation_find_nothing(
     requests_waiting: House, tmp_path: Path
 ) -> None:
@@ -67,7 +66,6 @@ def test_a_few_requests_to_each_operation_find_nothing(
     assert f"{total} selected / {total} total" in found
 
 
-@pytest.mark.slow
 @each_row("phases", [("coverage", "1"), ("fuzzing", "60"), ("stateful", "60")], ids=lambda p: p[0])
 def test_many_requests_to_each_operation_find_nothing(
     requests_waiting: House, tmp_path: Path, phases: tuple[str, str]
@@ -92,11 +90,9 @@ def play(house: House, examples: int, steps: int) -> None:
     run_state_machine_as_test(in_the_house, settings=chosen)
 
 
-@pytest.mark.slow
 def test_a_few_stories_break_nothing(fuzzed: House) -> None:
     play(fuzzed, examples=4, steps=20)
 
 
-@pytest.mark.slow
 def test_many_stories_break_nothing(fuzzed: House) -> None:
     play(fuzzed, examples=60, steps=60)

@@ -156,6 +156,7 @@ class TestReads:
         assert ctx.now == NOW
         assert ctx.now.utcoffset() == timedelta(hours=-5)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("raised", "comes_out"),
         [
@@ -244,6 +245,7 @@ class TestWrites:
             await bench.run("put")
         assert await bench.run("put") == {"by": "alice"}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["put", "shoot"])
     @pytest.mark.parametrize(
         ("raised", "told"),
@@ -430,6 +432,7 @@ class TestWatched:
         told = await self.watched(temporal, bench, "look")
         assert told[-1].data["result"] == "there is no such room"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("name", "error", "status", "arguments"),
         [
@@ -455,6 +458,7 @@ class TestWatched:
         assert [one.type for one in told] == ["tool_started", "tool_finished"]
         assert told[-1].data["status"] == status
 
+    @pytest.mark.slow
     async def test_a_flow_is_watched_in_a_conversation(
         self, temporal: Client, bench: Bench
     ) -> None:

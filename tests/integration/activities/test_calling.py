@@ -354,6 +354,7 @@ class TestPages:
         text = "".join(page["text"] for page in [first, *rest])
         assert json.loads(text) == ["一行" * 50 for _ in range(300)]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("page", "person", "said"),
         [

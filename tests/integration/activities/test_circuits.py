@@ -116,6 +116,7 @@ async def test_one_failed_write_opens_nothing(plant: Plant) -> None:
     assert plant.asked == ["put"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "state"),
     [

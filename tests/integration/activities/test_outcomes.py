@@ -103,6 +103,7 @@ async def test_a_code_tool_is_no_different(bench: Bench) -> None:
     assert await bench.call(gives(odd, Any, permission="write")) == {"a": ["xy"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "kind"), [("many", int), ({"n": 1}, list[int]), (object(), Any), (b"\xff", Any)]
 )

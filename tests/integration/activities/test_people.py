@@ -58,11 +58,13 @@ class TestTables:
 
 
 class TestLeave:
+    @pytest.mark.slow
     async def test_everyone_has_balances_from_the_start(self, people: PeopleSystem) -> None:
         for leave_type, days in ENTITLED.items():
             balance = await people.leave.balance(ALICE, leave_type, 2026)
             assert [balance.entitled, balance.used, balance.days] == [days, Decimal(0), days]
 
+    @pytest.mark.slow
     async def test_a_grant_of_ones_own_replaces_the_usual_one(self, people: PeopleSystem) -> None:
         await people.leave.entitle(ALICE, "annual", 2026, Decimal("7.5"))
         await people.leave.entitle(ALICE, "annual", 2026, Decimal("8.5"))
@@ -211,6 +213,7 @@ class TestClaims:
         with pytest.raises(IntegrityError):
             await database.write(lambda c: c.execute(tables.claim_items.insert(), row))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("end", ["rejected", "withdrawn", "settled then withdrawn"])
     async def test_a_claims_end_frees_its_invoices(self, people: PeopleSystem, end: str) -> None:
         claim = await people.claims.submit(ALICE, "k1", [item("INV-1")], "")

@@ -81,6 +81,7 @@ SLACK_FORGERIES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forged", SLACK_FORGERIES.values(), ids=SLACK_FORGERIES)
 @pytest.mark.parametrize("path", ["events", "interactions"])
 async def test_what_slack_didn_t_sign_is_refused(
@@ -158,6 +159,7 @@ def forged(feishu: Feishu, made: Any) -> bytes:
     return feishu.sealed(inside or {**body, "header": header, **made}, key)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("made", "headers"), FEISHU_FORGERIES.values(), ids=FEISHU_FORGERIES)
 async def test_whatever_is_wrong_with_a_callback_feishu_s_answer_is_one(
     router: AsyncClient, feishu: Feishu, made: Any, headers: dict[str, str]
@@ -223,12 +225,14 @@ NOT_OURS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", NOT_OURS)
 async def test_no_words_no_answer(router: AsyncClient, slack: Slack, body: dict[str, Any]) -> None:
     whole = {"type": "event_callback", "event_id": "E1", **body}
     assert ((await slack.deliver(router, whole)).status_code, slack.posts) == (200, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "payload",
     ["", "[]", "{}", '{"type":"block_actions","actions":[]}', '{"type":"view_submission"}'],
@@ -325,6 +329,7 @@ def choices() -> Statement:
     return Statement([question], "c1", "en")
 
 
+@pytest.mark.slow
 async def test_accounts_that_are_nobody_s_are_answered_within_bounds(
     router: AsyncClient, slack: Slack, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -437,6 +442,7 @@ async def talking(
         yield directory, thread_id(alice, "slack", channel)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", LOST.values(), ids=LOST)
 async def test_who_lost_an_account_reads_no_more(
     services: Services, slack: Slack, store: Store, unique: str, tmp_path: Path, people: str

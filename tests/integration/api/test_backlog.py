@@ -35,6 +35,7 @@ async def until_refused(backlog: Backlog) -> Unavailable:
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 async def test_work_that_nobody_takes_closes_the_door_until_that_was_long_ago(
     temporal: Client, unpolled: str, clock: Clock
 ) -> None:
@@ -65,6 +66,7 @@ class Silent:
             raise RPCError("no", RPCStatusCode.PERMISSION_DENIED, b"")
 
 
+@pytest.mark.slow
 async def test_a_message_is_refused_and_piles_up_nowhere(services: Services, unpolled: str) -> None:
     limits = {"task_queue": unpolled, "backlog_seconds": 0.5}
     settings = services.settings.model_copy(update=limits)

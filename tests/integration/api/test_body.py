@@ -55,6 +55,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(json_values)
 @example(json.loads("[" * MAX_DEPTH + "]" * MAX_DEPTH))
 def test_what_is_json_comes_through_unchanged(value: object) -> None:
@@ -164,6 +165,7 @@ async def test_a_length_said_in_two_ways_is_a_400(address: str, path: str) -> No
         assert await hung_up(reader)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", READ)
 async def test_a_body_that_never_ends_is_given_up(
     address: str, path: str, monkeypatch: pytest.MonkeyPatch
@@ -176,6 +178,7 @@ async def test_a_body_that_never_ends_is_given_up(
         assert await hung_up(reader)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", READ)
 async def test_a_body_broken_off_is_no_fault_of_the_server(
     address: str, path: str, caplog: pytest.LogCaptureFixture
@@ -253,6 +256,7 @@ async def test_connections_are_bounded_in_number(services: Services) -> None:
 ASKED = b"GET /v1/me HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [b"", b"GET /v1/me HT", ASKED + b"GET"])
 async def test_a_request_that_never_comes_is_not_waited_for(
     address: str, sent: bytes, monkeypatch: pytest.MonkeyPatch

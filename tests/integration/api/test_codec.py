@@ -110,6 +110,7 @@ async def test_an_unknown_key_is_named(olga: AsyncClient) -> None:
     assert told in said["detail"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "status"),
     [

@@ -85,6 +85,7 @@ def ok(answer: Response) -> Any:
     return answer.json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "document"), SOUND.items(), ids=SOUND)
 async def test_a_document_is_given_back_to_the_byte(
     olga: AsyncClient, kind: str, document: tuple[str, str]
@@ -101,6 +102,7 @@ async def test_a_document_is_given_back_to_the_byte(
     assert (listed["kind"], listed["name"], listed["active"]) == (kind, name, 1)
 
 
+@pytest.mark.slow
 async def test_a_version_is_written_over_the_one_that_was_read(
     company: Company, olga: AsyncClient
 ) -> None:
@@ -114,12 +116,14 @@ async def test_a_version_is_written_over_the_one_that_was_read(
     problem(await put(olga, "flows/never_there", overtime(), 1), 412)
 
 
+@pytest.mark.slow
 async def test_the_same_text_again_makes_no_version(olga: AsyncClient) -> None:
     for _ in range(2):
         assert ok(await put(olga, "flows/overtime", overtime()))["version"] == 1
     assert len(ok(await olga.get(f"{PATH}/flows/overtime/versions"))["versions"]) == 1
 
 
+@pytest.mark.slow
 async def test_versions_are_rolled_back_and_retired_and_all_of_it_is_noted(
     company: Company, olga: AsyncClient, store: Store
 ) -> None:
@@ -156,6 +160,7 @@ async def test_an_author_writes_and_an_operator_lets_it_hold(
     assert (held["author"], held["active"]) == ("anna", 1)
 
 
+@pytest.mark.slow
 async def test_to_employees_and_other_tenants_there_are_no_documents(
     company: Company, another: Company, olga: AsyncClient
 ) -> None:
@@ -186,6 +191,7 @@ async def test_a_version_s_number_is_one_behaviour_and_the_answer_says_so(
     assert ok(await olga.get(f"{PATH}/flows/overtime"))["latest"] == 1
 
 
+@pytest.mark.slow
 async def test_what_another_document_needs_can_not_be_taken_away(olga: AsyncClient) -> None:
     look = "{call: look_outside, with: {city: \"'x'\"}, save: sky, next: noted, on_error: noted}"
     flow = (
@@ -205,6 +211,7 @@ async def test_what_another_document_needs_can_not_be_taken_away(olga: AsyncClie
 STORY = "- story: a\n  steps: [{user: hello}, {expect: {flow: overtime, state: agree}}]\n"
 
 
+@pytest.mark.slow
 async def test_stories_are_held_to_their_flow_when_written_and_keep_it_from_nothing(
     olga: AsyncClient,
 ) -> None:

@@ -48,6 +48,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @each_row(("method", "path"), REACHED_BY)
 @each_row(("headers", "status"), HOSTILE.values(), ids=HOSTILE)
 async def test_a_page_of_others_is_refused(

@@ -96,6 +96,7 @@ FORGERIES: dict[str, tuple[dict[str, str], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("named", "value"), FORGERIES.values(), ids=FORGERIES)
 @pytest.mark.parametrize("path", [MESSAGE, PRESS])
 async def test_what_dingtalk_didn_t_sign_is_refused_with_one_answer(
@@ -135,6 +136,7 @@ async def test_another_app_s_secret_is_no_key(
     assert dingtalk.requests == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [MESSAGE, PRESS])
 @pytest.mark.parametrize(
     ("raw", "status"),

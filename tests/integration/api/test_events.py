@@ -237,6 +237,7 @@ class TestBothStreams:
             rest = await reader.take(5)
         assert numbers([*seen, *rest]) == [1, 2, 3, 4, 5, 6, 7]
 
+    @pytest.mark.slow
     async def test_silence_is_broken_by_pings(
         self, house: House, stream: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -280,6 +281,7 @@ class TestBothStreams:
                 event.remove(Engine, "before_cursor_execute", note)
         assert 1 <= len(reads) <= 10
 
+    @pytest.mark.slow
     async def test_they_end_when_the_server_is_stopped(self, house: House, stream: int) -> None:
         app = await house.open()
         await house.furnish()

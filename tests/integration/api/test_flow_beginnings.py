@@ -97,6 +97,7 @@ async def test_other_fields_and_bodies_are_refused(anna: AsyncClient) -> None:
     assert problem(await anna.post(PATH, files={"other": b"x"}), 422)
 
 
+@pytest.mark.slow
 async def test_a_flow_is_documented_as_bpmn_and_so_is_the_authors_draft_of_it(
     anna: AsyncClient,
 ) -> None:
@@ -224,6 +225,7 @@ async def test_without_a_model_it_is_said_what_else_a_flow_can_begin_with(
     assert "ROUTER_LLM_MODEL" in problem(await tell(anna, TOLD), 503)["detail"]
 
 
+@pytest.mark.slow
 @each_row(
     "files",
     [

@@ -83,6 +83,7 @@ async def test_a_draft_is_kept_whatever_is_wrong_with_it(anna: AsyncClient) -> N
     assert again["base"] == {"source": "draft", "version": None, "digest": ""}
 
 
+@pytest.mark.slow
 async def test_a_draft_that_another_window_has_changed_is_not_written_over(
     anna: AsyncClient,
 ) -> None:
@@ -113,6 +114,7 @@ async def test_two_people_on_one_flow_are_told_of_each_other_and_keep_their_own(
     assert [other["author"] for other in hers["others"]] == ["olga"]
 
 
+@pytest.mark.slow
 async def test_who_publishes_meanwhile_makes_a_draft_outdated(
     anna: AsyncClient, olga: AsyncClient
 ) -> None:
@@ -126,6 +128,7 @@ async def test_who_publishes_meanwhile_makes_a_draft_outdated(
     assert ok(await anna.get(f"{PATH}/overtime"))["outdated"] is True
 
 
+@pytest.mark.slow
 async def test_before_one_text_is_written_over_another_both_are_shown(anna: AsyncClient) -> None:
     held = (FLOWS / "leave_request.yaml").read_text()
     path, mine = f"{PATH}/leave_request/difference", held.replace("P14D", "P9D")
@@ -265,6 +268,7 @@ async def test_a_place_is_one_that_is_in_the_file(anna: AsyncClient) -> None:
     assert ["states", "gather", "next"] in places
 
 
+@pytest.mark.slow
 async def test_checks_are_told_in_words_where_words_are_known(anna: AsyncClient) -> None:
     text = (FLOWS / "business_trip.yaml").read_text()
 
@@ -314,6 +318,7 @@ def _edits(text: str, edits: list[dict[str, Any]]) -> dict[str, Any]:
     return {"flow": "business_trip", "text": text, "edits": edits}
 
 
+@pytest.mark.slow
 async def test_a_slot_that_is_renamed_is_followed_in_the_flow_and_in_its_stories(
     anna: AsyncClient,
 ) -> None:
@@ -423,6 +428,7 @@ async def test_of_a_draft_with_problems_nothing_is_tried(anna: AsyncClient) -> N
 SET = {"op": "set", "place": ["start"], "value": "done"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edits", "field"),
     [
@@ -551,6 +557,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path", "body"), CALLS)
 async def test_an_employee_finds_nothing_there(
     company: Company, anna: AsyncClient, method: str, path: str, body: Any

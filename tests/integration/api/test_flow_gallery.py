@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.integration.api.conftest import As, problem
 from tests.table import each_row
 
 GALLERY = Path(__file__).parents[3] / "flows" / "gallery"
 
 
+@pytest.mark.slow
 async def test_who_writes_flows_sees_every_process_in_their_language(caller: As) -> None:
     answer = await caller("olga").get("/v1/flow-gallery")
     assert answer.status_code == 200, answer.text

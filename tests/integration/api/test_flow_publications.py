@@ -47,6 +47,7 @@ def told(view: Any) -> tuple[Any, ...]:
     return (holds, others, *lists)
 
 
+@pytest.mark.slow
 async def test_what_was_approved_is_what_holds_to_the_byte(people: Room) -> None:
     review = await people.approved(overtime())
     view = ok(await people.anna.publish(review))
@@ -59,6 +60,7 @@ async def test_what_was_approved_is_what_holds_to_the_byte(people: Room) -> None
     assert (await people.anna.review(review))["status"] == "published"
 
 
+@pytest.mark.slow
 async def test_stories_that_were_published_are_those_of_the_next_draft(people: Room) -> None:
     await people.published(overtime())
     shown = ok(await people.ann.client.get("/v1/flow-drafts/overtime"))
@@ -96,6 +98,7 @@ async def test_stories_are_widened_and_rolled_back_with_their_flow(people: Room)
     assert [each.text for each in await held(people, "stories")] == [STORIES]
 
 
+@pytest.mark.slow
 async def test_nothing_is_published_that_no_second_person_has_approved(people: Room) -> None:
     for person in (people.anna, people.both):
         review = await person.submitted(overtime())
@@ -106,6 +109,7 @@ async def test_nothing_is_published_that_no_second_person_has_approved(people: R
     assert await held(people) == []
 
 
+@pytest.mark.slow
 async def test_a_third_author_does_not_publish_what_two_others_have_agreed_on(
     people: Room,
 ) -> None:
@@ -115,6 +119,7 @@ async def test_a_third_author_does_not_publish_what_two_others_have_agreed_on(
     ok(await people.olga.publish(review))
 
 
+@pytest.mark.slow
 async def test_one_review_is_published_once(people: Room) -> None:
     review = await people.approved(overtime())
     key = {"Idempotency-Key": "k1"}
@@ -124,6 +129,7 @@ async def test_one_review_is_published_once(people: Room) -> None:
     assert "published already" in problem(await people.ann.publish(review), 409)["detail"]
 
 
+@pytest.mark.slow
 async def test_a_review_of_another_flow_is_none_of_this_one(people: Room) -> None:
     await people.published(overtime())
     text = overtime(patterns="['^extra']").replace("flow: overtime", "flow: extra_hours")
@@ -149,6 +155,7 @@ async def test_a_share_has_it_first_is_widened_and_then_everybody_has_it(people:
     assert problem(await people.anna.client.patch(PATH, json={"share": 50}), 409)
 
 
+@pytest.mark.slow
 async def test_of_a_new_flow_the_others_have_nothing(people: Room) -> None:
     view = await people.published(overtime(), share=10)
     assert told(view) == (1, None, [], [])
@@ -260,6 +267,7 @@ async def test_an_earlier_version_is_a_draft_over_what_holds_and_gets_a_number_o
     assert (await people.anna.submit()).json()["version"] == 3
 
 
+@pytest.mark.slow
 async def test_a_draft_is_that_of_the_house_s_file_again(people: Room) -> None:
     path = "/v1/flow-drafts/leave_request"
     file = ok(await people.anna.client.get(path))
@@ -320,6 +328,7 @@ async def test_a_share_is_rolled_back_with_all_that_it_was_widened_to(people: Ro
     assert told(view) == (1, None, [], [2, 2])
 
 
+@pytest.mark.slow
 async def test_who_has_neither_submitted_nor_reviewed_takes_nothing_back(people: Room) -> None:
     review = await people.anna.submitted(overtime())
     ok(await people.olga.decide(review))
@@ -353,6 +362,7 @@ async def test_the_house_s_file_holds_where_no_document_does(people: Room) -> No
     problem(await people.olga.client.post(path), 409)
 
 
+@pytest.mark.slow
 async def test_runs_under_way_are_counted_by_the_version_that_they_keep(
     people: Room, store: Store
 ) -> None:
@@ -384,6 +394,7 @@ HOSTILE: list[Any] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", one_in(4, HOSTILE))
 async def test_a_hostile_publication_is_refused(people: Room, body: Any) -> None:
     await people.approved(overtime())
@@ -391,12 +402,14 @@ async def test_a_hostile_publication_is_refused(people: Room, body: Any) -> None
     assert await held(people) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["2020-01-01T00:00:00Z", "2999-01-01T00:00:00+08:00"])
 async def test_no_version_is_to_begin_in_the_past_or_in_years(people: Room, moment: str) -> None:
     review = await people.approved(overtime())
     assert "begin after now" in problem(await people.ann.publish(review, at=moment), 409)["detail"]
 
 
+@pytest.mark.slow
 async def test_to_strangers_there_is_nothing_here(people: Room, services: Services) -> None:
     await people.published(overtime(), share=10)
     async with room(services) as elsewhere:
@@ -511,6 +524,7 @@ async def test_a_repeat_after_a_refusal_does_what_was_refused(people: Room) -> N
         assert told(ok(await people.ann.client.post(path, **sent))) == done
 
 
+@pytest.mark.slow
 async def test_a_version_that_does_not_fit_is_said_where_it_is_shown(people: Room) -> None:
     await people.published(overtime())
     assert (await people.anna.publications())["unfit"] is None

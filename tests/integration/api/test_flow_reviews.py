@@ -29,6 +29,7 @@ async def people(services: Services) -> AsyncIterator[Room]:
         yield there
 
 
+@pytest.mark.slow
 async def test_a_second_person_sees_the_difference_and_approves(people: Room) -> None:
     await people.published(overtime())
     review = await people.anna.submitted(overtime(2, hours=3), note="less is enough")
@@ -62,6 +63,7 @@ async def test_of_more_ways_than_can_be_drawn_soon_there_are_words_and_no_pictur
     assert (told["before"], told["after"]) == (None, None)
 
 
+@pytest.mark.slow
 async def test_the_reviewer_sees_what_becomes_of_the_stories(people: Room) -> None:
     await people.anna.save(overtime(), f"{STORIES}- story: too many hours\n")
     review = (await people.anna.submit()).json()
@@ -78,6 +80,7 @@ async def test_the_reviewer_sees_what_becomes_of_the_stories(people: Room) -> No
     assert (alike["stories"], alike["stories_removed"]) == ("", [])
 
 
+@pytest.mark.slow
 async def test_words_are_in_the_reader_s_language(people: Room) -> None:
     await people.published(overtime())
     review = await people.anna.submitted(overtime(2, hours=3))
@@ -93,6 +96,7 @@ async def test_a_flow_that_there_was_not_is_new(people: Room) -> None:
     assert "+ new" in review["difference"]["after"]
 
 
+@pytest.mark.slow
 async def test_nobody_approves_their_own_under_whatever_role(people: Room) -> None:
     for person in (people.anna, people.both):
         review = await person.submitted(overtime())
@@ -115,6 +119,7 @@ async def test_another_version_is_raised_where_it_does_something_else_and_only_t
     assert chosen["version"] == 7
 
 
+@pytest.mark.slow
 async def test_what_is_submitted_anew_takes_the_place_of_what_nobody_has_decided_on(
     people: Room,
 ) -> None:
@@ -129,6 +134,7 @@ async def test_what_is_submitted_anew_takes_the_place_of_what_nobody_has_decided
     assert answer.status_code == 409
 
 
+@pytest.mark.slow
 async def test_the_reviews_of_one_flow_are_listed_page_by_page_whatever_came_of_others(
     people: Room,
 ) -> None:
@@ -163,6 +169,7 @@ BROKEN: dict[str, tuple[str, str, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "stories", "why"), BROKEN.values(), ids=BROKEN)
 async def test_what_is_not_ready_is_not_submitted(
     people: Room, text: str, stories: str, why: str
@@ -202,6 +209,7 @@ async def test_stories_that_fail_are_told_and_nothing_is_submitted(people: Room)
     assert fault == {"field": "stories: it is turned down", "detail": "it ended"}
 
 
+@pytest.mark.slow
 async def test_a_draft_that_says_what_holds_is_not_submitted(people: Room) -> None:
     await people.published(overtime())
     await people.anna.save(overtime())
@@ -310,6 +318,7 @@ async def test_a_hostile_submission_is_refused(people: Room, body: Any) -> None:
     assert (await people.anna.client.post(PATH, json=body)).status_code == 422
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body", [{}, {"decision": "publish"}, {"decision": "approve", "comment": 1}, []]
 )
@@ -343,6 +352,7 @@ async def test_to_an_employee_and_to_another_tenant_s_authors_there_is_nothing_h
     assert (await people.alice.submit()).status_code == 404
 
 
+@pytest.mark.slow
 async def test_all_of_it_is_in_the_audit_trail(people: Room, store: Store) -> None:
     review = await people.anna.submitted(overtime(), note="why")
     ok(await people.ann.decide(review, "refuse", comment="no"))

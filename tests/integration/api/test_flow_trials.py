@@ -141,6 +141,7 @@ async def test_a_draft_is_played_with_every_role_and_nothing_is_really_called(
     assert untouched(trace)
 
 
+@pytest.mark.slow
 async def test_the_form_says_what_a_tool_answers(olga: AsyncClient) -> None:
     answers = {"issue_permit": {"number": "P-7"}}
     found = await played(olga, *APPROVED, answers=answers)
@@ -305,6 +306,7 @@ async def test_whoever_waits_while_it_closes_is_told_and_nothing_stays(
     assert found("trial-*") == []
 
 
+@pytest.mark.slow
 async def test_authors_of_one_tenant_leave_a_place_to_another_that_waits(
     trials: DraftTrials, trace: Path, tmp_path: Path
 ) -> None:
@@ -370,6 +372,7 @@ class Lined:
         return sum(map(len, self.trials._line._waiting.values()))
 
 
+@pytest.mark.slow
 async def test_submissions_wait_for_each_other_alone_and_tenants_take_turns(
     trials: DraftTrials, trace: Path, tmp_path: Path
 ) -> None:

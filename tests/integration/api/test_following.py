@@ -240,6 +240,7 @@ async def test_an_id_that_is_still_to_come_begins_with_now(house: House, id_: st
 STRANGE = ["abc", "-1", "1.", ".1", "1.2.3", "1e3", "9" * 19, "9" * 5_000, "٣", "1 2", "0x1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/v1/events", None])
 @pytest.mark.parametrize("id_", STRANGE)
 async def test_what_is_no_id_is_refused(house: House, id_: str, path: str | None) -> None:

@@ -292,6 +292,7 @@ async def test_what_is_anothers_is_not_there(
     assert answer.status_code in {200, 202, 204, 409}, answer.text
 
 
+@pytest.mark.slow
 @each_row("stranger", STRANGERS)
 async def test_no_list_has_what_is_anothers(caller: As, ids: dict[str, str], stranger: str) -> None:
     for path in ("conversations", "flow-runs", "approvals", "people", "capabilities", "memory"):
@@ -317,6 +318,7 @@ async def test_one_key_in_two_tenants_makes_two_conversations(caller: As, unique
     assert made[0]["id"] == made[2]["id"] != made[1]["id"]
 
 
+@pytest.mark.slow
 async def test_one_name_of_a_chat_is_anothers_for_each(caller: As, ids: dict[str, str]) -> None:
     """Faces that name a chat themselves: to know alice's id opens nothing of hers."""
     path = f"/v1/conversations/{ids['conversation']}/messages"
@@ -333,6 +335,7 @@ async def test_one_name_of_a_chat_is_anothers_for_each(caller: As, ids: dict[str
     assert (await caller("alice").get(path)).json() == before
 
 
+@pytest.mark.slow
 async def test_an_assistant_reaches_nothing_of_anothers(caller: As, ids: dict[str, str]) -> None:
     place = {"conversation": ids["conversation"]}
     calls: dict[str, dict[str, Any]] = {
@@ -385,6 +388,7 @@ async def called(
     return str(answer.json()["result"]["content"][0]["text"])
 
 
+@pytest.mark.slow
 async def test_nobody_hands_in_anothers_file(caller: As, ids: dict[str, str]) -> None:
     part = {"type": "document", "source": {"type": "file", "value": ids["file"]}}
     said = {"id": "m", "role": "user", "content": [{"type": "text", "text": "look"}, part]}

@@ -54,6 +54,7 @@ async def test_nobody_sees_or_deletes_anothers(caller: As, store: Store) -> None
     assert await store.memories.listed("acme", "alice") == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_kept")
 async def test_there_are_never_more_than_there_may_be(caller: As, store: Store) -> None:
     frank = caller("frank")

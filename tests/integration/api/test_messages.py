@@ -39,6 +39,7 @@ async def test_a_message_is_answered_by_its_turn(alice: AsyncClient, messages: s
     assert "flow" not in turn
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

@@ -116,6 +116,7 @@ async def test_what_takes_as_long_as_the_lease_is_left_before_others_come_to_it(
     assert mail.posts == ["hello"]
 
 
+@pytest.mark.slow
 async def test_a_fault_at_the_beginning_ends_no_outbox(
     there: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

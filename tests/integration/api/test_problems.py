@@ -148,6 +148,7 @@ async def test_openapi_tells_of_problems_and_bearer_tokens(alice: AsyncClient) -
     assert "/v1/dev/users" not in document["paths"]
 
 
+@pytest.mark.slow
 async def test_openapi_says_what_may_be_said(alice: AsyncClient) -> None:
     """The patterns of the document and the checks of the API are of one mind."""
     schemas = (await alice.get("/openapi.json")).json()["components"]["schemas"]

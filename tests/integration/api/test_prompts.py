@@ -106,6 +106,7 @@ HOSTILE: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "said"), HOSTILE.values(), ids=HOSTILE)
 async def test_shares_of_no_use_are_refused_in_words_and_change_nothing(
     olga: AsyncClient, body: Any, said: str

@@ -97,6 +97,7 @@ async def listed(client: AsyncClient, path: str = "/v1/approvals") -> list[dict[
 
 
 class TestFlowRuns:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("query", "kind", "drawn"),
         [
@@ -130,6 +131,7 @@ class TestFlowRuns:
         assert "画不成图" in problem(answer, 422)["detail"]
         assert (await alice.get(f"{path}?format=mermaid")).status_code == 200
 
+    @pytest.mark.slow
     async def test_the_document_names_both_formats(self, alice: AsyncClient) -> None:
         described = (await alice.get("/openapi.json")).json()
         drawing = described["paths"]["/v1/flow-runs/{run}/graph"]["get"]
@@ -415,6 +417,7 @@ class TestEvents:
         assert (await act(dave, live, ARRIVED, {"boxes": 3}, unique)).status_code == 422
         assert (await act(dave, live, ARRIVED, {"boxes": 2}, f"{unique}2")).status_code == 409
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("user", "name", "status"),
         [
@@ -438,6 +441,7 @@ class TestEvents:
         for user, status in (("dave", 409), ("olga", 404)):
             problem(await act(caller(user), live, ARRIVED, {"boxes": 2}), status)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("body", "status", "field"),
         [
@@ -482,6 +486,7 @@ class TestOperators:
         answer = await act(caller("olga"), live, "terminate", {"comment": "stuck"})
         assert answer.json() == {"id": live.id, "status": "cancelled", "state": "manager"}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "body",
         [

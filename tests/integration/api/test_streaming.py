@@ -223,6 +223,7 @@ async def test_a_reader_who_leaves_stops_no_turn_and_is_forgotten(chat: Chat) ->
     assert (turn.status_code, turn.json()["turn"]) == (200, 1)
 
 
+@pytest.mark.slow
 async def test_who_does_not_read_holds_nobody_up_and_still_gets_the_turn(chat: Chat) -> None:
     async with chat.stream("slow", begun=True) as events:
         async with asyncio.timeout(60):
@@ -274,6 +275,7 @@ REFUSED: dict[str, tuple[Any, int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "status"), REFUSED.values(), ids=REFUSED)
 async def test_what_is_refused_is_no_stream(chat: Chat, body: Any, status: int) -> None:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -80,6 +80,7 @@ FORGERIES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claims", FORGERIES.values(), ids=FORGERIES)
 async def test_what_the_bot_framework_doesn_t_vouch_for_is_refused(
     router: AsyncClient, teams: Teams, claims: dict[str, Any]
@@ -109,6 +110,7 @@ def altered(claims: Body) -> str:
     return f"{header}.{body}.{signature}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made",
     [
@@ -408,6 +410,7 @@ async def test_nobody_decides_by_a_card_who_isn_t_asked(
     assert teams.updates == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("context", [None, {}, {"file": 7}, {"file": "../x"}, {"file": "a" * 24}])
 async def test_a_file_that_isn_t_theirs_is_given_to_nobody(
     teams: Teams, awaited: tuple[AsyncClient, DecisionRequest], context: Any

@@ -154,6 +154,7 @@ class TestOverHttp:
             async with client_of(app, token) as client:
                 assert (await client.get(f"/v1/{path}")).status_code == status
 
+    @pytest.mark.slow
     async def test_some_pages_are_for_everybody(self, app: FastAPI) -> None:
         async with client_of(app, None) as client:
             for path in ("/healthz", "/readyz", "/", "/docs", "/openapi.json"):
@@ -216,6 +217,7 @@ class TestStreams:
                 await anext(lines)
                 yield lines
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
     async def test_no_stream_outlives_its_token(
         self, services: Services, stream: tuple[str, str, Any], unique: str
@@ -228,6 +230,7 @@ class TestStreams:
                 assert not [line async for line in lines if "turn" in line]
         assert time.time() >= ends
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
     async def test_no_stream_outlives_its_person_s_place_in_the_directory(
         self,

@@ -206,6 +206,7 @@ def test_waits_grow_up_to_a_bound() -> None:
     assert 12 < sum(in_time) < 25
 
 
+@pytest.mark.slow
 async def test_after_three_days_it_is_given_up_and_the_next_one_goes(
     opened: Opening, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -257,6 +258,7 @@ async def test_one_that_is_away_keeps_nobody_else_waiting(opened: Opening) -> No
     assert "can't be reached" in errors[away.url]
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_not_taken_holds_up_no_other(opened: Opening) -> None:
     def answer(event: dict[str, Any]) -> Reply:
         return json_reply({}, 500 if event["data"]["flow_run"] == "r1" else 200)
@@ -337,6 +339,7 @@ async def test_the_backlog_is_counted(opened: Opening) -> None:
     assert age >= 600
 
 
+@pytest.mark.slow
 async def test_what_is_for_an_address_that_an_older_file_lacks_keeps_its_time(
     opened: Opening,
 ) -> None:
@@ -404,6 +407,7 @@ async def test_a_fault_ends_no_counting(opened: Opening, monkeypatch: pytest.Mon
 
 
 class TestOperators:
+    @pytest.mark.slow
     async def test_they_see_what_was_given_up_and_have_it_sent_again(
         self, caller: As, store: Store, unique: str
     ) -> None:
@@ -493,6 +497,7 @@ class TestSignedEvents:
         new = signed(THEIRS, body, f"{unique}-2")
         problem(await self.tell(outside, live.id, new, body), 409)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("how", "status"),
         [
@@ -550,6 +555,7 @@ class TestSignedEvents:
         assert answer.status_code in {401, 404}
         assert (await outside.get(f"/v1/flow-runs/{live.id}", headers=sent["headers"])).is_error
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("body", "status"),
         [

@@ -133,6 +133,7 @@ async def test_what_wecom_didn_t_sign_is_refused(
     assert (posted.status_code, asked.status_code, wecom.requests) == (401, 401, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forged", FORGED_MESSAGES.values(), ids=FORGED_MESSAGES)
 async def test_whatever_is_wrong_with_a_callback_wecom_s_answer_is_one(
     router: AsyncClient, wecom: Wecom, forged: Any
@@ -197,6 +198,7 @@ ROBOT_FORGERIES: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forged", ROBOT_FORGERIES.values(), ids=ROBOT_FORGERIES)
 async def test_whatever_is_wrong_with_what_the_robot_hears_the_answer_is_one(
     router: AsyncClient, wecom: Wecom, forged: dict[str, Any]

@@ -217,6 +217,7 @@ def test_a_tool_of_a_server_is_called_through_the_gate(run: Run) -> None:
         assert line in run.refused("tools", "call", *call, "--user", "alice")
 
 
+@pytest.mark.slow
 def test_a_file_that_it_gives_is_kept_and_printed_as_json(
     run: Run, servers: Servers, elsewhere: Path
 ) -> None:
@@ -270,6 +271,7 @@ states:
     assert "there is no tool it__echo" in run.refused("flows", "validate", str(flow))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("servers")
 def test_list_shows_what_servers_have_like_every_other_kind(run: Run) -> None:
     lines = {line.split()[0]: line for line in run("tools", "list").out.splitlines()}
@@ -286,6 +288,7 @@ def test_list_shows_what_servers_have_like_every_other_kind(run: Run) -> None:
     assert http["title"]["zh"] != http["title"]["en"]
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_is_named_and_others_listed(run: Run, servers: Servers) -> None:
     servers.are(gone=GONE, crm={"url": "https://{env.NOT_THERE}/mcp"}, **PROGRAMS)
     outcome = run("tools", "list")
@@ -304,6 +307,7 @@ def test_a_server_that_is_away_is_named_and_others_listed(run: Run, servers: Ser
     assert str(found.value).endswith("or mend the server; the others are used")
 
 
+@pytest.mark.slow
 def test_list_tells_which_tools_are_read_in_english_by_all(run: Run, servers: Servers) -> None:
     assert run("tools", "list").err.startswith("read in English by all, in part at least: it__a_b")
     in_chinese = {

@@ -18,6 +18,8 @@ from supply.environment import package
 from supply.locks import held
 from tests.e2e.house import free_ports
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 ROOMS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"][
     "targets"
@@ -59,7 +61,6 @@ def digest(wheel: Path) -> str:
     return hashlib.sha256(wheel.read_bytes()).hexdigest()
 
 
-@pytest.mark.slow
 def test_it_is_the_same_in_every_folder_at_every_time_and_for_every_user(tmp_path: Path) -> None:
     here = built(copied(tmp_path / "here", 1_600_000_000, 0o777), tmp_path / "one")
     there = built(
@@ -74,7 +75,6 @@ def test_it_is_the_same_in_every_folder_at_every_time_and_for_every_user(tmp_pat
     assert digest(here) == digest(there)
 
 
-@pytest.mark.slow
 def test_another_file_in_it_is_another_wheel(tmp_path: Path) -> None:
     source = copied(tmp_path / "source", 1_600_000_000, 0o777)
     before = digest(built(source, tmp_path / "before"))
@@ -113,7 +113,6 @@ def run(bare: Path, folder: Path, *words: str) -> "subprocess.CompletedProcess[s
     )
 
 
-@pytest.mark.slow
 def test_it_needs_nothing_of_the_repository_and_nothing_that_only_tests_have(
     bare: Path, tmp_path: Path
 ) -> None:
@@ -126,7 +125,6 @@ def test_it_needs_nothing_of_the_repository_and_nothing_that_only_tests_have(
     assert re.fullmatch(rf"{bare.parents[1]}/lib/\S+/site-packages/router/__init__\.py\n", told)
 
 
-@pytest.mark.slow
 def test_it_tells_its_commands_and_checks_the_flows_that_it_has(bare: Path, tmp_path: Path) -> None:
     helped = run(bare, tmp_path, "--help")
     assert (helped.returncode, "flows" in helped.stdout) == (0, True)
@@ -150,7 +148,6 @@ def dev(bare: Path, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     process.wait()
 
 
-@pytest.mark.slow
 def test_dev_comes_up_from_an_empty_folder_and_ends_when_it_is_told(
     dev: "subprocess.Popen[str]",
 ) -> None:

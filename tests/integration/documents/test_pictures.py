@@ -47,6 +47,7 @@ def test_text_is_read_however_the_picture_was_turned(receipt: Image.Image, angle
     assert grey[rows, int(left * width) : int(right * width)].min() < 90
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", one_in(4, ("blurred", "dark", "small", "compressed")))
 def test_text_is_read_from_poor_pictures(receipt: Image.Image, damage: str) -> None:
     poor = {
@@ -58,6 +59,7 @@ def test_text_is_read_from_poor_pictures(receipt: Image.Image, damage: str) -> N
     assert said(read(poor, quality=15 if damage == "compressed" else 85)) == EXPECTED
 
 
+@pytest.mark.slow
 def test_a_picture_is_turned_as_its_camera_says(receipt: Image.Image) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -82,6 +84,7 @@ def test_a_long_screenshot_is_read_in_parts_that_cut_no_line(receipt: Image.Imag
     assert said(read(long)) == EXPECTED * 6
 
 
+@pytest.mark.slow
 def test_codes_and_places_of_a_picture_are_given(receipt: Image.Image) -> None:
     receipt = receipt.copy()
     receipt.paste(qr("https://example.org/1").resize((120, 120)), (500, 380))
@@ -111,6 +114,7 @@ def test_an_ofd_that_is_a_picture_is_read_as_one() -> None:
     assert material.likeness is not None
 
 
+@pytest.mark.slow
 def test_a_rendered_page_looks_like_itself_only() -> None:
     one = read_here(pdf(INVOICE), FileReading()).likeness
     other = read_here(pdf(INVOICE[:2]), FileReading()).likeness

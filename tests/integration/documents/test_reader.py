@@ -53,6 +53,7 @@ async def test_it_tells_how_far_it_is(reader: DocumentReader) -> None:
     assert told == [(0, 2), (1, 2), (2, 2)]
 
 
+@pytest.mark.slow
 async def test_several_files_wait_their_turn(reader: DocumentReader) -> None:
     contents = [GOOD, EINVOICE.encode(), b"", ofd(), b"%PDF-1.7"]
     read = await asyncio.gather(*map(reader.read, contents), return_exceptions=True)
@@ -171,6 +172,7 @@ async def test_what_reads_files_has_no_secrets_no_rights_and_little_room(
 READY = "import sys; print('{\"ready\": true}', flush=True); sys.stdin.buffer.readline();"
 
 
+@pytest.mark.slow
 @each_row(
     "answer",
     [

@@ -45,6 +45,7 @@ async def test_a_refusal_isnt_repeated() -> None:
     assert attempts == 1
 
 
+@pytest.mark.slow
 async def test_a_connection_that_is_reset_is_told_as_out_of_reach(temporal_client: Client) -> None:
     port = int(temporal_client.service_client.config.target_host.split(":")[1])
     async with Wire(port) as wire:

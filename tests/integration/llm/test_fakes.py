@@ -21,6 +21,7 @@ def client_of(server: ModelServer) -> openai.AsyncOpenAI:
     return openai.AsyncOpenAI(base_url=server.url, api_key="x", max_retries=0)
 
 
+@pytest.mark.slow
 @each_row("module", MODULES)
 def test_the_examples_in_docstrings_hold(module: str) -> None:
     assert doctest.testmod(importlib.import_module(module)).failed == 0
@@ -50,6 +51,7 @@ async def test_the_official_client_reads_what_the_scripted_server_streams() -> N
     assert "".join(piece or "" for piece in pieces) == "分段的回答"
 
 
+@pytest.mark.slow
 async def test_a_connection_serves_on_after_an_answer_that_took_its_time() -> None:
     broken: list[str] = []
     loop = asyncio.get_running_loop()

@@ -15,6 +15,8 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from router.runtime.sandbox import PASSED_THROUGH, OneContextRunner, cached
 
+pytestmark = pytest.mark.slow
+
 CACHED, SEVERAL = 5, 40
 FEW = 60
 """Objects of one workflow that may stay: it has over two hundred."""
@@ -67,7 +69,6 @@ def uncollected() -> Iterator[None]:
     gc.enable()
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("uncollected")
 async def test_what_left_the_cache_is_freed_without_looking_for_garbage(
     temporal_client: Client,

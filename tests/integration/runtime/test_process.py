@@ -62,6 +62,7 @@ class Heard(logging.Handler):
             self.first.set_result(line)
 
 
+@pytest.mark.slow
 async def test_what_temporals_core_complains_of_is_a_line_as_any_other(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

@@ -161,6 +161,7 @@ asyncio.run(ProcessGroup(Command("it", words), 1, 60).run())
 """
 
 
+@pytest.mark.slow
 async def test_without_its_parent_it_stops_by_itself() -> None:
     parent: Process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", PARENT, AT_WORK), stdout=asyncio.subprocess.PIPE

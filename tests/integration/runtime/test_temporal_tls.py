@@ -150,6 +150,7 @@ async def test_a_server_that_is_not_trusted_is_sent_no_key(
     )
 
 
+@pytest.mark.slow
 async def test_where_one_side_alone_speaks_tls_the_other_says_so(
     by_key: str, server: str, settled: Settled
 ) -> None:

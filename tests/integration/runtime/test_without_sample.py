@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 PRODUCT = ("router", "workflows", "activities", "flows", "skills")
 SAMPLE = (
@@ -84,7 +86,6 @@ def ran(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
 def test_the_engine_starts_without_the_sample(tmp_path: Path) -> None:
     there = copied(PRODUCT, tmp_path / "copy")
     *tools, flows = ran(there, "-c", STARTED, str(tmp_path)).split()
@@ -93,7 +94,6 @@ def test_the_engine_starts_without_the_sample(tmp_path: Path) -> None:
     assert flows == "0"
 
 
-@pytest.mark.slow
 def test_what_is_left_without_the_sample_passes_its_checks_and_tests(tmp_path: Path) -> None:
     there = copied((".",), tmp_path / "copy")
     ran(there, "-m", "ruff", "check", *PRODUCT)

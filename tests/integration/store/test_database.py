@@ -83,6 +83,7 @@ async def test_a_revision_that_the_program_before_can_work_with_only_adds(
     assert [w for w, (_, unknown) in added.items() if w[0] in tables and not unknown] == []
 
 
+@pytest.mark.slow
 async def test_migrating_twice_and_at_once_is_harmless(database_url: str) -> None:
     databases = [Database(database_url) for _ in range(3)]
     await asyncio.gather(*(database.migrate(ROUTER) for database in databases))

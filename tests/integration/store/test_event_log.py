@@ -12,6 +12,8 @@ from router.domain.progress import ProgressPlace, Thinking, ToolCallProgress
 from router.domain.records import LogEntry, LogKind, Mailbox
 from router.store.store import Store
 
+pytestmark = pytest.mark.both_databases
+
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 CALL = ToolCallProgress(ProgressPlace("c1", "m1"), "c0", "look")
 THOUGHT = Thinking(ProgressPlace("c1", "m1"), "r:1:1:1", "decide", None, 1, 1)
@@ -21,6 +23,7 @@ async def kinds(store: Store, after: int = 0) -> list[str]:
     return [row.kind for row in await store.log.since("t", "c1", after, 100)]
 
 
+@pytest.mark.slow
 async def test_a_call_that_is_written_again_is_there_once(store: Store) -> None:
     first, second = CALL.finished(AT, "done", 12), CALL.finished(AT, "skipped")
     for rows in ([CALL.started(AT)], [CALL.started(AT), first], [second], [first]):

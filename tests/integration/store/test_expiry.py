@@ -30,6 +30,7 @@ TODAY = datetime.now(UTC)
 AGED = TODAY - timedelta(days=400)
 
 
+@pytest.mark.slow
 async def test_what_has_been_silent_for_too_long_goes(store: Store, database: Database) -> None:
     await furnish(store, "alice", AGED)
     await store.log.append("default", [said("alice", "still here", AGED)])
@@ -42,6 +43,7 @@ async def test_what_has_been_silent_for_too_long_goes(store: Store, database: Da
     assert await store.runs.find("default", "run-alice") is not None
 
 
+@pytest.mark.slow
 async def test_what_is_remembered_has_an_age_of_its_own(store: Store, database: Database) -> None:
     await furnish(store, "alice", AGED)
     await furnish(store, "frank", TODAY)
@@ -56,6 +58,7 @@ async def test_what_is_remembered_has_an_age_of_its_own(store: Store, database: 
     assert len(await store.memories.listed("default", "frank")) == 1
 
 
+@pytest.mark.slow
 async def test_what_is_in_use_stays(store: Store) -> None:
     await furnish(store, "alice", AGED)
     going_on = run("r3", "alice", "waiting_approval", files={"file-alice": "a.pdf"})
@@ -182,6 +185,7 @@ async def test_what_is_on_legal_hold_stays_until_it_is_released(
     assert await store.files.find("default", "file-alice") is None
 
 
+@pytest.mark.slow
 async def test_whose_a_deleted_conversation_was_is_known_until_that_expires(
     store: Store, database: Database
 ) -> None:

@@ -24,6 +24,8 @@ from router.store.live import (
 )
 from router.store.store import Store
 
+pytestmark = pytest.mark.both_databases
+
 STRANGE = [
     *(f"{'0' * 32} 1/1 hello", f"{'0' * 32} 0/0 {{}}", f"{'0' * 32} 2/99 {{}}"),
     *("", "hello", "{}", '{"type": "dance"}', "[1]", "null"),
@@ -151,6 +153,7 @@ class TestInbox:
             inbox.put(started(str(number)))
         assert (await heard(inbox, 1))[0].data["name"] == "1"
 
+    @pytest.mark.slow
     async def test_a_slow_reader_holds_nobody_up(self, live: Live) -> None:
         async with live.listen("t", "c1"), live.listen("t", "c1") as quick:
             for number in range(3 * WAITING):
@@ -226,6 +229,7 @@ class TestPostgres:
         async with live.listen("t", "c1"), live.listen("t", "c2"), live.listen("t", "c3"):
             assert await database.read(lambda c: c.execute(HANG_UP).scalar()) == 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("payload", STRANGE)
     async def test_garbage_is_skipped(self, live: Live, database: Database, payload: str) -> None:
         strange = text("SELECT pg_notify(:channel, :payload)")

@@ -116,6 +116,7 @@ def _as_before(name: str, rows: list[dict[str, Any]]) -> Any:
     return insert(there).values(rows)
 
 
+@pytest.mark.slow
 async def test_rows_from_before_are_found_as_those_of_today(database_url: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(ROUTER.folder))

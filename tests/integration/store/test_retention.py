@@ -160,6 +160,7 @@ async def test_what_is_a_persons_goes_and_nobody_elses(store: Store, database: D
     assert WORDS in after
 
 
+@pytest.mark.slow
 async def test_decisions_stay_under_a_pseudonym(store: Store, database: Database) -> None:
     await furnish(store, "alice")
     await erase(database)
@@ -176,6 +177,7 @@ async def test_decisions_stay_under_a_pseudonym(store: Store, database: Database
     assert everybody.llm_calls == 2
 
 
+@pytest.mark.slow
 async def test_an_approver_goes_and_the_request_stays(store: Store, database: Database) -> None:
     await furnish(store, "alice")
     await erase(database, "bob", "erased-9")
@@ -257,6 +259,7 @@ async def test_lines_are_read_newest_first_page_by_page_and_by_tenant(store: Sto
     assert await names(store, "acme") == ["theirs"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -274,6 +277,7 @@ async def test_each_filter_narrows_them(store: Store, wanted: dict[str, Any]) ->
     assert await names(store, **wanted) == ["wanted"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

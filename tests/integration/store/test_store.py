@@ -39,6 +39,8 @@ from router.store.database import Database
 from router.store.flow_runs import with_withdrawal_note
 from router.store.store import Store
 
+pytestmark = pytest.mark.both_databases
+
 NOW = datetime(2026, 11, 18, 10, 30, 15, 123456, tzinfo=ZoneInfo("Asia/Shanghai"))
 TITLE = Localised(zh="请假申请", en="Leave request")
 TODAY = date(2026, 11, 22)
@@ -101,6 +103,7 @@ class TestConversations:
         assert await store.conversations.find("other", "c1") is None
         assert await store.conversations.owned_by("other", "alice", None, 10) == ([], None)
 
+    @pytest.mark.slow
     async def test_pages_are_newest_first_and_lose_nothing(self, store: Store) -> None:
         for name, minute in (("c1", 0), ("c2", 1), ("c3", 1), ("c4", 1), ("c5", 2), ("c6", 3)):
             await store.conversations.create(conversation(name, minute))
@@ -113,6 +116,7 @@ class TestConversations:
             assert (cursor is not None) is left
         assert seen == ["c6", "c5", "c4", "c3", "c2", "c1"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("cursor", ["", "x", "WzFd", "é", "W1tdXQ", "' OR 1=1 --"])
     async def test_a_cursor_that_is_none_is_refused(self, store: Store, cursor: str) -> None:
         with pytest.raises(InvalidInput, match="cursor"):
@@ -136,6 +140,7 @@ class TestRuns:
         (asked,), more = await store.runs.waiting_for("default", "bob", None, 10)
         assert (asked, list(asked.summary), more) == (approval(), ["z", "a"], None)
 
+    @pytest.mark.slow
     async def test_the_newest_publication_stands(self, store: Store) -> None:
         await store.runs.publish(run(events=5, state="new"), [approval(verdict="approve")])
         await store.runs.publish(run(events=4, state="old"), [approval(), approval("a2")])
@@ -190,6 +195,7 @@ class TestRuns:
         assert await store.runs.definition("0" * 16) == "{}"
         assert await store.runs.definition("1" * 16) is None
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("events", [1, 9])
     async def test_what_has_ended_is_never_opened_again(self, store: Store, events: int) -> None:
         ended = run(events=7, status="completed", state="done")
@@ -282,6 +288,7 @@ class TestLedger:
         assert known is not None
         return known.status, known.error, known.result
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("result", [{"record": "r", "days": 2.5}, None])
     async def test_a_call_is_new_then_begun_then_done(self, store: Store, result: Any) -> None:
         assert await store.ledger.begin("k", "t", "d") is None
@@ -333,6 +340,7 @@ class TestSpending:
         await asyncio.gather(*counting)
         assert (await store.spending.of_day("default", "alice", TODAY)).user == usage(30, 300)
 
+    @pytest.mark.slow
     async def test_no_two_are_paid_with_the_same_rest(self, store: Store) -> None:
         def check(spent: Spent) -> None:
             if spent.day.llm_calls >= 5:
@@ -494,6 +502,7 @@ def key(id_: str, letter: bytes) -> str:
     return f"{id_}:{base64.b64encode(letter * 32).decode()}"
 
 
+@pytest.mark.slow
 async def test_another_key_by_a_known_id_is_refused_at_the_start(store: Store) -> None:
     def settings(*keys: str) -> Settings:
         return Settings.load(payload_keys=",".join(keys))

@@ -145,6 +145,7 @@ async def test_what_models_cost_is_added_up_over_people(store: Store) -> None:
     assert found.model_dump() == {"day": MON, **amounts}
 
 
+@pytest.mark.slow
 async def test_turns_from_before_their_ways_were_kept_are_counted_too(database_url: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(ROUTER.folder))

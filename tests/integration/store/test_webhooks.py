@@ -158,6 +158,7 @@ async def test_slots_go_where_the_file_says_so_alone(database: Database) -> None
     assert bare.id != whole.id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("subscription", "told"),
     [

@@ -96,6 +96,7 @@ def test_each_has_arguments_that_every_model_server_takes(registry: Registry) ->
         assert set(made["required"]) == set(made["properties"]) == tool.argument_names, tool.name
 
 
+@pytest.mark.slow
 def test_each_has_a_form_or_a_reason_why_not_and_asks_before_it_writes(registry: Registry) -> None:
     forms = {tool.name: form_of(tool) for tool in registry}
     reasons = {tool.name: obstacle(tool) for tool in registry if obstacle(tool)}

@@ -113,6 +113,7 @@ async def test_the_houses_day_is_spent_by_all_tenants(bank: Bank) -> None:
         await bank.ask(budgets, caller=ELSEWHERE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["user", "tenant", "day"])
 async def test_twenty_at_once_with_a_budget_for_three_are_three(bank: Bank, scope: str) -> None:
     budgets = Budgets.model_validate({scope: {"calls": 3}})

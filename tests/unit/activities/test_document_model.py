@@ -134,6 +134,7 @@ async def test_a_paper_that_is_read_whole_is_shown_to_nobody(house: House) -> No
     assert (document.open_until, house.server.requests) == (None, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "found", "is_asked"),
     [
@@ -163,6 +164,7 @@ async def test_without_a_model_nothing_waits_for_one(house: House) -> None:
     assert not (await house.read(material())).asks
 
 
+@pytest.mark.slow
 async def test_it_is_shown_the_pictures_and_nothing_that_was_read(house: House) -> None:
     await house.seen(material("TAXI RECEIPT", "no. 778", "Date 2026-11-05"), taxi(amount="¥45.00"))
     (body,) = house.server.looks
@@ -226,6 +228,7 @@ async def test_a_picture_that_nothing_here_reads_is_read_by_a_model(house: House
     assert document.fields["date"].value == "2026-11-05"
 
 
+@pytest.mark.slow
 async def test_what_is_wrong_with_what_it_finds_is_said(house: House) -> None:
     faint = material("CITY TAXI RECEIPT", "Date 2091-01-01", "作废", confidence=0.75)
     document = await house.seen(faint, taxi(amount="45.00", date="2091-01-01"))
@@ -315,6 +318,7 @@ async def test_nobody_looks_whose_budget_is_spent(house: House) -> None:
     assert house.server.looks == []
 
 
+@pytest.mark.slow
 async def test_a_server_that_fails_is_asked_once_more_and_then_it_is_as_rules_read_it(
     house: House,
 ) -> None:
@@ -336,6 +340,7 @@ async def test_a_document_that_nobody_looked_at_in_time_stays_as_it_is(house: Ho
     assert not (await house.read(material())).asks
 
 
+@pytest.mark.slow
 async def test_a_number_that_becomes_sure_is_found_again(house: House) -> None:
     number = "26112000000012345678"
     lines = ("电子发票（普通发票）", f"发票号码：{number}", "开票日期：2026年11月05日")

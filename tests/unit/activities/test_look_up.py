@@ -95,6 +95,7 @@ def test_a_lookup_can_t_be_called_as_something_else_is(name: str, database_url: 
 BOB_HIMSELF = {"id": "bob", "name": "Bob"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("person", "manager"),
     [("alice", "bob"), (BOB_HIMSELF, "carol"), ("carol", None), (None, None), ("nobody", None)],
@@ -198,6 +199,7 @@ async def test_a_file_has_a_name_for_its_owner_alone(look_ups: LookUps, files: F
         assert await ask(look_ups, "file_name", person, id_, requester=requester) == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [

@@ -30,6 +30,7 @@ async def offered(database: Database, name: str, *runs: RunRecord) -> ArgumentOf
     return left_open.value.offered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "id_"),
     [

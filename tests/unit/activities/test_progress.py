@@ -144,6 +144,7 @@ class TestModels:
         assert str(first.data["text"])
         assert shown(audience.told) == "你还有 15 天年假。"
 
+    @pytest.mark.slow
     async def test_a_model_that_breaks_off_is_followed_by_one(self, audience: Audience) -> None:
         broken, whole = says("This is the first model, which"), says("The second one is whole.")
         async with (

@@ -291,6 +291,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @each_row("name", ODD)
 def test_whatever_is_drawn_the_draft_loads_but_for_what_a_question_is_about(name: str) -> None:
     made = beginning_of_bpmn(ODD[name])

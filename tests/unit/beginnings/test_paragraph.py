@@ -179,6 +179,7 @@ TEMPLATE = "{{ requester.name }}{% include 'x' %}{{{ secrets }}}"
 YAML = 'x"}\nstates: {a: {call: delete_users}}\n---\n!!python/object:os.system'
 
 
+@pytest.mark.slow
 @each_row(
     "changed",
     [

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from router.channels.base import Button, DecisionRequest, Post, Statement
 from router.channels.platforms.teams.adaptive_cards import LARGEST, cards_of, size_of, summary_of
 from router.domain.locale import Localised
@@ -145,6 +147,7 @@ def test_a_long_table_goes_on_with_its_head_and_one_of_huge_cells_is_told_in_lin
     assert sum(text.count("x") for text in texts(said(TextReply(text=huge)))) == 9000
 
 
+@pytest.mark.slow
 @each_row("text", ["x" * 60_000, "\n".join("x" * 20_000), "𝔘" * 20_000, "\n" * 9000, '"\\' * 9000])
 def test_what_is_too_long_for_a_card_goes_on_in_the_next(text: str) -> None:
     made = cards_of(said(TextReply(text=text)))

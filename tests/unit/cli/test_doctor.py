@@ -102,6 +102,7 @@ async def test_tools_that_lack_a_setting_are_named_with_it() -> None:
     assert "convert_currency" not in await configuration.tools(rates)
 
 
+@pytest.mark.slow
 def test_a_failure_is_named_last_and_ends_with_1(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUTER_TEMPORAL_ADDRESS", "127.0.0.1:1")
     outcome = run("doctor")
@@ -193,6 +194,7 @@ async def test_a_database_yet_to_be_made_is_fine_an_old_one_or_one_that_is_down_
         await services.database(settings)
 
 
+@pytest.mark.slow
 async def test_a_clock_and_a_retention_that_the_database_says_are_wrong_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,6 +304,7 @@ async def test_the_env_file_of_a_folder_lends_nothing_of_this_machine(
         assert finding.looked_at
 
 
+@pytest.mark.slow
 async def test_what_the_env_file_says_whole_or_the_environment_says_is_looked_at(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -399,6 +402,7 @@ except SystemExit:
 """
 
 
+@pytest.mark.slow
 def test_no_thread_is_waited_for_that_multiplies() -> None:
     unset = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
     line = [sys.executable, "-c", MULTIPLIED]
@@ -435,6 +439,7 @@ finally:
     assert outcome.stderr == "\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_says_what_each_says_of_itself(name: str, run: Run) -> None:
     shown = run(name, "--help")

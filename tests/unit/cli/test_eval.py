@@ -92,6 +92,7 @@ def _rows(conversation: str, text: str, digest: str, turn: Turn) -> list[LogEntr
 pytestmark = pytest.mark.usefixtures("vectors")
 
 
+@pytest.mark.slow
 def test_a_file_is_routed_and_its_figures_are_printed(run: Run) -> None:
     file = written(LEAVE, CLAIM, {"text": "今天天气不错", "label": "none"})
     lines = run.printed("eval", file).splitlines()
@@ -100,6 +101,7 @@ def test_a_file_is_routed_and_its_figures_are_printed(run: Run) -> None:
     assert "model       0 calls, 0 + 0 tokens" in lines
 
 
+@pytest.mark.slow
 def test_the_report_is_a_page_a_picture_and_numbers(run: Run) -> None:
     wrong = {"text": "我要报销", "label": "leave_request"}
     printed = run.printed("eval", written(LEAVE, wrong), "--report", "deep/report")
@@ -117,6 +119,7 @@ def test_the_report_is_a_page_a_picture_and_numbers(run: Run) -> None:
     } == set()
 
 
+@pytest.mark.slow
 def test_slots_and_entities_are_compared_exactly(run: Run) -> None:
     on = {"now": "2026-11-18T10:00+08:00"}
     monday = {"text": "我要请年假，下周一到周三", "label": "leave_request", **on}
@@ -129,6 +132,7 @@ def test_slots_and_entities_are_compared_exactly(run: Run) -> None:
     assert "entities    100.0 % (1 of 1 lines exact)" in outcome.out
 
 
+@pytest.mark.slow
 def test_each_line_is_said_by_whom_and_when_it_says(run: Run) -> None:
     mine = {"text": "I want to take leave tomorrow", "label": "leave_request"}
     theirs = {**mine, "user": "frank", "now": "2026-11-20T10:00+08:00"}
@@ -139,6 +143,7 @@ def test_each_line_is_said_by_whom_and_when_it_says(run: Run) -> None:
     assert "slot        100.0 % (2 of 2) leave_request.start" in outcome.out
 
 
+@pytest.mark.slow
 def test_what_is_asked_back_is_wrong_but_counted_where_it_was_offered(run: Run) -> None:
     text = "我还有几天年假可休"
     outcome = run("eval", written({"text": text, "label": "get_leave_balance"}))
@@ -147,6 +152,7 @@ def test_what_is_asked_back_is_wrong_but_counted_where_it_was_offered(run: Run) 
     assert "selection   100.0 % nearest, 100.0 % among the candidates, of 1" in outcome.out
 
 
+@pytest.mark.slow
 def test_one_split_of_a_file_can_be_taken(run: Run) -> None:
     file = written({**LEAVE, "split": "dev"}, {**CLAIM, "split": "test"})
     assert "(1 of 1;" in run("eval", file, "--split", "test").out
@@ -168,6 +174,7 @@ def test_an_accuracy_below_what_was_asked_ends_with_1(run: Run, least: str, stat
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -190,6 +197,7 @@ def test_a_bad_file_is_refused_before_routing(run: Run, content: bytes, said: st
     assert said in run.refused("eval", "bad.jsonl")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
@@ -220,6 +228,7 @@ def strict(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
 
 @pytest.mark.usefixtures("strict")
 class TestWithAModel:
+    @pytest.mark.slow
     def test_a_configured_model_decides_and_its_calls_and_tokens_are_counted(
         self, run: Run, model: ModelServer
     ) -> None:
@@ -233,6 +242,7 @@ class TestWithAModel:
         assert "model       0 calls" in run("eval", file, "--no-llm").out
         assert len(model.chats) == 2
 
+    @pytest.mark.slow
     def test_arguments_of_tools_are_compared_like_slots(self, run: Run, model: ModelServer) -> None:
         model.then(calls(("is_workday", {"day": "2027-01-02"})))
         wanted = {"day": "2027-01-03"}
@@ -241,6 +251,7 @@ class TestWithAModel:
         assert "accuracy    100.0 %" in outcome.out
         assert "slot        0.0 % (0 of 1) is_workday.day" in outcome.out
 
+    @pytest.mark.slow
     def test_a_busy_model_is_asked_again_once_and_a_line_without_an_answer_is_counted(
         self, run: Run, model: ModelServer
     ) -> None:
@@ -254,6 +265,7 @@ class TestWithAModel:
         assert "line 1: reply, came to clarify: the sky is so blue" in outcome.out
         assert "model       0 calls, 0 + 0 tokens; 1 lines without an answer" in outcome.out
 
+    @pytest.mark.slow
     def test_a_key_that_is_refused_ends_it(self, run: Run, model: ModelServer) -> None:
         model.then(*[fails(401, "bad key")] * 3)
         told = run.refused("eval", written(HELLO, {"text": "good bye", "label": "reply"}))
@@ -261,6 +273,7 @@ class TestWithAModel:
 
 
 class TestFitting:
+    @pytest.mark.slow
     def test_thresholds_are_fitted_written_and_used(self, run: Run) -> None:
         dev = written(*UNUSUAL, name="fit.jsonl")
         outcome = run("eval", written(LEAVE), "--fit", dev)
@@ -271,6 +284,7 @@ class TestFitting:
         assert set(kept) == {field.name for field in fields(Thresholds)}
         assert kept["reliability"] == []
 
+    @pytest.mark.slow
     def test_they_are_kept_where_the_setting_says_and_take_effect(
         self, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -284,6 +298,7 @@ class TestFitting:
         never = json.loads(run("route", "年假剩多少对吧", "--json").out)["decision"]
         assert (always["by"], never["by"]) == ("retrieval", "fallback")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("line", [LEAVE, {"text": "唱首歌吧", "label": "none"}])
     def test_lines_that_teach_nothing_change_nothing(self, run: Run, line: dict[str, str]) -> None:
         outcome = run("eval", written(line), "--fit", "dev.jsonl")
@@ -307,6 +322,7 @@ class TestFitting:
 
 
 class TestFromTheLog:
+    @pytest.mark.slow
     def test_what_people_chose_is_written_and_evaluated(self, run: Run) -> None:
         keep("c1", "alice", "看看我还能休多久", "get_leave_balance")
         for conversation in ("c2", "c3"):
@@ -323,6 +339,7 @@ class TestFromTheLog:
         }
         assert stat.S_IMODE(Path("chosen.jsonl").stat().st_mode) == 0o600
 
+    @pytest.mark.slow
     def test_who_is_gone_and_what_is_gone_is_left_out_and_that_it_was_read_is_audited(
         self, run: Run
     ) -> None:
@@ -374,6 +391,7 @@ def test_every_command_of_the_page_runs(run: Run, command: str) -> None:
     assert "accuracy " in run.printed(*shlex.split(command))
 
 
+@pytest.mark.slow
 def test_the_lines_that_the_page_shows_are_read(run: Run) -> None:
     (shown,) = re.findall(r"```jsonl\n(.*?)```", PAGE, re.DOTALL)
     Path("shown.jsonl").write_text(shown, encoding="utf-8")
@@ -382,6 +400,7 @@ def test_the_lines_that_the_page_shows_are_read(run: Run) -> None:
     assert "slot        100.0 % (1 of 1) leave_request.start" in outcome.out
 
 
+@pytest.mark.slow
 def test_the_example_is_right_wherever_rules_decide_values_included(run: Run) -> None:
     example = ROOT / "docs" / "examples" / "requests.jsonl"
     assert run("eval", str(example), "--report", "report").status == 0
@@ -398,6 +417,7 @@ def test_every_key_kind_of_label_and_option_is_described() -> None:
 
 
 class TestLearning:
+    @pytest.mark.slow
     def test_what_people_chose_is_proposed_and_nothing_is_changed(self, run: Run) -> None:
         keep("c1", "alice", "看看我还能休多久", "get_leave_balance")
         keep("c2", "frank", "any news of my money", "get_my_claims")
@@ -410,6 +430,7 @@ class TestLearning:
             (what,) = database.execute("SELECT act, detail FROM audit_trail").fetchall()
         assert what == ("conversations.export", "learn")
 
+    @pytest.mark.slow
     def test_programs_get_it_as_json(self, run: Run) -> None:
         keep("c1", "alice", "看看我还能休多久", "get_leave_balance")
         found = run.json("learn", "--json")
@@ -417,6 +438,7 @@ class TestLearning:
         assert example == {"capability": "get_leave_balance", "sentences": ["看看我还能休多久"]}
         assert found["topics"] == found["misfires"] == found["confusions"] == []
 
+    @pytest.mark.slow
     def test_examples_are_written_for_a_person_to_edit_and_apply(self, run: Run) -> None:
         keep("c1", "alice", "看看我还能休多久", "get_leave_balance")
         told = run.printed("learn", "--out", "proposed.yaml")

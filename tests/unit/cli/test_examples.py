@@ -135,6 +135,7 @@ def test_what_cannot_be_done_says_why(run: Run, words: str, status: int, said: s
 
 
 class TestSuggested:
+    @pytest.mark.slow
     def test_without_a_terminal_they_are_printed_and_nothing_is_written(
         self, run: Run, model: ModelServer
     ) -> None:
@@ -148,6 +149,7 @@ class TestSuggested:
         assert lines[-1] == "model       1 calls, 100 + 10 tokens"
         assert text_of("flows/desk_lamp.yaml") == FLOW
 
+    @pytest.mark.slow
     def test_a_model_is_told_the_capability_as_material_and_what_is_near_to_it(
         self, run: Run, model: ModelServer, house: Path
     ) -> None:
@@ -166,6 +168,7 @@ class TestSuggested:
         (function,) = model.chats[0]["tools"]
         assert function["function"]["name"] == "suggest_examples"
 
+    @pytest.mark.slow
     def test_what_has_enough_is_not_asked_about_unless_it_is_named(
         self, run: Run, model: ModelServer, house: Path
     ) -> None:
@@ -183,6 +186,7 @@ class TestSuggested:
         assert "desk_lamp" not in asked
         assert asked[0] == "lamp_stock"
 
+    @pytest.mark.slow
     def test_a_server_without_functions_is_asked_by_its_answers_format(
         self, run: Run, model: ModelServer
     ) -> None:
@@ -194,6 +198,7 @@ class TestSuggested:
 
 
 class TestRefused:
+    @pytest.mark.slow
     def test_each_is_shown_with_its_reason_and_never_written(
         self, run: Run, model: ModelServer
     ) -> None:
@@ -229,6 +234,7 @@ class TestRefused:
         added = "way\n    - 'a lamp for my desk, please'\n"
         assert text_of("flows/desk_lamp.yaml") == FLOW.replace("way\n", added)
 
+    @pytest.mark.slow
     def test_what_rules_take_elsewhere_is_refused(
         self, run: Run, model: ModelServer, house: Path
     ) -> None:
@@ -262,6 +268,7 @@ class TestRefused:
         assert said in outcome.first_line
         assert text_of("flows/desk_lamp.yaml") == FLOW
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("arguments", [{"zh": ZH[:1]}, {"zh": ZH[:1], "en": "not a list"}])
     def test_fewer_than_asked_for_are_taken_and_it_is_said(
         self, run: Run, model: ModelServer, arguments: dict[str, Any]
@@ -271,10 +278,12 @@ class TestRefused:
         assert "  the model's answer: 1 of 4 came" in printed
         assert f"- '{ZH[0]}'" in text_of("flows/desk_lamp.yaml")
 
+    @pytest.mark.slow
     def test_more_than_asked_for_are_left_out(self, run: Run, model: ModelServer) -> None:
         model.then(suggests(ZH, EN))
         assert "2 sentences for 1 capabilities, 0 refused" in suggested(run, count=2)
 
+    @pytest.mark.slow
     def test_a_refused_key_ends_it_at_once(self, run: Run, model: ModelServer) -> None:
         model.then(fails(401, "bad key"))
         assert "no model answered" in run("examples", "--suggest").first_line
@@ -282,6 +291,7 @@ class TestRefused:
 
 
 class TestAccepted:
+    @pytest.mark.slow
     def test_a_flow_gets_lines_like_its_own_and_nothing_else_changes(
         self, run: Run, model: ModelServer
     ) -> None:
@@ -299,6 +309,7 @@ class TestAccepted:
         )
         assert run.json("examples", "desk_lamp", "--json")[0]["en"] == 1
 
+    @pytest.mark.slow
     def test_a_skill_gets_them_in_its_head(self, run: Run, model: ModelServer) -> None:
         sentences = (
             ["晚上看书用什么灯好，推荐一下"],
@@ -311,6 +322,7 @@ class TestAccepted:
             "  # no plan", f"  # no plan\n  router.examples: |{entry}"
         )
 
+    @pytest.mark.slow
     def test_a_declared_tool_gets_a_list(self, run: Run, model: ModelServer) -> None:
         model.then(suggests(["仓库里还剩多少盏灯"], ["how many lamps are left in the warehouse"]))
         run.printed("examples", "--suggest", "lamp_stock", "--count", "2", "--accept")
@@ -369,6 +381,7 @@ class TestAccepted:
         assert "that format has no examples: declare it as an HTTP tool" in told
         assert model.chats == []
 
+    @pytest.mark.slow
     def test_a_file_that_was_changed_meanwhile_is_left_alone(
         self, run: Run, model: ModelServer
     ) -> None:
@@ -384,6 +397,7 @@ class TestAccepted:
         assert "was changed meanwhile and is left alone: run this again" in outcome.first_line
         assert text_of("flows/desk_lamp.yaml") == changed
 
+    @pytest.mark.slow
     def test_two_of_one_file_are_both_written(self, run: Run, model: ModelServer) -> None:
         other = (
             HTTP.replace("lamp_stock", "lamp_price")
@@ -398,6 +412,7 @@ class TestAccepted:
         found = json.loads(text_of("tools/lamp_stock.json"))
         assert [each["examples"] for each in found] == [["灯具仓库还剩多少"], ["灯具价格是多少"]]
 
+    @pytest.mark.slow
     def test_a_file_that_has_gone_meanwhile_is_named(
         self, run: Run, model: ModelServer, house: Path
     ) -> None:
@@ -425,6 +440,7 @@ PROPOSED = f"""\
 
 
 class TestEdited:
+    @pytest.mark.slow
     def test_what_a_person_left_of_them_is_written(self, run: Run, model: ModelServer) -> None:
         model.then(suggests(ZH, EN))
         printed = suggested(run, "--out", PROPOSALS)
@@ -440,6 +456,7 @@ class TestEdited:
         assert "- 'my desk needs a lamp'" in text_of("flows/desk_lamp.yaml")
         assert len(model.chats) == 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("old", "new", "said"),
         [
@@ -473,6 +490,7 @@ class TestEdited:
         printed = run.printed("examples", "--from", PROPOSALS)
         assert printed == f"{PROPOSALS} has no sentences: nothing was written\n"
 
+    @pytest.mark.slow
     def test_a_file_that_cannot_be_written_is_named(self, run: Run, model: ModelServer) -> None:
         model.then(suggests(ZH, EN))
         outcome = run("examples", "--suggest", "desk_lamp", "--out", "no/where.yaml")
@@ -480,6 +498,7 @@ class TestEdited:
 
 
 class TestGain:
+    @pytest.mark.slow
     def test_recall_is_shown_without_with_and_with_more(self, run: Run, model: ModelServer) -> None:
         lines = [
             {"text": "a red lamp for the desk please", "label": "desk_lamp"},

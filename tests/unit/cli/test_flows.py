@@ -43,6 +43,7 @@ def test_the_first_flow_of_the_docs_is_sound_and_its_stories_go_as_written(
     assert (outcome.status, outcome.out.splitlines()[-1]) == (0, "2 stories, 0 failed"), outcome.out
 
 
+@pytest.mark.slow
 def test_the_flow_of_the_rarer_keys_is_sound(run: Run, elsewhere: Path) -> None:
     (elsewhere / "workshop.yaml").write_text(documented("flow: workshop"))
     shutil.copy(Path(flows.__path__[0]) / "leave_request.yaml", elsewhere)
@@ -112,6 +113,7 @@ def test_stories_are_run_one_line_each_with_the_difference_and_the_coverage(
     assert "reimbursement" not in outcome.out
 
 
+@pytest.mark.slow
 def test_too_little_coverage_is_a_failure(run: Run, elsewhere: Path) -> None:
     (elsewhere / "two.yaml").write_text(STORIES)
     outcome = run("flows", "test", "two.yaml", "-k", "AS WRITTEN", "--least-coverage", "100")
@@ -195,6 +197,7 @@ def test_a_flow_is_drawn_by_name_or_from_its_file_and_as_svg(run: Run) -> None:
     assert "<process " in run.printed("flows", "graph", "reimbursement", "--format", "bpmn")
 
 
+@pytest.mark.slow
 def test_the_way_of_a_run_is_drawn_from_the_store(run: Run, elsewhere: Path) -> None:
     keep(elsewhere, run_record("r1"), run_record("r2", version=7), run_record("r3", flow="other"))
     words = ("flows", "graph", "leave_request", "--data", str(elsewhere), "--run")

@@ -47,6 +47,7 @@ class TestFlow:
             "      ROUTER_FLOWS=flows intent-router flows test flows/tests/parking_permit.yaml",
         ]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "words", [PERMIT, ("desk_lamp",), ("visa2", "--zh", "美国签证", "--en", "US visa")]
     )
@@ -57,6 +58,7 @@ class TestFlow:
         printed = run.printed("flows", "validate", "--strict", "flows")
         assert printed == f"ok  {words[0]} version 1: 5 states\n"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "text", ["我要申请停车证", "I need the parking permit", "办一个停车证"]
     )
@@ -140,6 +142,7 @@ class TestProcess:
             ),
         ]
 
+    @pytest.mark.slow
     def test_it_is_sound_where_it_was_copied_to(
         self, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -172,6 +175,7 @@ class TestSkill:
         assert found.startswith("ok  parking-permits: ")
         assert validate(elsewhere / "skills" / "parking-permits") == []
 
+    @pytest.mark.slow
     def test_its_lines_come_to_it(
         self, run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -321,6 +325,7 @@ NAMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "name"), NAMES)
 def test_names_that_cannot_be_are_refused_with_what_may_be_meant(
     run: Run, elsewhere: Path, what: str, name: str

@@ -64,6 +64,7 @@ def test_a_prompt_s_cases_are_asked_and_what_holds_is_counted(
     assert "http" not in page.partition("<body>")[0].replace("http-equiv", "")
 
 
+@pytest.mark.slow
 def test_a_question_is_the_one_that_is_asked_in_conversations(
     run: Run, model: ModelServer, cases: Path
 ) -> None:
@@ -85,6 +86,7 @@ def versions(model: ModelServer, elsewhere: Path, monkeypatch: pytest.MonkeyPatc
     return model
 
 
+@pytest.mark.slow
 def test_two_versions_stand_side_by_side_on_the_same_cases(
     run: Run, versions: ModelServer, cases: Path
 ) -> None:
@@ -99,6 +101,7 @@ def test_two_versions_stand_side_by_side_on_the_same_cases(
     assert len(versions.chats) == 12
 
 
+@pytest.mark.slow
 def test_too_few_that_pass_end_with_1(run: Run, model: ModelServer, cases: Path) -> None:
     model.then(says("电梯坏了。"), says("By Friday."))
     outcome = run(*OF, "--at-least", "0.9")
@@ -106,6 +109,7 @@ def test_too_few_that_pass_end_with_1(run: Run, model: ModelServer, cases: Path)
     assert "0.5 of the cases pass, below --at-least 0.9; 1 runs don't" in outcome.err
 
 
+@pytest.mark.slow
 def test_a_judge_answers_by_yes_or_no_and_is_named(
     run: Run, model: ModelServer, cases: Path
 ) -> None:
@@ -137,6 +141,7 @@ def test_a_judge_who_says_neither_is_an_error_and_no_pass(
     assert "of 1 runs can't be told whether they hold" in outcome.err
 
 
+@pytest.mark.slow
 def test_where_no_model_answers_it_is_asked_once_more_and_then_an_error(
     run: Run, model: ModelServer, cases: Path
 ) -> None:
@@ -147,6 +152,7 @@ def test_where_no_model_answers_it_is_asked_once_more_and_then_an_error(
     assert len(model.chats) == 2
 
 
+@pytest.mark.slow
 def test_a_key_that_is_refused_ends_it_at_once(run: Run, model: ModelServer, cases: Path) -> None:
     model._script = fails(401, "wrong key")
     assert "wrong key" in run.refused(*OF)
@@ -173,6 +179,7 @@ def test_what_isn_t_there_is_refused_in_words(
     assert model.chats == []
 
 
+@pytest.mark.slow
 def test_without_a_model_it_says_what_to_set(run: Run, cases: Path) -> None:
     assert "set ROUTER_LLM_MODEL" in run.refused(*OF)
 

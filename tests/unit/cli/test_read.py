@@ -7,11 +7,12 @@ import pytest
 from tests.document_files import EINVOICE
 from tests.unit.cli.conftest import Run
 
+pytestmark = pytest.mark.slow
+
 PAPERS = Path(__file__).parents[2] / "data" / "documents" / "papers"
 INVOICE = str(PAPERS / "invoice-zh-digital-0-file.xml")
 
 
-@pytest.mark.slow
 def test_type_fields_and_what_is_written_are_printed(run: Run) -> None:
     read, _, written = run.printed("read", INVOICE, "--text").partition("\n\n")
     first, number, *rest = read.splitlines()
@@ -21,7 +22,6 @@ def test_type_fields_and_what_is_written_are_printed(run: Run) -> None:
     assert "深圳云帆咨询有限公司" in written
 
 
-@pytest.mark.slow
 def test_what_is_not_found_is_said(run: Run, tmp_path: Path) -> None:
     (tmp_path / "part.xml").write_text(EINVOICE, encoding="utf-8")
     printed = run.printed("read", str(tmp_path / "part.xml"))
@@ -29,7 +29,6 @@ def test_what_is_not_found_is_said(run: Run, tmp_path: Path) -> None:
     assert "date" in printed.partition("not found: ")[2]
 
 
-@pytest.mark.slow
 def test_as_json_places_and_problems_go_along(run: Run) -> None:
     read = run.json("read", INVOICE, "--json")
     assert read["type"] == "invoice"
@@ -38,7 +37,6 @@ def test_as_json_places_and_problems_go_along(run: Run) -> None:
     assert "text" not in read
 
 
-@pytest.mark.slow
 def test_of_what_is_no_paper_the_known_types_are_named(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="the extra [documents] isn't installed")
     from tests.document_files import pdf
@@ -49,7 +47,6 @@ def test_of_what_is_no_paper_the_known_types_are_named(run: Run, tmp_path: Path)
     assert "medical_certificate" in known
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "why"),
     [(b"#!/bin/sh", "(unknown_format)"), (None, "there is no file"), (b"%PDF-1.4", "(damaged)")],

@@ -45,6 +45,7 @@ def test_for_people_the_decision_comes_first(run: Run) -> None:
     assert "2026-11-19" in shown
 
 
+@pytest.mark.slow
 def test_of_several_wishes_all_are_shown_with_what_is_left_to_be_decided(run: Run) -> None:
     text = "帮我请下周一的年假，顺便帮我报销昨天打车58块，另外告诉我食堂几点开饭"
     explanation = run.json("route", text, "--json", *NOW)
@@ -61,6 +62,7 @@ def test_of_several_wishes_all_are_shown_with_what_is_left_to_be_decided(run: Ru
     assert "left      告诉我食堂几点开饭" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "amounts"),
     [
@@ -91,6 +93,7 @@ def test_what_was_considered_is_listed_best_first(run: Run, elsewhere: Path) -> 
     assert not list(elsewhere.iterdir())  # a single text isn't worth encoding what there is
 
 
+@pytest.mark.slow
 def test_vectors_of_an_earlier_command_are_searched_too(
     run: Run, model: ModelServer, stdin: Stdin, elsewhere: Path
 ) -> None:
@@ -103,6 +106,7 @@ def test_vectors_of_an_earlier_command_are_searched_too(
     assert [one.path for one in model.requests[asked:]] == ["/v1/embeddings"]  # of the message
 
 
+@pytest.mark.slow
 def test_a_model_decides_what_rules_cannot(run: Run, model: ModelServer) -> None:
     model.then(calls(("get_leave_balance", {"leave_type": "annual"})))
     explanation = run.json("route", "我还有几天年假可休", "--json", "--llm", *NOW)
@@ -123,6 +127,7 @@ def test_a_model_is_not_asked_what_rules_decide(run: Run, model: ModelServer) ->
     assert model.requests == []
 
 
+@pytest.mark.slow
 def test_lines_of_stdin_are_decided_by_the_model_one_after_the_other(
     run: Run, model: ModelServer, stdin: Stdin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +141,7 @@ def test_lines_of_stdin_are_decided_by_the_model_one_after_the_other(
     assert [json.loads(line)["decision"]["kind"] for line in lines] == ["reply", "clarify"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", [fails(401, "bad key"), rate_limits("60"), fails(500)])
 def test_a_model_that_was_asked_for_is_not_done_without(
     run: Run, model: ModelServer, behaviour: Behaviour
@@ -145,6 +151,7 @@ def test_a_model_that_was_asked_for_is_not_done_without(
     assert told.startswith("error: no model answered: scripted at http://127.0.0.1:")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "line"),
     [

@@ -38,6 +38,7 @@ def problems(name: str, data: Any) -> list[ValidationError]:
     return list(Draft202012Validator(json.loads(text_of(name))).iter_errors(data))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUILDERS)
 def test_what_ships_says_what_the_loaders_read_and_explains_the_keys(name: str) -> None:
     assert text_of(name) == built(name), "run `python -m router.cli.schemas`"
@@ -73,6 +74,7 @@ SHIPPED: Mapping[str, tuple[Callable[[Path], Any], list[Path]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "path"),
     [

@@ -25,6 +25,7 @@ def test_list_says_who_may_call_what_of_which_kind_and_where_it_is_declared(run:
     assert re.search(r" http +weather\.json ", lines["get_weather"])
 
 
+@pytest.mark.slow
 def test_call_prints_json_and_needs_nothing_but_a_folder(run: Run, elsewhere: Path) -> None:
     call = ("tools", "call", "get_leave_balance", '{"leave_type": "annual"}', "--user", "alice")
     assert run.json(*call, "--data", "some/where")["days"] > 0
@@ -95,6 +96,7 @@ def test_a_folder_of_declared_tools_is_checked_whole(run: Run, elsewhere: Path) 
     assert run("tools", "validate", ".").out == "ok  a in a.json\nok  b in b.json\n"
 
 
+@pytest.mark.slow
 def test_a_declared_tool_is_called_like_any_other(
     run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,6 +116,7 @@ def test_a_declared_tool_is_called_like_any_other(
         assert run.json(*call) == {"target": "/tickets/a%2F7?by=alice"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("busy", "tries"), [(2, 3), (9, 4)])
 def test_a_call_is_tried_as_often_as_a_turn_would(
     run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, busy: int, tries: int

@@ -86,6 +86,7 @@ def test_it_is_said_which_are_sent_again(run: Run, api: Api, words: tuple[str, .
     assert api.requests == []
 
 
+@pytest.mark.slow
 def test_doctor_says_who_is_told_and_what_is_wrong(
     run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,7 @@ def tracked() -> set[str]:
     return {path for path in listed.split("\0") if path and (ROOT / path).is_file()}
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_every_tracked_file_of_its_rooms(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
@@ -53,6 +54,7 @@ def test_the_wheel_holds_every_tracked_file_of_its_rooms(wheel: Path) -> None:
     assert stray == set()
 
 
+@pytest.mark.slow
 def test_what_isnt_code_travels_with_it(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         sizes = {info.filename: info.file_size for info in archive.infolist()}
@@ -149,6 +151,7 @@ def services(config: dict[str, Any]) -> dict[str, Any]:
 
 @needs_compose
 class TestCompose:
+    @pytest.mark.slow
     def test_shows_no_secret_in_an_environment(self, services: dict[str, Any]) -> None:
         secret = re.compile("PASSWORD|PWD|SECRET|_KEY|DATABASE_URL")
         shown = {
@@ -159,6 +162,7 @@ class TestCompose:
         }
         assert shown == set()
 
+    @pytest.mark.slow
     def test_mounts_every_secret_that_a_service_reads(self, services: dict[str, Any]) -> None:
         for service in services.values():
             read = {
@@ -168,6 +172,7 @@ class TestCompose:
             }
             assert read <= {secret["source"] for secret in service.get("secrets", [])}
 
+    @pytest.mark.slow
     def test_takes_the_keys_of_an_identity_provider_in_place_of_its_secret(self) -> None:
         given = {"ROUTER_JWT_SECRET_FILE": "", "ROUTER_JWT_JWKS_URL": "https://idp/keys"}
         environment = compose_config(**given)["services"]["api"]["environment"]

@@ -99,6 +99,7 @@ def test_an_attack_says_who_and_what_holds_and_has_a_proof(attack: list[str]) ->
     assert _NAMED.findall(proofs)
 
 
+@pytest.mark.slow
 def test_every_proof_is_a_test_that_is_there() -> None:
     places = {proof.partition("::")[0] for proof in PROOFS}
     there = {test for place in places for test in held(place)}

@@ -79,6 +79,7 @@ def test_the_schema_refuses_what_is_none(validator: Draft7Validator) -> None:
     assert not validator.is_valid({"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 0})
 
 
+@pytest.mark.slow
 def test_it_has_what_the_image_locks_and_nothing_else(printed: dict[str, Any]) -> None:
     named = {(one["name"], one["version"]) for one in printed["components"]}
     assert named == {(pin.name, pin.version) for pin in held()["image"] if pin.here}

@@ -59,6 +59,7 @@ def test_a_pdf_gives_its_lines_with_places_and_its_information() -> None:
     assert material.likeness is not None
 
 
+@pytest.mark.slow
 @each_row("rotate", [90, 180, 270])
 def test_a_pdf_whose_text_does_not_run_across_is_turned(rotate: int) -> None:
     inside = [(x + 20, y / 2, text) for x, y, text in INVOICE]
@@ -176,6 +177,7 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_without_the_extra_text_of_ofd_and_xml_is_read_and_the_rest_is_said(
     tmp_path: Path,
 ) -> None:

@@ -193,6 +193,7 @@ def test_figures_of_two_halves_add_up(one: list[RunPath], other: list[RunPath]) 
         assert slot.again == sum(each.again for each in asked)
 
 
+@pytest.mark.slow
 @given(runs())
 def test_stays_follow_each_other_without_a_gap(run: RunPath) -> None:
     stays = [*stays_of(run.history)]

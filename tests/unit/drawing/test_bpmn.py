@@ -35,6 +35,7 @@ def graph(flow: FlowDefinition) -> Graph:
     return flow.start, {(name, state.kind, state.ends) for name, state in states}, ways
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", one_in(3, SHIPPED), ids=lambda file: file.stem)
 def test_what_was_written_is_read_again_as_the_same_states_and_ways(file: Path) -> None:
     flow = load_flow(file)
@@ -46,6 +47,7 @@ def test_what_was_written_is_read_again_as_the_same_states_and_ways(file: Path) 
     assert not made.unmapped
 
 
+@pytest.mark.slow
 @each_row("file", SHIPPED, ids=lambda file: file.stem)
 def test_everything_has_an_id_of_its_own_a_place_and_ends_that_are_there(file: Path) -> None:
     root = ET.fromstring(bpmn_of(load_flow(file), "zh"))

@@ -203,6 +203,7 @@ def told(before: str, after: str, locale: Locale, known: Vocabulary) -> FlowDiff
     return difference(read(before, known), read(after, known), locale, PEOPLE)
 
 
+@pytest.mark.slow
 @each_row(("old", "new", "en", "zh"), EDITS.values(), ids=EDITS)
 def test_an_edit_is_said_in_words(
     old: str, new: str, en: list[str], zh: list[str], known: Vocabulary

@@ -244,6 +244,7 @@ class TestLayout:
                 if name in sizes and name not in (source, target):
                     assert not any(_within(box, point) for point in _points(line))
 
+    @pytest.mark.slow
     @settings(max_examples=60, deadline=None)
     @given(edges=graphs)
     def test_everything_is_on_the_picture(self, edges: list[tuple[str, str]]) -> None:
@@ -255,6 +256,7 @@ class TestLayout:
                 assert 0 <= x <= layout.width
                 assert 0 <= y <= layout.height
 
+    @pytest.mark.slow
     def test_a_chain_of_a_thousand_states_is_laid_out(self) -> None:
         edges = [(f"s{n}", f"s{n + 1}") for n in range(999)]
         layout = laid_out({f"s{n}": (80.0, 40.0) for n in range(1000)}, edges, [(0.0, 0.0)] * 999)

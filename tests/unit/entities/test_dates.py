@@ -1,5 +1,7 @@
 from datetime import date
 
+import pytest
+
 from router.entities.dates import Days, find_dates
 from router.entities.days import Calendar
 from router.entities.normalisation import normalise
@@ -33,6 +35,7 @@ UNNAMED = (
 )
 
 
+@pytest.mark.slow
 @each_row(("typed", "expected"), [row for section in NAMED for row in table("dates", section)])
 def test_days_ranges_and_halves_are_read(typed: str, expected: str) -> None:
     assert read(typed) == expected

@@ -4,6 +4,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from router.entities.extraction import Entity, entities_of
 from router.entities.utterance import Utterance
 from tests.table import each_row
@@ -43,6 +45,7 @@ def test_the_development_set_is_read_exactly(line: dict[str, Any]) -> None:
     assert labelled(line) == line["entities"]
 
 
+@pytest.mark.slow
 @each_row(("language", "chinese"), [("zh", True), ("en", False)])
 @each_row(("name", "most"), [("entities_2", 0.01), ("entities_unseen", 0.025)])
 def test_sentences_of_strangers_are_read_exactly(

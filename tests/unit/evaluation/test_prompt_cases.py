@@ -44,6 +44,7 @@ def test_every_job_ships_with_six_cases_in_both_languages(
         assert {case.locale for case in each} == {"zh", "en"}, job
 
 
+@pytest.mark.slow
 def test_every_kind_of_assertion_is_used_by_a_case_that_ships(
     cases: dict[str, list[PromptCase]],
 ) -> None:
@@ -112,6 +113,7 @@ def test_what_is_wrong_is_said_at_its_line(tmp_path: Path, text: str | bytes, sa
     assert any(each.startswith(said) for each in found), found
 
 
+@pytest.mark.slow
 def test_all_that_is_wrong_in_all_files_is_said_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(ONE.replace("locale: en", "locale: de"))
     (tmp_path / "b.yaml").write_text(ONE.replace("to: zh", "too: zh"))

@@ -97,6 +97,7 @@ def test_a_process_is_sound_and_nothing_is_to_be_remarked(
     assert files[name].remarks(roles) == []
 
 
+@pytest.mark.slow
 @each_row("name", NAMES)
 def test_a_process_speaks_both_languages(name: str) -> None:
     one = Gallery().find(name)
@@ -110,6 +111,7 @@ def test_a_process_speaks_both_languages(name: str) -> None:
     assert languages == {True, False}
 
 
+@pytest.mark.slow
 @each_row("name", NAMES)
 def test_its_tools_are_declared_beside_it_for_flows_alone(name: str) -> None:
     one = Gallery().find(name)
@@ -138,11 +140,13 @@ def test_its_approvals_remind_and_end_and_what_it_did_can_be_taken_back(name: st
     assert any(state.undoes for state in flow.states.values())
 
 
+@pytest.mark.slow
 def test_no_example_is_another_flows() -> None:
     told = [f"{one.flow}: {one}" for one in rivalries(every_flow())]
     assert told == []
 
 
+@pytest.mark.slow
 @each_row("name", NAMES)
 def test_requests_held_out_start_their_own_flow_and_no_other(name: str) -> None:
     """Where a sentence steals, mend the patterns by sentences of your own, not by this one."""
@@ -180,6 +184,7 @@ def test_every_process_has_requests_held_out() -> None:
     assert sorted(path.stem for path in HELD_OUT.glob("*.jsonl")) == NAMES
 
 
+@pytest.mark.slow
 @each_row("one", ALL, ids=NAMES)
 def test_a_process_is_on_a_page_with_its_picture_as_it_is(one: GalleryFlow) -> None:
     page = (DOCS / "gallery" / f"{one.name}.md").read_text(encoding="utf-8")

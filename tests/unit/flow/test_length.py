@@ -97,6 +97,7 @@ def test_a_step_does_as_much_after_hundreds_of_turns_as_after_the_first(event: A
     assert work(old, event) == work(young, event)
 
 
+@pytest.mark.slow
 def test_a_step_shares_the_values_that_it_leaves_alone() -> None:
     young = after(1, begun())
     old = after(ROUNDS, young)

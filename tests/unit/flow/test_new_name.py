@@ -239,6 +239,7 @@ def test_a_choice_is_found_whatever_way_it_is_quoted(written: str, after: str) -
     assert condition["if"].startswith(f"{after} &&")
 
 
+@pytest.mark.slow
 @each_row(
     ("say", "after"),
     [

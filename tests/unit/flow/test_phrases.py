@@ -37,6 +37,7 @@ def test_whatever_is_remarked_is_said_in_chinese() -> None:
             assert CHINESE.search(said_in("zh", text)), text
 
 
+@pytest.mark.slow
 @each_row(("english", "chinese"), WRITTEN.items(), ids=WRITTEN)
 def test_a_phrase_has_the_same_holes_in_both_languages(english: str, chinese: str) -> None:
     names = sorted(HOLE.findall(chinese))

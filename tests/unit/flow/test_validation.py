@@ -390,6 +390,7 @@ ALONE = [
 ]
 
 
+@pytest.mark.slow
 @each_row(("old", "new"), [row[:2] for row in ALONE])
 def test_a_wrong_thing_is_said_once_and_not_in_its_consequences(old: str, new: str) -> None:
     assert len(faults(changed(old, new))) == 1

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 import flows
 from router.flow.catalog import behaviour
 from router.flow.loader import load_flow
@@ -18,6 +20,7 @@ def after(tmp_path: Path, old: str, new: str) -> str:
     return behaviour(load_flow(changed))
 
 
+@pytest.mark.slow
 @each_row(
     ("old", "new"),
     [
@@ -35,6 +38,7 @@ def test_wording_and_triggers_are_no_part_of_it(tmp_path: Path, old: str, new: s
     assert after(tmp_path, old, new) == behaviour(load_flow(FILE))
 
 
+@pytest.mark.slow
 @each_row(
     ("old", "new"),
     [

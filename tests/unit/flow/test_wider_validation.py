@@ -87,6 +87,7 @@ FAULTY: list[tuple[FlowDefinition, dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.slow
 @each_row(("definition", "changes", "said"), FAULTY)
 def test_what_cannot_work_is_refused_with_what_would(
     tmp_path: Path, definition: FlowDefinition, changes: dict[str, Any], said: str

@@ -84,6 +84,7 @@ TEXTS: dict[str, tuple[str | None, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "after"), TEXTS.values(), ids=TEXTS)
 def test_git_has_the_files_to_the_byte_afterwards(
     repository: Path, before: str | None, after: str
@@ -110,6 +111,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("note", HOSTILE)
 def test_a_note_is_a_message_and_never_a_part_of_the_patch(repository: Path, note: str) -> None:
     files = [ChangedFile(FLOW, None, "flow: overtime\n")]
@@ -119,6 +121,7 @@ def test_a_note_is_a_message_and_never_a_part_of_the_patch(repository: Path, not
     assert [each.name for each in repository.iterdir() if each.name != ".git"] == ["flows"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["Anna", "安娜", 'A "quoted", name', "Anna\r\nSubject: other", "<a@b>", " "]
 )

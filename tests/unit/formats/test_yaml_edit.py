@@ -135,6 +135,7 @@ ROWS: list[tuple[Edit, str, str]] = [
 ]
 
 
+@pytest.mark.slow
 @each_row(("edit", "before", "after"), ROWS, ids=[str(row[0]) for row in ROWS])
 @each_row("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
 def test_an_edit_changes_the_text_at_its_place_alone(
@@ -263,6 +264,7 @@ def test_a_state_whose_ways_bear_an_anchor_can_be_edited(path: Path, state: str)
     assert len(after.splitlines()) - len(text.splitlines()) in {0, 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", one_in(4, SHIPPED), ids=str)
 def test_a_file_stays_to_the_byte_where_each_value_is_set_to_what_it_is(path: Path) -> None:
     text = path.read_text()

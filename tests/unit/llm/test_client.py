@@ -206,6 +206,7 @@ async def test_a_429_may_name_a_date() -> None:
     assert 50 < error.retry_after <= 60
 
 
+@pytest.mark.slow
 @given(st.text() | st.from_regex(r"\A[0-9.]{1,400}\Z") | st.datetimes().map(format_datetime))
 def test_any_retry_after_is_a_bounded_wait_or_none(value: str) -> None:
     seconds = retry_after({"retry-after": value}, datetime.now(UTC))

@@ -67,6 +67,7 @@ async def test_what_a_server_packs_is_read() -> None:
         assert (await here.model.answer(question())).attempts == 2
 
 
+@pytest.mark.slow
 async def test_arguments_that_come_letter_by_letter_are_looked_at_seldom() -> None:
     function = {"name": "respond_message", "arguments": '{"text": "'}
     first = delta(tool_calls=[{"index": 0, "id": "1", "function": function}])
@@ -78,6 +79,7 @@ async def test_arguments_that_come_letter_by_letter_are_looked_at_seldom() -> No
     assert len(here.deltas) < 1000
 
 
+@pytest.mark.slow
 async def test_a_line_may_come_byte_by_byte() -> None:
     async def drips() -> AsyncIterator[bytes]:
         for _ in range(2**20):

@@ -61,6 +61,7 @@ def test_the_same_value_twice_contradicts_nothing() -> None:
     assert read_json('{"a": 1, "a": 1}').value == {"a": 1}
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_json_is_read_as_it_is(value: Any) -> None:
     text = json.dumps(value)
@@ -68,6 +69,7 @@ def test_json_is_read_as_it_is(value: Any) -> None:
         assert read_json(text) == Read(value)
 
 
+@pytest.mark.slow
 @given(JSON, st.integers(0, 200), st.booleans())
 def test_cut_json_is_read_or_refused(value: Any, at: int, cut: bool) -> None:
     try:

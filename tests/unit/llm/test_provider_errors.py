@@ -58,6 +58,7 @@ async def test_a_429_is_a_wait_as_long_as_the_server_says(
     assert error.retry_after == (7 if said else None)
 
 
+@pytest.mark.slow
 async def test_gemini_says_in_the_error_when_to_come_again(streaming: bool) -> None:
     script = GEMINI.fails(429, "quota", kind="RESOURCE_EXHAUSTED", details=[RETRY])
     error = await refused(GEMINI, script, streaming)
@@ -65,6 +66,7 @@ async def test_gemini_says_in_the_error_when_to_come_again(streaming: bool) -> N
     assert error.retry_after == 34
 
 
+@pytest.mark.slow
 @each_row("status", [408, 409, 500, 502, 503, 504, 529])
 async def test_a_server_in_trouble_may_work_in_a_moment(
     dialect: Dialect, streaming: bool, status: int
@@ -74,6 +76,7 @@ async def test_a_server_in_trouble_may_work_in_a_moment(
     assert f"answered {status}: " in str(error)
 
 
+@pytest.mark.slow
 @each_row("status", [400, 404, 422])
 async def test_a_refused_request_is_not_worth_another_try(
     dialect: Dialect, streaming: bool, status: int
@@ -184,12 +187,14 @@ async def test_a_server_that_does_not_listen_is_out_of_reach(
     await model.aclose()
 
 
+@pytest.mark.slow
 async def test_a_hang_costs_the_deadline_and_no_more(dialect: Dialect, streaming: bool) -> None:
     for script in (hangs(), drips(dialect.says(Said("很慢" * 100)), 0.01)):
         error = await refused(dialect, script, streaming, seconds=0.3)
         assert "took longer than 0.3 s" in str(error)
 
 
+@pytest.mark.slow
 @each_row(
     "script",
     [
@@ -208,11 +213,13 @@ async def test_what_is_no_answer_is_none(
     assert isinstance(await refused(dialect, script, streaming), ModelUnavailable)
 
 
+@pytest.mark.slow
 async def test_an_endless_answer_is_not_kept(dialect: Dialect, streaming: bool) -> None:
     error = await refused(dialect, sends_bytes(*[b"x" * 2**20] * 5), streaming)
     assert isinstance(error, ModelUnavailable)
 
 
+@pytest.mark.slow
 @each_row(
     ("pieces", "headers"),
     [
@@ -230,6 +237,7 @@ async def test_of_what_a_broken_server_says_the_beginning_is_read(
     assert "answered 500" in str(error)
 
 
+@pytest.mark.slow
 @each_row("status", [301, 307, 308])
 async def test_a_prompt_goes_to_the_server_that_is_named_and_nowhere_else(
     dialect: Dialect, streaming: bool, status: int

@@ -89,6 +89,7 @@ def told(dialect: Dialect, script: list[Said]) -> list[Behaviour]:
     return [strictly(dialect, dialect.says(said)) for said in script]
 
 
+@pytest.mark.slow
 async def test_a_model_is_given_back_what_it_thought_where_it_thought_it(
     dialect: Dialect, streaming: bool
 ) -> None:

@@ -103,6 +103,7 @@ async def test_text_comes_whole_or_piece_by_piece(dialect: Dialect, streaming: b
     assert (answer.model, answer.how, answer.problems) == ("scripted", "functions", ())
 
 
+@pytest.mark.slow
 async def test_text_is_told_while_the_rest_is_written(dialect: Dialect) -> None:
     rest = asyncio.Event()
     said = Said("第一句话到了。第二句话还在路上。")

@@ -187,6 +187,7 @@ def test_content_in_parts_is_text() -> None:
     assert read({"content": [{"type": "text", "text": "a"}, {"text": "b"}, 3]}).text == "ab"
 
 
+@pytest.mark.slow
 @given(JSON, st.sampled_from(HOWS))
 def test_any_json_is_an_answer(body: Any, how: How) -> None:
     assert isinstance(chat_completions.read(body, question(), how, "m"), ChatAnswer)
@@ -202,6 +203,7 @@ SHAPES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(SHAPES, JSON, st.sampled_from(HOWS))
 def test_any_message_is_an_answer_that_can_be_stored(message: Any, finish: Any, how: How) -> None:
     answer = read(message, how, finish)

@@ -186,6 +186,7 @@ def test_a_schema_is_told_in_few_words(schema: Any, expected: str) -> None:
     assert signature(portable(schema)) == expected
 
 
+@pytest.mark.slow
 @given(SCHEMAS)
 def test_any_portable_schema_can_be_told(schema: Any) -> None:
     assert signature(portable(schema)).startswith("{")

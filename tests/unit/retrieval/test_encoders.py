@@ -60,6 +60,7 @@ async def test_nothing_broken_and_endless_texts_are_encoded(encoder: EmbeddedEnc
     assert np.isfinite(rows).all()
 
 
+@pytest.mark.slow
 async def test_the_event_loop_goes_on_meanwhile(encoder: EmbeddedEncoder) -> None:
     turns = 0
     encoding = asyncio.ensure_future(encoder.queries(["a rather long request " * 40] * 8))
@@ -69,6 +70,7 @@ async def test_the_event_loop_goes_on_meanwhile(encoder: EmbeddedEncoder) -> Non
     assert turns > 5
 
 
+@pytest.mark.slow
 async def test_encoding_takes_one_thread_and_leaves_the_environment_alone() -> None:
     before = dict(os.environ)
     fresh = EmbeddedEncoder()
@@ -142,6 +144,7 @@ async def test_the_engine_gets_little_of_the_environment(monkeypatch: pytest.Mon
     assert psutil.Process(fresh.process).environ().keys() <= {*INHERITED, *ONE_THREAD, "LC_CTYPE"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deadly", ["abort", "hang"])
 async def test_what_the_engine_dies_of_twice_is_set_aside_and_costs_only_itself(
     deadly: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

@@ -1,6 +1,7 @@
 """Words: tokens, and how well cards fit them."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +48,7 @@ def test_an_empty_index_finds_nothing() -> None:
     assert LexicalIndex().search(["leave"], 0).scores.tolist() == []
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 5), st.none() | WORDS), max_size=20), WORDS)
 def test_any_order_of_changes_equals_building_anew(
     changes: list[tuple[int, list[str] | None]], query: list[str]

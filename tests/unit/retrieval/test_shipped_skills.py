@@ -27,7 +27,7 @@ ABSENT = 1000
 OFFERED = 5
 """A model is told of so many."""
 
-pytestmark = pytest.mark.xdist_group("shipped skills")
+pytestmark = [pytest.mark.xdist_group("shipped skills"), pytest.mark.slow]
 """All on one worker: encoding everything that there is takes seconds."""
 
 
@@ -111,7 +111,6 @@ async def test_what_only_sounds_like_a_skill_is_nearer_to_what_it_is_for(desk: D
     assert clear == []
 
 
-@pytest.mark.slow
 async def test_the_skills_are_in_nobody_elses_way(desk: Desk) -> None:
     ranks = [one.rank() for one in await desk.searched(REQUESTS) if one.line.label != "reply"]
     assert len(ranks) == 17  # rules take the others

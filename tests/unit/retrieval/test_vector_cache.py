@@ -135,6 +135,7 @@ async def test_nothing_of_the_background_is_encoded_where_the_embedded_encoder_i
     np.testing.assert_allclose(np.linalg.norm(background.queries, axis=1), 1, rtol=1e-5)
 
 
+@pytest.mark.slow
 async def test_nothing_that_ships_is_encoded_by_a_first_start(tmp_path: Path) -> None:
     """Where this fails, run `python -m router.runtime.vectors`."""
     async with assembled(Settings.load(data=tmp_path)) as parts:
@@ -160,6 +161,7 @@ async def test_what_is_shipped_is_what_the_encoder_makes_of_the_texts() -> None:
     assert cosines.min() > 0.999
 
 
+@pytest.mark.slow
 @each_row(
     ("encoder", "file"),
     [(PairsEncoder("0.0.1"), FILE), (PairsEncoder(""), FILE), (Posing(), Path("none.npz"))],

@@ -63,6 +63,7 @@ def long(steps: int, text: str = "字" * 3000, tool: str = "search") -> AgentMem
     return memory
 
 
+@pytest.mark.slow
 @given(memories(), budgets)
 def test_the_dialogue_is_kept_in_order_or_gone(memory: AgentMemory, budget: int) -> None:
     fit = fitted(memory, EPHEMERAL, budget)
@@ -85,6 +86,7 @@ def test_a_call_and_its_result_are_never_parted(memory: AgentMemory, budget: int
         assert calls - sum(isinstance(m, ToolMessage) for m in part) == open_calls
 
 
+@pytest.mark.slow
 @given(memories(), budgets)
 def test_it_is_within_budget_and_left_as_it_is(memory: AgentMemory, budget: int) -> None:
     once = fitted(memory, EPHEMERAL, budget)
@@ -102,6 +104,7 @@ def test_a_larger_budget_keeps_all_of_a_smaller(memory: AgentMemory, one: int, o
     assert whole(less.memory) <= whole(more.memory)
 
 
+@pytest.mark.slow
 @given(memories(), st.integers(20_000, 60_000))
 def test_the_question_as_it_is_sent_is_within_the_budget(memory: AgentMemory, budget: int) -> None:
     prompt, means = PROMPTS.of("skill", "c1", "en", "default"), Means(TOOLS)

@@ -98,6 +98,7 @@ HOSTILE: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.slow
 @each_row(("schema", "says"), HOSTILE.values(), ids=HOSTILE)
 def test_what_no_answer_can_be_held_to_is_refused_in_words(schema: Any, says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)) as refused:

@@ -80,6 +80,7 @@ def test_currencies_are_converted_only_where_there_are_rates() -> None:
     assert "convert_currency" in load_capabilities(Settings()).registry
 
 
+@pytest.mark.slow
 async def test_a_flow_whose_tool_is_deleted_is_named_with_its_line(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -116,6 +117,7 @@ async def holds(parts: Parts, skill: str, instructions: str) -> bool:
     return len(kept) == len(digests) and await finds(parts, skill, there.description.en)
 
 
+@pytest.mark.slow
 async def test_a_skill_that_changes_meanwhile_is_taken_up_with_its_files(tmp_path: Path) -> None:
     skills = tmp_path / "skills"
     skills.mkdir()

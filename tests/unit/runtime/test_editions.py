@@ -187,6 +187,7 @@ REFUSED: dict[str, tuple[list[tuple[DocumentKind, str, str]], str]] = {
 }
 
 
+@pytest.mark.slow
 @each_row(("documents", "why"), REFUSED.values(), ids=REFUSED)
 def test_what_does_not_fit_is_refused_at_its_place(
     desk: Desk, documents: list[tuple[DocumentKind, str, str]], why: str
@@ -333,6 +334,7 @@ def process(settings: Settings) -> Process:
     return Process(settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [Unavailable("no encoder"), KeyError("x")], ids=type)
 async def test_what_could_not_be_taken_up_once_is_tried_again_and_keeps_no_other_tenant(
     process: Process, error: Exception
@@ -396,6 +398,7 @@ async def test_what_goes_on_failing_is_tried_later_each_time(process: Process) -
     assert "overtime" in process.flows_of("acme")
 
 
+@pytest.mark.slow
 async def test_documents_that_do_not_fit_a_changed_house_are_laid_over_it_without_them(
     process: Process,
 ) -> None:
@@ -411,6 +414,7 @@ async def test_documents_that_do_not_fit_a_changed_house_are_laid_over_it_withou
     assert "leave_request" in process.configuration.unfit["acme"]
 
 
+@pytest.mark.slow
 async def test_documents_that_do_not_fit_leave_those_before_them_in_a_house_that_is_the_same(
     process: Process,
 ) -> None:

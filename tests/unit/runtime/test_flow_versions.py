@@ -20,6 +20,8 @@ from router.store.store import Store
 from router.store.tables import ROUTER
 from tests.fakes.model_server import ModelServer
 
+pytestmark = pytest.mark.slow
+
 SHIPPED = Path(flows.__path__[0]) / "leave_request.yaml"
 SHIPPED_TEXT = SHIPPED.read_text()
 
@@ -140,7 +142,6 @@ def asks(parts: Parts) -> str:
     return next(slot.ask for slot in slots if slot.ask).zh
 
 
-@pytest.mark.slow
 async def test_a_process_takes_up_edits_while_it_runs(settings: Settings, file: Path) -> None:
     async with running(settings) as parts:
         edited(file, "想请什么假？", "请什么假？")
@@ -156,7 +157,6 @@ async def test_a_process_takes_up_edits_while_it_runs(settings: Settings, file: 
     assert "days_off" in names
 
 
-@pytest.mark.slow
 async def test_a_version_that_was_not_raised_is_refused_while_running_too(
     settings: Settings, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -170,7 +170,6 @@ async def test_a_version_that_was_not_raised_is_refused_while_running_too(
         await until(lambda: parts.offered.catalog.flows["leave_request"].version == 5)
 
 
-@pytest.mark.slow
 async def test_an_author_sees_the_same_version_do_something_else_at_once(
     settings: Settings, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,6 +9,8 @@ from prometheus_client.registry import REGISTRY
 from router.runtime import garbage_collection
 from router.runtime.garbage_collection import EACH, GROWN, UNEXPLAINED, CollectionPolicy
 
+pytestmark = pytest.mark.slow
+
 MANY = UNEXPLAINED // 20
 
 
@@ -47,7 +49,6 @@ def cycles(number: int) -> None:
         one.append(one)
 
 
-@pytest.mark.slow
 def test_what_is_left_of_much_is_not_looked_at_again(policy: CollectionPolicy) -> None:
     before = gc.get_freeze_count()
     stays = objects(GROWN)
@@ -56,7 +57,6 @@ def test_what_is_left_of_much_is_not_looked_at_again(policy: CollectionPolicy) -
     assert len(gc.get_objects(2)) < GROWN / 2
 
 
-@pytest.mark.slow
 def test_what_is_left_of_little_may_yet_become_garbage(policy: CollectionPolicy) -> None:
     before = gc.get_freeze_count()
     stays = objects(GROWN // 2)
@@ -74,7 +74,6 @@ def frozen_garbage(number: int) -> None:
         gc.enable()
 
 
-@pytest.mark.slow
 def test_garbage_that_was_set_aside_is_found_once_the_process_has_nothing_to_do(
     policy: CollectionPolicy,
 ) -> None:
@@ -85,14 +84,12 @@ def test_garbage_that_was_set_aside_is_found_once_the_process_has_nothing_to_do(
     assert policy.unexplained < GROWN
 
 
-@pytest.mark.slow
 def test_twice_as_much_is_looked_for_however_busy_it_is(policy: CollectionPolicy) -> None:
     frozen_garbage(2 * MANY + GROWN)
     assert policy.look(idle=False)
     assert policy.unexplained < GROWN
 
 
-@pytest.mark.slow
 def test_what_open_workflows_explain_is_not_looked_through(
     policy: CollectionPolicy, kept: Kept
 ) -> None:
@@ -104,7 +101,6 @@ def test_what_open_workflows_explain_is_not_looked_through(
     assert policy.look(idle=True)
 
 
-@pytest.mark.slow
 def test_the_next_full_collection_is_as_soon_after_a_look_through_all(
     policy: CollectionPolicy,
 ) -> None:
@@ -118,7 +114,6 @@ def test_the_next_full_collection_is_as_soon_after_a_look_through_all(
     assert more
 
 
-@pytest.mark.slow
 def test_it_says_how_long_it_took(policy: CollectionPolicy) -> None:
     name, labels = "router_garbage_collection_seconds_total", {"generation": "2"}
     before = REGISTRY.get_sample_value(name, labels)
@@ -129,7 +124,6 @@ def test_it_says_how_long_it_took(policy: CollectionPolicy) -> None:
     assert after > before
 
 
-@pytest.mark.slow
 def test_in_the_end_the_collector_is_as_python_has_it() -> None:
     before, watching = gc.get_threshold(), list(gc.callbacks)
     policy = CollectionPolicy()

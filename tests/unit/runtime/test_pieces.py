@@ -40,6 +40,7 @@ class TestDataFolder:
         ):
             pass
 
+    @pytest.mark.slow
     def test_waits_for_a_predecessor_that_is_being_buried(self, tmp_path: Path) -> None:
         script = f"""
 import time

@@ -26,6 +26,8 @@ from router.store.tables import ROUTER
 from router.understanding.reader import Reader
 from tests.unit.runtime.documents import overtime
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 11, 23, 9, tzinfo=UTC)
 FIRST, LAST = (
     next(p for p in map(str, range(1000)) if is_of_share(50, "acme", "overtime", p) is of_it)
@@ -181,7 +183,6 @@ async def test_a_share_that_does_not_fit_is_said_and_leaves_everybody_what_was(
     assert "nowhere" in processes[0].configuration.unfit["acme"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("held", [{"after": 5}, {"share": 50}], ids=["to come", "of a share"])
 async def test_what_a_version_to_come_or_of_a_share_needs_is_not_taken_out_of_use(
     store: Store, processes: list[Process], held: dict[str, Any]
@@ -196,7 +197,6 @@ async def test_what_a_version_to_come_or_of_a_share_needs_is_not_taken_out_of_us
     await configuration.examine("acme", "flows", "overtime", overtime(said="reworded"))
 
 
-@pytest.mark.slow
 async def test_what_does_not_fit_when_its_moment_comes_is_left_out_and_others_are_taken_up(
     store: Store, processes: list[Process]
 ) -> None:

@@ -13,12 +13,13 @@ from tests.fakes.model_server import MODEL, ModelServer, reaches
 from tests.fakes.web_server import Received, Reply
 from tests.table import each_row
 
+pytestmark = pytest.mark.slow
+
 
 def settings_of(server: ModelServer, data: Path, **more: object) -> Settings:
     return Settings.load(data=data, llm_base_url=server.url, llm_model=MODEL, **more)
 
 
-@pytest.mark.slow
 @each_row(
     ("kinds", "queue", "attended"),
     [

@@ -16,6 +16,8 @@ from router.store.retention import Retention
 from router.store.store import Store
 from router.store.tables import ROUTER
 
+pytestmark = pytest.mark.slow
+
 
 def conversation(id_: str, days: int) -> ConversationRecord:
     at = datetime.now(UTC) - timedelta(days=days)

@@ -273,6 +273,7 @@ def test_variables_of_declared_tools_are_known_and_nothing_else_is_theirs(env: E
     assert Settings.load().tool_variables == theirs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -329,6 +329,7 @@ def test_all_files_together_may_be_so_large(skill: Path) -> None:
     assert flaws(skill) == [f"/{n}: with it the folder is over 8 MiB" for n in ("8", "a")]
 
 
+@pytest.mark.slow
 def test_there_may_be_so_many_files_as_fit_into_a_workflows_input(skill: Path) -> None:
     long = "长" * 39
     for number in range(MOST_FILES + 1):

@@ -1,5 +1,6 @@
 """The loop of a skill, and one that goes by a plan."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -169,6 +170,7 @@ def test_at_a_limit_it_is_said_what_is_done_and_what_is_open() -> None:
     assert "已经查清" not in reached("tokens", plan("a"), "zh")
 
 
+@pytest.mark.slow
 @given(workable(), workable(), st.sets(IDS))
 def test_a_plan_without_problems_can_always_be_worked_on_to_its_end(
     first: list[PlanStep], second: list[PlanStep], finished: set[str]
@@ -186,6 +188,7 @@ def test_a_plan_without_problems_can_always_be_worked_on_to_its_end(
     assert anew.open == 0
 
 
+@pytest.mark.slow
 @given(workable(), PROPOSED)
 def test_results_stay_with_their_own_tasks(first: list[PlanStep], proposed: list[PlanStep]) -> None:
     made = Plan().revised(first)
@@ -196,6 +199,7 @@ def test_results_stay_with_their_own_tasks(first: list[PlanStep], proposed: list
         assert all(anew.results[s.id].text == s.task for s in anew.steps if s.id in anew.results)
 
 
+@pytest.mark.slow
 @given(workable(), st.data())
 def test_a_retry_drops_whatever_was_built_on_it(first: list[PlanStep], data: st.DataObject) -> None:
     made = Plan().revised(first)

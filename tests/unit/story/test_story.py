@@ -308,6 +308,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @each_row(("text", "fault"), HOSTILE)
 def test_a_bad_file_is_refused_with_line_and_remedy(text: str, fault: str) -> None:
     _, faults = read(text)
@@ -625,6 +626,7 @@ STATES = [*BADGE.states, "gone"]
 LINES = st.lists(st.builds("{} {}".format, st.sampled_from(EVENTS), st.sampled_from(STATES)))
 
 
+@pytest.mark.slow
 @given(LINES, LINES)
 def test_only_transitions_of_the_flow_are_ever_counted(one: list[str], other: list[str]) -> None:
     first = taken_in(BADGE, history(*one))

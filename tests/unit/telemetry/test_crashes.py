@@ -84,6 +84,7 @@ def test_what_processes_die_of_is_set_aside(tmp_path: Path, deaths: list[str], l
     assert [runs(tmp_path, "deadly"), runs(tmp_path, "other")] == [left, True]
 
 
+@pytest.mark.slow
 def test_what_was_only_there_is_not_to_blame(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -95,6 +96,7 @@ def test_what_was_only_there_is_not_to_blame(
     assert "Aborted" in caplog.text  # the trace that the process left
 
 
+@pytest.mark.slow
 def test_of_two_that_were_there_twice_the_one_that_does_it_alone_is_to_blame(
     tmp_path: Path,
 ) -> None:
@@ -106,6 +108,7 @@ def test_of_two_that_were_there_twice_the_one_that_does_it_alone_is_to_blame(
     assert runs(tmp_path, "lengthy")
 
 
+@pytest.mark.slow
 async def test_suspects_run_one_after_the_other_and_others_beside_them(tmp_path: Path) -> None:
     await asyncio.to_thread(dies, tmp_path, *[["killed", "one", "two"]] * 2)
     at_work: list[str] = []
@@ -140,6 +143,7 @@ def test_a_process_that_lives_is_not_counted_among_the_dead(tmp_path: Path) -> N
     assert [path.name for path in (tmp_path / FOLDER).iterdir()] == [TALLY]
 
 
+@pytest.mark.slow
 async def test_others_that_run_already_hear_of_it(tmp_path: Path) -> None:
     with registered(tmp_path) as register:
         assert register is not None

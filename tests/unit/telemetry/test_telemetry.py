@@ -112,6 +112,7 @@ print("over")
 """
 
 
+@pytest.mark.slow
 def test_a_collector_that_never_answers_holds_up_nobodys_end() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
@@ -176,6 +177,7 @@ def test_outside_a_trace_nobody_is_told_of_one() -> None:
     assert tracing.ids() == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", HISTORIES[:4], ids=lambda file: file.stem)
 async def test_a_replay_emits_nothing(exported: InMemorySpanExporter, file: Any) -> None:
     replayer = Replayer(

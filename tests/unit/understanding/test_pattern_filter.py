@@ -19,6 +19,7 @@ def words(count: int) -> list[str]:
     return [*zh, *en]
 
 
+@pytest.mark.slow
 def test_as_many_distinct_literals_are_found_as_one_filter_refuses_to_hold() -> None:
     literals = words(10_000)
     one = re2.Filter()
@@ -51,6 +52,7 @@ def test_a_pattern_with_more_literals_than_a_filter_holds_is_tried_on_its_own() 
     assert patterns.found("coffee for nobody") == [2]
 
 
+@pytest.mark.slow
 def test_patterns_whose_literals_multiply_are_still_held() -> None:
     multiplied = [f"{w}(?:一|二|三|四)(?:甲|乙|丙|丁){w}" for w in words(1500)[:750]]
     patterns = PatternFilter(multiplied)
@@ -62,6 +64,7 @@ def test_no_patterns_find_nothing() -> None:
     assert PatternFilter([]).found("tea") == []
 
 
+@pytest.mark.slow
 def test_a_text_made_of_literals_costs_no_seconds() -> None:
     literals = words(10_000)
     patterns = PatternFilter(f"{word}!" for word in literals)

@@ -104,6 +104,7 @@ NOTHING = phrases("""
 """)
 
 
+@pytest.mark.slow
 @each_row(
     ("typed", "tool"),
     [
@@ -123,6 +124,7 @@ def test_a_withdrawal_says_of_what(shipped: Capabilities, typed: str, request_: 
     assert asked_for(shipped, typed) == ("withdraw_request", request_)
 
 
+@pytest.mark.slow
 def test_no_sentence_that_starts_a_flow_asks_for_a_tool(shipped: Capabilities) -> None:
     files = DATA.glob("prematch_*.jsonl")
     rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]

@@ -44,6 +44,7 @@ TEXTS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(TEXTS, st.sampled_from(VIEWS))
 def test_any_text_is_read_with_valid_spans_and_ordered_intervals(
@@ -101,6 +102,7 @@ KEYS = st.sampled_from(
 HELD_DOWN = st.lists(KEYS | st.sampled_from(WORDS), max_size=30).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(HELD_DOWN | st.text(max_size=300))
 def test_what_is_normalised_is_aligned_in_order_and_normalising_it_again_changes_nothing(

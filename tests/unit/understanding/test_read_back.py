@@ -4,6 +4,7 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,6 +66,7 @@ def test_a_day(day: date, locale: Locale) -> None:
     assert read_back("date", day.isoformat(), locale) == {"date": day.isoformat()}
 
 
+@pytest.mark.slow
 @given(days, st.times(), locales)
 def test_a_moment(day: date, clock: Any, locale: Locale) -> None:
     moment = datetime.combine(day, clock.replace(second=0, microsecond=0), HERE).isoformat()
@@ -86,6 +88,7 @@ def test_a_length_of_time(count: float, unit: str, locale: Locale) -> None:
     assert read_back("duration", {unit: count}, locale) == {"duration": {unit: count}}
 
 
+@pytest.mark.slow
 @given(st.integers(-(10**6), 10**9) | st.integers(1, 10**6).map(lambda n: n / 100), locales)
 def test_a_number(number: float, locale: Locale) -> None:
     assert read_back("number", number, locale) == {"number": number}

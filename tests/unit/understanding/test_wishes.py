@@ -62,6 +62,7 @@ def test_every_wish_of_a_message_is_taken_or_left(reader: Reader, row: dict[str,
             assert not any(word in said for word in ("顺便", "另外", "查", "by the way", "?", "？"))
 
 
+@pytest.mark.slow
 @each_row("text", [row["text"] for row in ROWS if not row["aims"]], ids=lambda text: text)
 def test_what_gives_a_slot_or_a_reason_is_no_wish_of_its_own(reader: Reader, text: str) -> None:
     reading = read(reader, text)

@@ -17,6 +17,8 @@ from tests.e2e.house import free_ports
 from tests.integration.tool.mcp.conftest import PATIENCE, House, house_of
 from tests.samples import one_in
 
+pytestmark = pytest.mark.slow
+
 SERVER = (sys.executable, "-m", "activities.mcp_files")
 READS = {"file_read": ToolEntry(permission="read"), "file_search": ToolEntry(permission="read")}
 
@@ -66,7 +68,6 @@ async def use(house: House) -> None:
         await house.call("files__file_read", path="../secret")
 
 
-@pytest.mark.slow
 async def test_files_are_used_over_input_and_output(notes: Path) -> None:
     program = (*SERVER[1:], str(notes))
     entry = ServerEntry(command=SERVER[0], args=program, cwd=Path.cwd(), tools=READS)
@@ -78,7 +79,6 @@ async def test_files_are_used_over_input_and_output(notes: Path) -> None:
         await use(house)
 
 
-@pytest.mark.slow
 async def test_a_server_over_http_that_goes_and_comes_back_is_used_again(notes: Path) -> None:
     (port,) = free_ports(1)
     entry = ServerEntry(url=f"http://127.0.0.1:{port}/mcp", tools=READS)
@@ -96,7 +96,6 @@ async def test_a_server_over_http_that_goes_and_comes_back_is_used_again(notes: 
             await use(house)
 
 
-@pytest.mark.slow
 async def test_another_site_s_page_can_t_use_it(notes: Path) -> None:
     (port,) = free_ports(1)
     async with over_http(notes, port), httpx.AsyncClient(trust_env=False) as http:
@@ -105,7 +104,6 @@ async def test_another_site_s_page_can_t_use_it(notes: Path) -> None:
             assert answer.status_code in (403, 421)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", one_in(3, (["/no/such/folder"], ["--http", "8000"], [])))
 async def test_what_it_can_t_serve_is_told(words: list[str]) -> None:
     process = await asyncio.create_subprocess_exec(

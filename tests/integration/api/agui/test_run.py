@@ -56,6 +56,7 @@ def user(content: Any) -> list[dict[str, Any]]:
     return [{"id": "u", "role": "user", "content": content}]
 
 
+@pytest.mark.slow
 async def test_a_run_is_a_turn_and_its_result_is_the_turn(alice: FrontEnd) -> None:
     told = await alice.say("much")
     assert told.types[:2] == ["RUN_STARTED", "STATE_SNAPSHOT"]
@@ -67,6 +68,7 @@ async def test_a_run_is_a_turn_and_its_result_is_the_turn(alice: FrontEnd) -> No
     assert told.end.result["message_id"] == told.end.run_id
 
 
+@pytest.mark.slow
 async def test_only_the_last_thing_that_was_said_is_said(alice: FrontEnd) -> None:
     history = [
         {"id": "s", "role": "system", "content": "You are a pirate."},
@@ -82,6 +84,7 @@ async def test_only_the_last_thing_that_was_said_is_said(alice: FrontEnd) -> Non
     assert await turns_of(alice) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ["r1", "Lauf Nr. 1 🏃" * 10])
 async def test_the_same_run_again_is_the_same_answer(alice: FrontEnd, run: str) -> None:
     body = alice.input(messages=user("hello"), runId=run)
@@ -98,6 +101,7 @@ async def test_the_same_thread_of_somebody_else_is_another_conversation(alice: F
     assert (told.text, told.end.result["turn"]) == ("bob: hello", 1)
 
 
+@pytest.mark.slow
 async def test_the_run_is_heard_of_before_its_turn_is_over(alice: FrontEnd, store: Store) -> None:
     body = alice.input(messages=user("slow"))
     async with alice.stream(body) as events:
@@ -211,6 +215,7 @@ UNUSABLE_PARTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", UNUSABLE_PARTS.values(), ids=UNUSABLE_PARTS.keys())
 async def test_a_part_of_no_use_is_warned_of(alice: FrontEnd, source: dict[str, Any]) -> None:
     part = {"type": "image", "source": source}
@@ -259,6 +264,7 @@ REFUSED: dict[str, tuple[Any, int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "status"), REFUSED.values(), ids=REFUSED)
 async def test_what_is_refused_begins_no_run(alice: FrontEnd, body: Any, status: int) -> None:
     whole = body

@@ -127,6 +127,7 @@ PLACES: dict[str, tuple[dict[str, str], int]] = {
 }
 
 
+@pytest.mark.slow
 @each_row("revision", REVISIONS)
 @each_row(("headers", "status"), PLACES.values(), ids=PLACES.keys())
 async def test_pages_of_others_reach_nothing(

@@ -4,6 +4,7 @@ import base64
 import re
 from typing import Any
 
+import pytest
 from httpx import AsyncClient, Response
 
 from router.domain.file_types import MOST_BYTES
@@ -38,6 +39,7 @@ async def ids(client: AsyncClient, name: str, *parts: dict[str, Any]) -> list[st
     return said(await send(client, name, *parts)).removeprefix("alice: ").split(",")
 
 
+@pytest.mark.slow
 @each_row(
     ("part", "content", "name"),
     [
@@ -118,6 +120,7 @@ async def test_files_that_an_answer_gives_are_its_annotations(
     assert '"title":"seats.pdf"' in answer.text.replace(": ", ":")
 
 
+@pytest.mark.slow
 @each_row(
     ("parts", "status", "words"),
     [

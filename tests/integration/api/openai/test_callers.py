@@ -122,6 +122,7 @@ REFUSED: dict[str, dict[str, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("headers", REFUSED.values(), ids=REFUSED)
 async def test_with_a_secret_nothing_else_is(strict: AsyncClient, headers: dict[str, str]) -> None:
     refused = fault(await ask(strict, "hello", headers=headers), 401)

@@ -35,6 +35,7 @@ def row(conversation: str, number: int, **data: JsonValue) -> LogEntry:
     return LogEntry(key=key, kind="message", at=at, conversation=conversation, data=data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "header", ["X-OpenWebUI-Chat-Id", "X-LibreChat-Conversation-Id", "X-Conversation-Id", None]
 )
@@ -96,6 +97,7 @@ async def test_the_same_words_begin_a_new_chat_after_a_while(
         assert await count(alice) == expected
 
 
+@pytest.mark.slow
 @each_row("named", [True, False])
 async def test_a_repeat_gets_the_first_answer(alice: AsyncClient, unique: str, named: bool) -> None:
     headers = {"X-Conversation-Id": unique} if named else {}

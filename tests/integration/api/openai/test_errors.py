@@ -79,6 +79,7 @@ HOSTILE: dict[str, tuple[Any, int, str | None]] = {
 }
 
 
+@pytest.mark.slow
 @each_row(("sent", "status", "param"), HOSTILE.values(), ids=HOSTILE)
 async def test_what_cant_be_answered_says_which_field_and_changes_nothing(
     alice: AsyncClient, sent: Any, status: int, param: str | None

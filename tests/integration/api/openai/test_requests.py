@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from httpx import AsyncClient, Response
 
 from tests.integration.api.openai.conftest import PATH
@@ -78,6 +79,7 @@ HOSTILE = [
 """Text on which an expression that backtracks wouldn't come back."""
 
 
+@pytest.mark.slow
 @each_row("text", HOSTILE, ids=range(len(HOSTILE)))
 @each_row("role", ["user", "system"])
 async def test_no_text_holds_everybody_up(alice: AsyncClient, text: str, role: str) -> None:

@@ -65,6 +65,7 @@ async def test_a_failure_says_what_the_server_said_in_short(house: House) -> Non
     assert "\u202e" not in str(refused.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
@@ -252,6 +253,7 @@ async def test_only_what_the_operator_offers_is_there(open_house: Open) -> None:
     assert list(tooled.tools["some"]) == ["some__echo"]
 
 
+@pytest.mark.slow
 async def test_tools_of_one_title_say_which_server_s_they_are(open_house: Open) -> None:
     own = ToolEntry(title=Localised(zh="拒绝", en="Turn down"))
     few = frozenset({"echo", "refuse"})

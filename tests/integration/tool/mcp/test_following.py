@@ -60,6 +60,7 @@ async def test_a_server_that_is_written_into_the_file_brings_its_tools(desk: Des
     await desk.until(lambda: "files__echo" in desk.registry)
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_taken_out_takes_its_tools_with_it(desk: Desk) -> None:
     desk.write(files={}, mail={})
     await desk.until(lambda: {"files__echo", "mail__echo"} <= desk.registry.names)
@@ -72,6 +73,7 @@ async def test_a_server_that_is_taken_out_takes_its_tools_with_it(desk: Desk) ->
     assert desk.registry.prefixes == ("mail__",)
 
 
+@pytest.mark.slow
 async def test_what_is_said_of_a_server_counts_once_it_is_said_otherwise(desk: Desk) -> None:
     desk.write(files={})
     await desk.until(lambda: "files__echo" in desk.registry)
@@ -87,6 +89,7 @@ async def test_what_is_said_of_a_server_counts_once_it_is_said_otherwise(desk: D
     await desk.until(reads)
 
 
+@pytest.mark.slow
 async def test_a_file_that_can_not_be_used_leaves_the_servers_as_they_were(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -78,6 +78,7 @@ def described(schemas: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return {name: {"inputSchema": schema} for name, schema in schemas.items()}
 
 
+@pytest.mark.slow
 async def test_a_schema_that_would_stop_the_process_is_bounded_or_costs_its_tool(
     listed: Listed,
 ) -> None:
@@ -108,6 +109,7 @@ async def test_what_honest_servers_say_oddly_is_offered_and_can_be_called(listed
     assert await house.call("it__self", a="x") == '{"a": "x"}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "schema",
     [
@@ -155,6 +157,7 @@ EMPTY_BLOCKS = [b"\x78\x9c", *[b"\x00\x00\x00\xff\xff" * 200_000] * 8]
 """Of deflate: each takes five bytes and gives none."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pieces", "headers", "status", "said"),
     [

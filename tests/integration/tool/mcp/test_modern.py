@@ -18,6 +18,8 @@ from tests.fakes.mcp_modern import PROGRAM
 from tests.integration.tool.mcp.conftest import PATIENCE, House, house_of
 from tests.unit.tool.samples import context
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["program", "address"])
 async def modern(request: pytest.FixtureRequest) -> AsyncIterator[Mapping[str, Any]]:
@@ -47,7 +49,6 @@ async def of_old(modern: Mapping[str, Any]) -> AsyncIterator[House]:
         yield house
 
 
-@pytest.mark.slow
 async def test_each_call_learns_what_it_was_asked_itself(house: House) -> None:
     names = ("Ada", "Bob", "Cy")
     calls = [house.call("it__ask", key=name, name=name) for name in names]
@@ -58,14 +59,12 @@ async def test_each_call_learns_what_it_was_asked_itself(house: House) -> None:
         assert not any(f"for {other}?" in str(outcome) for other in names if other != name)
 
 
-@pytest.mark.slow
 async def test_a_tool_that_is_added_later_appears(house: House) -> None:
     await house.call("it__grow")
     await house.until(lambda: "it__sing" in house.tools["it"])
     assert await house.call("it__sing") == {"result": "la"}
 
 
-@pytest.mark.slow
 async def test_what_is_asked_amid_a_call_is_passed_on_in_a_legacy_session(of_old: House) -> None:
     with pytest.raises(AnswersNeeded) as needed:
         await of_old.call("it__book", key="a", name="Ada")
@@ -77,7 +76,6 @@ async def test_what_is_asked_amid_a_call_is_passed_on_in_a_legacy_session(of_old
     assert booked == {"result": "accept"}
 
 
-@pytest.mark.slow
 async def test_a_newer_session_says_what_to_write_for_that(house: House) -> None:
     with pytest.raises(PermanentToolError, match='write "protocol": "legacy"') as refused:
         await house.call("it__book", key="a", name="Ada")

@@ -37,6 +37,7 @@ def processes(of: int, holding: str) -> list[psutil.Process]:
     return [each for each in below if holding in " ".join(each.cmdline())]
 
 
+@pytest.mark.slow
 async def test_a_slow_start_of_a_server_holds_up_nothing(open_house: Open, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -76,6 +77,7 @@ async def test_what_stands_in_answers_for_a_server_that_never_came(open_house: O
     assert await house.call("first__echo", text="hi") == '{"text": "hi"}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", [READ, ToolEntry()], ids=["read", "write"])
 async def test_stand_ins_get_reads_alone(open_house: Open, tmp_path: Path, tool: ToolEntry) -> None:
     notes = tmp_path / "notes"

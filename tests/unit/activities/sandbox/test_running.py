@@ -85,6 +85,7 @@ async def test_a_shell_runs_too(program: str) -> None:
     assert ran.output == "X IN\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "output"),
     [
@@ -111,6 +112,7 @@ async def test_a_script_has_no_more_than_that(
     assert (await run(source)).output == output
 
 
+@pytest.mark.slow
 @each_row(
     "address", ["('127.0.0.1', PORT)", "('1.1.1.1', 53)", "('localhost', PORT)", "('::1', PORT)"]
 )
@@ -135,6 +137,7 @@ async def test_nothing_of_the_machine_can_be_read(path: str) -> None:
     assert ran.output == "False\n"
 
 
+@pytest.mark.slow
 @each_row(
     "path",
     ["/skill/a", "/skill/scripts/a.py", "/a", "/etc/a", "/usr/bin/a", "/dev/a", "/dev/shm/a"],
@@ -215,6 +218,7 @@ async def grouped() -> None:
             pytest.skip("no control group can be made here")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("grouped")
 @pytest.mark.parametrize("source", [MEMFD, SEGMENTS, CHILDREN], ids=["memfd", "shm", "fork"])
 async def test_memory_counts_wherever_it_is_and_whoever_has_it(source: str) -> None:
@@ -299,6 +303,7 @@ async def test_without_bubblewrap_there_is_no_sandbox(monkeypatch: pytest.Monkey
         await Bubblewrap().probe()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fake", "said"),
     [

@@ -123,6 +123,7 @@ def test_whatever_is_typed_has_a_value_or_a_reason(text: str) -> None:
     assert number is None or (number.is_finite() and Decimal(plainly(number)) == number)
 
 
+@pytest.mark.slow
 @given(st.integers(-(10**9), 10**9), st.integers(-(10**9), 10**9).filter(bool))
 def test_whole_division_and_what_it_leaves_are_pythons(left: int, right: int) -> None:
     whole, rest = evaluated(f"({left})//({right})"), evaluated(f"({left})%({right})")

@@ -66,6 +66,7 @@ class TestWorkdays:
         found = await desk.ask("next_workday", **after)
         assert (found["day"], found["workday"]) == (day, True)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("tool", "field"), [("is_workday", "day"), ("next_workday", "after")])
     @pytest.mark.parametrize(
         "day",

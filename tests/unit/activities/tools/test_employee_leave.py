@@ -80,6 +80,7 @@ class TestLooking:
         with pytest.raises(Forbidden):
             await look(kept, "bob", "x")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("name", "employee"),
         [("Frank", "Frank Novak"), ("novak", "Frank Novak"), ("王丽", "王丽 Alice"),
@@ -88,6 +89,7 @@ class TestLooking:
     async def test_words_of_a_name_will_do(self, kept: Desk, name: str, employee: str) -> None:
         assert (await look(kept, "dave", name))["employee"] == employee
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("asked", "said"),
         [
@@ -185,6 +187,7 @@ class TestAdjusting:
         with pytest.raises(Forbidden, match="confirmed"):
             await kept.ask("adjust_leave_balance", await kept.person("dave"), **TWO_DAYS)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("changed", "said"),
         [

@@ -112,6 +112,7 @@ async def test_nobody_records_anything_by_themselves(desk: Desk) -> None:
             await desk.ask(tool)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changed", "field"),
     [
@@ -126,6 +127,7 @@ async def test_senseless_leave_is_refused(desk: Desk, changed: dict[str, Any], f
         await desk.flow("record_leave", "k", {**LEAVE, **changed})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [

@@ -344,6 +344,7 @@ class TestAgreement:
                 rf"(?m)^\| {kind} leave.*\| {granted} \|", self.text("leave.en.md"), re.IGNORECASE
             )
 
+    @pytest.mark.slow
     def test_expenses_are_approved_as_the_flow_has_it(self) -> None:
         flow = YAML(typ="safe").load(Path(next(iter(flows.__path__))) / "reimbursement.yaml")
         for state, role in (("manager", "财务"), ("finance", "总监")):

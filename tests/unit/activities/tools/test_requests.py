@@ -135,6 +135,7 @@ async def test_twenty_at_most_and_five_names_each(desk: Desk, store: Store) -> N
     assert newest["others"] == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value"),
     [

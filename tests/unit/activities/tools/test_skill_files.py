@@ -64,6 +64,7 @@ async def skill(desk: Desk, sqlite: Database) -> SkillDesk:
     return SkillDesk(desk)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["references/限额.md", "./references/限额.md"])
 async def test_a_text_is_read(skill: SkillDesk, path: str) -> None:
     about = {"path": "references/限额.md", "type": "text/markdown", "size": 10}
@@ -162,6 +163,7 @@ async def test_only_what_lies_in_scripts_is_run(skill: SkillDesk, path: str) -> 
         await skill.ask("run_skill_script", path=path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

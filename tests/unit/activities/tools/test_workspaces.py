@@ -75,6 +75,7 @@ async def test_an_edit_replaces_what_stands_there_once(mine: Desk) -> None:
     assert (await mine.ask("read_file", path="notes/a.md"))["text"] == "1\n2\n2 and three\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "said"),
     [
@@ -134,6 +135,7 @@ def test_what_names_a_version_is_not_tried_again(mine: Desk) -> None:
     assert [one.retries for one in tools] == [0, 0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("there", "other"),
     [("notes", "notes/plan.md"), ("a/b/c", "a/b"), ("a", "a/b/c"), ("a/b/c", "a")],
@@ -259,6 +261,7 @@ async def test_what_is_in_a_file_is_encrypted(mine: Desk, database: Database) ->
     assert (await mine.ask("read_file", path="notes/a.md"))["text"] == TEXT
 
 
+@pytest.mark.slow
 async def test_all_files_are_searched_however_many(mine: Desk) -> None:
     many = Settings(workspace=True, workspace_files=200)
     mine.dependencies.provide(provided.settings, many)

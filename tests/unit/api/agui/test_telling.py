@@ -198,6 +198,7 @@ def applied(document: Any, operations: list[dict[str, Any]]) -> Any:
     return document
 
 
+@pytest.mark.slow
 @given(before=JSON, after=JSON)
 def test_the_patch_turns_the_one_state_into_the_other(before: Any, after: Any) -> None:
     operations = patch(before, after)

@@ -124,6 +124,7 @@ def kept(run: Run, elsewhere: Path) -> Iterator[sqlite3.Connection]:
         yield opened
 
 
+@pytest.mark.slow
 def test_a_database_that_another_program_holds_is_named_with_what_to_do(
     run: Run, kept: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +135,7 @@ def test_a_database_that_another_program_holds_is_named_with_what_to_do(
     assert "another program has held it" in told
 
 
+@pytest.mark.slow
 def test_a_database_of_a_newer_version_is_left_alone(run: Run, kept: sqlite3.Connection) -> None:
     kept.execute("UPDATE alembic_version_router SET version_num = '9999'")
     kept.execute("UPDATE alembic_lowest SET lowest = '9998'")

@@ -35,6 +35,7 @@ async def reader() -> AsyncIterator[DocumentReader]:
         yield one
 
 
+@pytest.mark.slow
 @each_row("name", sorted(EXPECTED))
 async def test_a_file_is_read_exactly(name: str, reader: DocumentReader) -> None:
     expected = EXPECTED[name]

@@ -124,6 +124,7 @@ def test_an_amount_of_ten_thousand_figures_is_none() -> None:
     assert document.fields["amount"].value == {"amount": "21.80", "currency": "CNY"}
 
 
+@pytest.mark.slow
 def test_a_text_that_is_kept_is_bounded() -> None:
     assert len(read(_lines(5_000)).text) <= 6_000
 

@@ -212,6 +212,7 @@ UNENDED = (
 STRANGE = ("nonsense", "punycode", "idna", "utf-7", "unicode_escape", "rot13", "base64")
 
 
+@pytest.mark.slow
 @each_row(
     ("answer", "value"),
     [

@@ -114,6 +114,7 @@ def endpoint(parameters: object = None, **changes: Any) -> dict[str, Any]:
     return declaration(parameters=parameters or takes(id=TEXT), endpoint=changes)
 
 
+@pytest.mark.slow
 @each_row(
     ("data", "said"),
     [

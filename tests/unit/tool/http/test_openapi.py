@@ -233,6 +233,7 @@ BOMB = "a0: &a0 {x: 1}\n" + "".join(
 )
 
 
+@pytest.mark.slow
 @each_row(
     ("document", "said"),
     [
