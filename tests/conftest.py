@@ -5,6 +5,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import gc
+import re
 import resource
 import ssl
 import sys
@@ -135,10 +136,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out the test modules of other shards, before they are imported."""
+    """Leave out modules whose tests are deselected anyway, before they are imported."""
+    if not (collection_path.name.startswith("test_") and collection_path.suffix == ".py"):
+        return None
     shard: Shard | None = config.getoption("shard")
-    is_module = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
-    return True if shard and is_module and not shard.has(collection_path) else None
+    if shard and not shard.has(collection_path):
+        return True
+    if "not slow" in config.getoption("markexpr") and _is_slow_module(collection_path):
+        return True
+    return None
+
+
+def _is_slow_module(path: Path) -> bool:
+    mark = r"^pytestmark = (?:\[\s*)?pytest\.mark\.slow\b"
+    return re.search(mark, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -15,7 +15,7 @@ from tests.e2e.house import COMMAND, House, Person, free_ports
 from tests.samples import one_in
 from tests.table import each_row
 
-pytestmark = [pytest.mark.xdist_group("dev"), pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dev")]
 
 REQUEST = "我要请年假，下周一到周三，家里有事"
 SLOTS = {"leave_type": "annual", "start": "2027-03-01", "end": "2027-03-02", "reason": "家里有事"}

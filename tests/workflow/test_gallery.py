@@ -16,7 +16,7 @@ from router.story_runner.environment import Environment, opened
 from router.story_runner.runner import Report, chosen, run_in
 from tests.unit.flow.test_gallery import GALLERY
 
-pytestmark = [pytest.mark.xdist_group("gallery"), pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("gallery")]
 
 IN_SHORT = {"overtime"}
 """Of the others, what all their stories take is seconds of a processor each."""

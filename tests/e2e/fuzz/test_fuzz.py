@@ -20,7 +20,7 @@ METHODS = {"get", "put", "post", "delete", "patch"}
 CALLERS = ("bob", "frank", "olga")
 """Who calls: bob first, who decides for frank; what they may not, olga does, an operator."""
 
-pytestmark = [pytest.mark.xdist_group("fuzz"), pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("fuzz")]
 
 
 def config(folder: Path) -> Path:

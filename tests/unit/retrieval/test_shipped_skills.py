@@ -27,7 +27,7 @@ ABSENT = 1000
 OFFERED = 5
 """A model is told of so many."""
 
-pytestmark = [pytest.mark.xdist_group("shipped skills"), pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("shipped skills")]
 """All on one worker: encoding everything that there is takes seconds."""
 
 
