@@ -18,15 +18,16 @@ import subprocess
 import sys
 from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import pytest
 
-AREAS = {
+AREAS: dict[str, tuple[Any, ...]] = {
     "flow engine": (45, "router/flow/engine/**/*.py"),
     "understanding": (45, "router/understanding/**/*.py"),
     "tool gate and execute-once": (30, "router/tool/*.py", "activities/*.py"),
@@ -75,10 +76,12 @@ def mutants_of(path: str, source: bytes) -> Iterator[Mutant]:
         for target, fault, kind in faults(node) if inside else ():
             end = rows[(target.end_lineno or 0) - 1] + (target.end_col_offset or 0)
             yield path, rows[target.lineno - 1] + target.col_offset, end, fault, kind
-        function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        for child in node.body if function else ast.iter_child_nodes(node):
-            if not isinstance(child, UNTOUCHED):
-                yield from visit(child, inside or function)
+        parts: Iterable[ast.AST] = ast.iter_child_nodes(node)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            parts, inside = node.body, True
+        for part in parts:
+            if not isinstance(part, UNTOUCHED):
+                yield from visit(part, inside)
 
     yield from visit(ast.parse(source), inside=False)
 

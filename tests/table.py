@@ -9,20 +9,19 @@ import inspect
 import reprlib
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import pytest
 from _pytest.mark import ParameterSet
 
-Test = TypeVar("Test", bound=Callable[..., Any])
-Ids = Iterable[str] | Callable[[Any], object] | None
+Ids = Iterable[object] | Callable[[Any], object] | None
 
 
 class Row(NamedTuple):
-    """One row of a table: the arguments that it passes, and its id if it has one."""
+    """One row of a table: the arguments that it passes, and its id or an empty string."""
 
     arguments: dict[str, Any]
-    id: str | None
+    id: str
 
     @property
     def title(self) -> str:
@@ -32,7 +31,7 @@ class Row(NamedTuple):
 
 def each_row(
     names: str | Sequence[str], values: Iterable[Any], ids: Ids = None
-) -> Callable[[Test], Test]:
+) -> Callable[[Any], Any]:
     """Run the decorated test once for each row, as one test.
 
     Use it as `pytest.mark.parametrize`, also several times, for tests whose fixtures the rows may
@@ -61,14 +60,14 @@ def each_row(
         row = ParameterSet.extract_from(value, force_tuple=alone)
         if row.marks or len(row.values) != len(parameters):
             raise TypeError(f"{value!r} is no row of {', '.join(parameters)} without marks")
-        id_ = titles[number] if titles else row.id
+        title = str(titles[number] if titles else row.id or "")
         if callable(ids):
-            id_ = "-".join(str(ids(each)) for each in row.values)
-        table.append(Row(dict(zip(parameters, row.values, strict=True)), id_))
+            title = "-".join(str(ids(each)) for each in row.values)
+        table.append(Row(dict(zip(parameters, row.values, strict=True)), title))
     if not table:
         raise TypeError(f"the table of {', '.join(parameters)} has no rows: such a test can't fail")
 
-    def decorate(test: Test) -> Test:
+    def decorate(test: Any) -> Any:
         inner, tables = getattr(test, "table", (test, ()))
         return _over_rows(inner, (*tables, table))
 

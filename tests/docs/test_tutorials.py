@@ -22,8 +22,9 @@ from router.cli import app
 from router.settings import Settings
 from router.settings.environment import OF_CLIENTS, TESTS_PREFIX, TOOL_PREFIX
 from tests.docs.snippets import ROOT, Snippet, snippets_of
-from tests.e2e.house import Chat, House, Person, free_ports
+from tests.e2e.house import Chat, House, Person
 from tests.fakes.model_server import Behaviour, ModelServer, calls, says
+from tests.servers import free_ports
 from tests.unit.cli.conftest import serving
 
 pytestmark = pytest.mark.slow

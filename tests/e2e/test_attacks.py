@@ -31,11 +31,11 @@ from router.runtime.server import Ports
 from router.settings import Settings
 from router.store.tables import mailboxes
 from tests.deployed import SECRET, deployment, last_words, ready, running
-from tests.e2e.house import free_ports
 from tests.fakes.model_server import ModelServer, sends_bytes
 from tests.fakes.slack import Slack
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 from tests.integration.tool.mcp.test_hostile import STOPPING, TAKES, answered
+from tests.servers import free_ports
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dev")]
 

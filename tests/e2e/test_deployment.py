@@ -35,9 +35,9 @@ from tests.deployed import (
     token,
     variables,
 )
-from tests.e2e.house import free_ports
 from tests.fakes.model_server import ModelServer, reaches, says, waits
 from tests.postgres import make_database, postgres_server
+from tests.servers import free_ports
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 10001

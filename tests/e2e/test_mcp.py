@@ -11,11 +11,12 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from tests.e2e.house import COMMAND, House, Person, free_ports
+from tests.e2e.house import COMMAND, House, Person
 from tests.samples import one_in
+from tests.servers import free_ports
 from tests.table import each_row
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dev")]
+pytestmark = pytest.mark.xdist_group("dev")
 
 REQUEST = "我要请年假，下周一到周三，家里有事"
 SLOTS = {"leave_type": "annual", "start": "2027-03-01", "end": "2027-03-02", "reason": "家里有事"}
@@ -62,6 +63,7 @@ async def test_an_assistant_files_a_request_that_its_person_confirms_and_another
     assert ["家里有事" in each for each in shown] == [True, True]
 
 
+@pytest.mark.slow
 async def test_what_a_program_without_forms_is_told_is_confirmed_by_a_second_call(
     house: House,
 ) -> None:
@@ -73,6 +75,7 @@ async def test_what_a_program_without_forms_is_told_is_confirmed_by_a_second_cal
     assert declined["flow"]["status"] == "collecting"
 
 
+@pytest.mark.slow
 async def test_a_program_hears_what_the_api_has_against_it(house: House) -> None:
     async with Client(program_of(house, "gina")) as client:
         refused = await client.call_tool("calculate", {"expression": 4})
@@ -84,6 +87,7 @@ async def test_a_program_hears_what_the_api_has_against_it(house: House) -> None
     assert "4" in sum_of["replies"][-1]["text"]
 
 
+@pytest.mark.slow
 @each_row(
     ("words", "said"),
     [
@@ -98,6 +102,7 @@ def test_what_it_can_t_be_started_with_is_usage(house: House, words: list[str], 
     assert said in outcome.stderr
 
 
+@pytest.mark.slow
 def test_nobody_is_served_whom_no_api_knows(house: House) -> None:
     nowhere = f"http://127.0.0.1:{free_ports(1)[0]}"
     unknown, unanswered = (
@@ -131,6 +136,7 @@ def with_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hous
     assert house.stop() == 0
 
 
+@pytest.mark.slow
 def test_a_tool_of_a_server_is_used_in_a_conversation(with_files: House) -> None:
     frank = Person(with_files, "frank")
     names = {each["name"] for each in frank.get("/v1/capabilities?kind=tool")["items"]}

@@ -102,7 +102,6 @@ async def test_a_decision_is_passed_on_and_its_way_can_be_read(door: Door, serve
     await expect(passed).to_be_visible()
 
 
-@pytest.mark.slow
 async def test_one_takes_back_what_one_asked_for(door: Door, served: Served) -> None:
     conversation = await Caller(served, "alice").asks_for_leave("我要请年假，12月30日到31日，跨年")
     alice = await (await door.visitor(served)).come("王丽 Alice", at=f"/#/c/{conversation}")

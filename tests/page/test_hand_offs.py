@@ -14,8 +14,6 @@ from router.settings import Settings
 from tests.page.house import NARROW, Door, Served, Visitor
 from tests.workflow.test_hand_offs import PEOPLE, TENANTS, always_worked
 
-pytestmark = pytest.mark.slow
-
 QUEUE = "hand-offs-on-the-page"
 
 
@@ -76,6 +74,7 @@ async def test_who_helps_takes_answers_and_gives_back(
     await alice.hears("想请什么假")
 
 
+@pytest.mark.slow
 async def test_the_employee_comes_back_by_the_button(
     alice: Visitor, door: Door, house: Served
 ) -> None:
@@ -89,6 +88,7 @@ async def test_the_employee_comes_back_by_the_button(
     await expect(dave.page.get_by_role("heading", name="Nobody waits")).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_of_two_at_the_queue_the_second_is_told_who_was_quicker(
     alice: Visitor, door: Door, house: Served
 ) -> None:
@@ -108,6 +108,7 @@ async def test_of_two_at_the_queue_the_second_is_told_who_was_quicker(
     await expect(take).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_who_takes_none_has_no_such_section(
     alice: Visitor, door: Door, house: Served
 ) -> None:
@@ -116,6 +117,7 @@ async def test_who_takes_none_has_no_such_section(
     await expect(olga.page.get_by_role("heading", name="Nobody waits")).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_the_queue_can_be_used_by_everybody_on_a_small_screen(
     alice: Visitor, door: Door, house: Served
 ) -> None:

@@ -1,13 +1,10 @@
 """What one asked to have remembered, on the page."""
 
-import pytest
 from playwright.async_api import expect
 
 from router.domain.principals import DEFAULT_TENANT
 from router.runtime.composition import Parts
 from tests.page.house import Visitor
-
-pytestmark = pytest.mark.slow
 
 
 async def test_what_is_remembered_is_read_added_to_and_forgotten(

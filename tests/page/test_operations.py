@@ -26,8 +26,6 @@ from tests.samples import one_in
 from tests.workflow.test_wider_flows import OUTAGES, TOOLS, approval, flow
 from tests.workflow.tooled import furnished
 
-pytestmark = pytest.mark.slow
-
 QUEUE = "operations"
 OLGA = "Olga Petrova"
 PHONE = {"viewport": {"width": 390, "height": 780}, "color_scheme": "dark", "has_touch": True}
@@ -101,6 +99,7 @@ async def test_a_held_run_says_why_and_is_made_again(house: Served, door: Door) 
     assert (line["who"], line["reason"]) == ("olga", "the bank says sorry")
 
 
+@pytest.mark.slow
 async def test_its_requester_reads_what_was_tried(house: Served, door: Door) -> None:
     await unpaid(house, "account 16 is closed")
     alice = await (await door.visitor(house)).come("王丽 Alice")
@@ -110,6 +109,7 @@ async def test_its_requester_reads_what_was_tried(house: Served, door: Door) -> 
     await expect(why).not_to_contain_text("account 16")
 
 
+@pytest.mark.slow
 async def test_a_run_is_ended_once_it_was_asked_twice(house: Served, door: Door) -> None:
     run = await unpaid(house, "account 18 is closed")
     olga = await operating(door, house)
@@ -124,6 +124,7 @@ async def test_a_run_is_ended_once_it_was_asked_twice(house: Served, door: Door)
     await expect(card).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_who_is_gone_is_replaced(house: Served, door: Door) -> None:
     """What is a week old is listed as if it were today's: nothing here is."""
     run = await says(house, "start sign_off")
@@ -143,6 +144,7 @@ async def test_who_is_gone_is_replaced(house: Served, door: Door) -> None:
     assert (await asked(house, f"/v1/flow-runs/{run}"))["waiting_for"] == ["carol"]
 
 
+@pytest.mark.slow
 async def test_what_went_on_is_drawn_told_and_exported(
     house: Served, door: Door, tmp_path: Path
 ) -> None:
@@ -175,6 +177,7 @@ async def test_what_went_on_is_drawn_told_and_exported(
     await expect(trail).not_to_contain_text("signed in")
 
 
+@pytest.mark.slow
 async def test_what_models_cost_is_drawn_by_day_and_by_model(
     house: Served, door: Door, parts: Parts, tmp_path: Path
 ) -> None:
@@ -226,6 +229,7 @@ async def missed(parts: Parts, run: str) -> None:
             await told.webhooks.bury(one, "it answered 503")
 
 
+@pytest.mark.slow
 async def test_what_another_system_missed_is_sent_again_in_order(
     house: Served, door: Door, parts: Parts
 ) -> None:
@@ -251,6 +255,7 @@ async def test_what_another_system_missed_is_sent_again_in_order(
     assert due["flow.completed"] is None
 
 
+@pytest.mark.slow
 async def test_one_that_was_missed_is_sent_again_by_itself(
     house: Served, door: Door, parts: Parts
 ) -> None:
@@ -263,6 +268,7 @@ async def test_one_that_was_missed_is_sent_again_by_itself(
     await expect(olga.card("r-missed-2")).to_have_count(1)
 
 
+@pytest.mark.slow
 async def test_where_nobody_was_there_is_nothing_and_that_is_said(
     house: Served, door: Door
 ) -> None:
@@ -278,6 +284,7 @@ async def test_where_nobody_was_there_is_nothing_and_that_is_said(
     assert "NaN" not in await olga.page.locator("main").inner_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "options"),
     one_in(2, (("zh", {"viewport": {"width": 1280, "height": 820}}), ("en", PHONE))),
@@ -303,6 +310,7 @@ async def test_nobody_is_kept_out(
         assert await olga.overflow() == 0
 
 
+@pytest.mark.slow
 async def test_who_operates_nothing_sees_no_such_section(house: Served, door: Door) -> None:
     alice = await (await door.visitor(house)).come("王丽 Alice")
     await expect(alice.page.get_by_role("link", name="我的申请")).to_be_visible()
@@ -312,6 +320,7 @@ async def test_who_operates_nothing_sees_no_such_section(house: Served, door: Do
     await expect(alice.page.locator(".operations")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_what_might_be_mended_is_shown_when_it_is_asked_for(
     door: Door, served: Served
 ) -> None:

@@ -14,8 +14,6 @@ from tests.fakes.model_server import ModelServer, calls, says
 from tests.workflow.desk import Talk, texts
 from tests.workflow.tooled import Tooled
 
-pytestmark = pytest.mark.slow
-
 
 class Rules:
     """The rules of a house, which may be rewritten."""
@@ -99,6 +97,7 @@ async def test_the_same_question_of_a_colleague_is_answered_without_a_model(hous
     assert len(talk.model.chats) == 2
 
 
+@pytest.mark.slow
 async def test_what_a_rule_looks_up_is_worded_once_for_everyone(house: House, rules: Rules) -> None:
     async with house() as talk:
         first = await talk.scripted("班车几点发车", says("每 15 分钟一班。"))
@@ -114,6 +113,7 @@ async def test_what_a_rule_looks_up_is_worded_once_for_everyone(house: House, ru
 NEAR_MISSES = ["探亲的规定给几周", "陪产的规定给几天", "探亲的规定给几天工资", "探亲的规定不给几天"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", NEAR_MISSES)
 async def test_a_question_that_is_only_alike_is_asked(house: House, other: str) -> None:
     async with house() as talk:
@@ -123,6 +123,7 @@ async def test_a_question_that_is_only_alike_is_asked(house: House, other: str) 
     assert turn.usage.llm_calls == 2
 
 
+@pytest.mark.slow
 async def test_another_version_of_the_rules_is_asked_about_at_once(
     house: House, rules: Rules
 ) -> None:
@@ -134,6 +135,7 @@ async def test_another_version_of_the_rules_is_asked_about_at_once(
     assert (texts(turn), turn.usage.llm_calls) == (["规定是 20 days。"], 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "call"),
     [
@@ -153,6 +155,7 @@ async def test_what_is_personal_is_kept_for_nobody(
     assert turn.usage.llm_calls == 2
 
 
+@pytest.mark.slow
 async def test_an_answer_of_a_tool_that_one_may_not_use_is_not_given(house: House) -> None:
     asked = calls(("search_hr_rules", {"question": "q"}))
     async with house() as talk:
@@ -163,6 +166,7 @@ async def test_an_answer_of_a_tool_that_one_may_not_use_is_not_given(house: Hous
     assert turn.usage.llm_calls == 1
 
 
+@pytest.mark.slow
 async def test_an_answer_that_was_not_made_of_findings_is_not_kept(house: House) -> None:
     async with house() as talk:
         await talk.scripted(QUESTION, says("大概吧。"))
@@ -171,6 +175,7 @@ async def test_an_answer_that_was_not_made_of_findings_is_not_kept(house: House)
     assert turn.usage.llm_calls == 2
 
 
+@pytest.mark.slow
 async def test_without_the_cache_every_question_is_asked(house: House) -> None:
     async with house(llm_answer_cache=False) as talk:
         for _ in range(2):

@@ -25,8 +25,6 @@ from tests.workflow.test_files import HAND_IN, hand_in
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import furnished
 
-pytestmark = pytest.mark.slow
-
 ASK: dict[str, Any] = {
     "by": "'bob'",
     "title": {"zh": "看 {{ shown.receipt }}", "en": "See {{ shown.receipt }}"},
@@ -138,6 +136,7 @@ async def test_the_one_added_before_decides_before_the_one_who_added_them(opened
         assert (await d.decide("bob", "approve")).json()["flow_run"]["status"] == "completed"
 
 
+@pytest.mark.slow
 async def test_what_somebody_decided_is_on_record_where_they_are_not_asked_the_same_again(
     opened: Desks,
 ) -> None:
@@ -149,6 +148,7 @@ async def test_what_somebody_decided_is_on_record_where_they_are_not_asked_the_s
         assert (kept.verdict, kept.active) == ("approve", False)
 
 
+@pytest.mark.slow
 async def test_a_position_belongs_to_adding_and_is_after_by_default(opened: Desks) -> None:
     async with opened() as d:
         for bad in (
@@ -180,6 +180,7 @@ async def test_those_with_a_copy_may_look_but_not_decide(opened: Desks) -> None:
         assert (await d.get(run, "alice")).json()["files"] == {d.file: "alice.pdf"}
 
 
+@pytest.mark.slow
 async def test_an_operator_says_not_who_decides_their_own_request(
     real_client: Client, parts: Parts
 ) -> None:
@@ -204,6 +205,7 @@ async def test_whoever_stands_in_is_asked_and_both_are_in_the_history(opened: De
         assert (line.by, line.comment) == ("dave", "for bob, who is away")
 
 
+@pytest.mark.slow
 async def test_it_is_due_in_the_working_time_of_whoever_is_asked(opened: Desks) -> None:
     async with opened() as d:
         (item,) = await d.waiting("bob")

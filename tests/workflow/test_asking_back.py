@@ -16,8 +16,6 @@ from tests.integration.tool.mcp.conftest import house_of, program
 from tests.workflow.desk import Talk, flow_of, words
 from tests.workflow.tooled import Models, chosen, talking
 
-pytestmark = pytest.mark.slow
-
 READS = ToolEntry(permission="read")
 WRITES = ToolEntry()
 
@@ -40,6 +38,7 @@ async def opened(real_client: Client, parts: Parts, tmp_path: Path) -> AsyncIter
         yield open_
 
 
+@pytest.mark.slow
 async def test_a_question_of_a_tool_is_asked_and_its_answer_handed_on(opened: Opened) -> None:
     talk = await opened(ask=WRITES)
     asked = await chosen(talk, "it__ask", "确认")
@@ -60,6 +59,7 @@ async def test_a_read_asks_back_in_the_conversation(opened: Opened, model: Model
     assert '"seat": "12A"' in words(await talk.say("12A"))
 
 
+@pytest.mark.slow
 async def test_each_field_is_asked_and_what_the_server_refuses_asked_anew(opened: Opened) -> None:
     talk = await opened(order=WRITES)
     asked = await chosen(talk, "it__order", "确认")
@@ -73,6 +73,7 @@ async def test_each_field_is_asked_and_what_the_server_refuses_asked_anew(opened
     assert '"content": {"size": "s", "count": 2}' in words(await talk.say("2"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "action"), [("是", "accept"), ("否", "decline")])
 async def test_an_empty_form_is_answered_by_yes(opened: Opened, answer: str, action: str) -> None:
     talk = await opened(agree=WRITES)
@@ -80,6 +81,7 @@ async def test_an_empty_form_is_answered_by_yes(opened: Opened, answer: str, act
     assert json.dumps({"action": action}) in words(await talk.say(answer))
 
 
+@pytest.mark.slow
 async def test_cancelled_when_asked_it_is_not_called_again(opened: Opened, tmp_path: Path) -> None:
     talk = await opened(ask=WRITES)
     await chosen(talk, "it__ask", "确认")

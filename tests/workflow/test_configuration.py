@@ -24,8 +24,6 @@ from tests.unit.cli.test_config import fill
 from tests.unit.runtime.documents import SOUND, overtime
 from tests.workflow.test_streaming import served
 
-pytestmark = pytest.mark.slow
-
 QUEUE = "configured"
 PEOPLE = "users:\n" + "".join(
     f"  - {{id: {id_}, name: {id_}, tenant: {tenant}, locale: en, {more}}}\n"
@@ -131,6 +129,7 @@ async def test_a_pushed_flow_is_used_replaced_and_rolled_back_while_a_run_keeps_
     assert "leave_request" in names
 
 
+@pytest.mark.slow
 async def test_a_process_takes_up_what_another_activated_and_a_new_one_begins_with_it(
     house: Parts, tmp_path: Path
 ) -> None:
@@ -148,6 +147,7 @@ async def test_a_process_takes_up_what_another_activated_and_a_new_one_begins_wi
         assert all("overtime" not in each.of("globex").catalog.flows for each in both)
 
 
+@pytest.mark.slow
 async def test_what_does_not_fit_any_more_leaves_everything_as_it_was_and_is_counted(
     house: Parts,
 ) -> None:
@@ -175,6 +175,7 @@ async def test_what_does_not_fit_any_more_leaves_everything_as_it_was_and_is_cou
     assert house.configuration.unfit == {}
 
 
+@pytest.mark.slow
 async def test_a_retired_document_that_the_file_of_tenants_names_keeps_no_process_from_starting(
     house: Parts, tmp_path: Path
 ) -> None:
@@ -207,6 +208,7 @@ def written(version: int, text: str) -> DocumentVersion:
     return DocumentVersion.model_validate({**about, **by, "version": version, "text": text})
 
 
+@pytest.mark.slow
 async def test_a_folder_is_pushed_and_pulled_to_the_byte(desk: AsyncClient, tmp_path: Path) -> None:
     mine, theirs = tmp_path / "mine", tmp_path / "theirs"
     folder = DocumentFolder.at(mine)

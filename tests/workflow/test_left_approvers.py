@@ -22,8 +22,6 @@ from router.settings import Settings
 from router.story_runner.runner import skip
 from tests.workflow.desk import Approver, Talk, becomes, person, run_of, skipping
 
-pytestmark = pytest.mark.slow
-
 PEOPLE: list[dict[str, Any]] = YAML(typ="safe").load(SAMPLE.read_text())["users"]
 
 
@@ -78,6 +76,7 @@ async def test_the_manager_of_today_is_asked_at_the_next_reminder_and_nobody_who
     assert (await house.approver("erin").decide(run, "approve")).status == "completed"
 
 
+@pytest.mark.slow
 async def test_with_nobody_left_it_is_held_until_it_is_reassigned(house: House) -> None:
     run = await house.waiting()
     house.without("bob", "dave")

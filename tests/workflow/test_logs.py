@@ -13,8 +13,6 @@ from tests.workflow.desk import Talk, flow_of
 from tests.workflow.test_tool_errors import look_that_raises
 from tests.workflow.tooled import Tooled, chosen
 
-pytestmark = pytest.mark.slow
-
 WORDS = ("外婆九十大寿", "玩得开心啊小爱", "quetzalcoatl")
 REASON, COMMENT, FAULT = WORDS
 

@@ -20,8 +20,6 @@ from tests.fakes.model_server import Behaviour, calls, fails, says
 from tests.workflow.desk import Talk, words
 from tests.workflow.tooled import Tooled, chosen, skill
 
-pytestmark = pytest.mark.slow
-
 MINE, BOBS = "7" * 24, "8" * 24
 BLIND = fails(400, "image_url is not supported by this model")
 ADVISER = skill("photo-adviser", "看图建议", "advice on pictures", allowed_tools=())
@@ -69,6 +67,7 @@ def pictures(contents: list[Any]) -> list[str]:
 REPLY = ("respond_message", {"text": "图里是一张蓝色的收据，58 元。"})
 
 
+@pytest.mark.slow
 async def test_a_model_sees_the_pictures_of_the_turn_and_later_hears_their_name(
     tooled: Tooled,
 ) -> None:
@@ -88,6 +87,7 @@ async def test_a_model_sees_the_pictures_of_the_turn_and_later_hears_their_name(
         assert url[-60:] not in str(history)
 
 
+@pytest.mark.slow
 async def test_who_can_t_see_is_told_so_in_words(tooled: Tooled) -> None:
     async with tooled([look_at], [BLIND]) as talk:
         await shows(talk, "图上写了什么？", calls(("respond_message", {"text": "我看不了图片。"})))
@@ -102,6 +102,7 @@ async def test_a_file_of_somebody_else_s_is_shown_to_no_model(tooled: Tooled) ->
         assert "photo.png" not in str(told(talk))
 
 
+@pytest.mark.slow
 async def test_a_skill_sees_them_at_every_step_of_the_turn(tooled: Tooled) -> None:
     chosen = calls(("dispatch_to_skill", {"skill_name": ADVISER.name, "request": "图里是什么"}))
     steps = [calls(("note", {"key": "seen", "value": "blue"})), calls(("done", {"result": "蓝"}))]
@@ -115,6 +116,7 @@ async def test_a_skill_sees_them_at_every_step_of_the_turn(tooled: Tooled) -> No
         assert pictures(told(talk))[0][-60:] not in record
 
 
+@pytest.mark.slow
 async def test_a_tool_takes_the_file_that_a_model_is_shown(tooled: Tooled) -> None:
     said = says("photo.png 是图片。")
     async with tooled([measure], [calls(("measure", {"photo": MINE}))]) as talk:
@@ -125,6 +127,7 @@ async def test_a_tool_takes_the_file_that_a_model_is_shown(tooled: Tooled) -> No
         assert words(turn) == "photo.png 是图片。"
 
 
+@pytest.mark.slow
 async def test_a_tool_gets_no_file_of_somebody_else_s(tooled: Tooled) -> None:
     """Whoever names it, and however they came by its id."""
     async with tooled([measure]) as talk:
@@ -141,6 +144,7 @@ async def test_a_tool_gets_no_file_of_somebody_else_s(tooled: Tooled) -> None:
         assert "image/png" not in str(turn)
 
 
+@pytest.mark.slow
 async def test_a_file_alone_answers_the_skill_that_asks(tooled: Tooled) -> None:
     chosen_ = calls(("dispatch_to_skill", {"skill_name": ADVISER.name, "request": "看图"}))
     asks = calls(("ask_user", {"text": "请把图发来。"}))
@@ -154,6 +158,7 @@ async def test_a_file_alone_answers_the_skill_that_asks(tooled: Tooled) -> None:
         assert "[photo.png]" in str(told(talk))
 
 
+@pytest.mark.slow
 async def test_a_file_alone_that_is_addressed_to_a_skill_is_shown_to_it(tooled: Tooled) -> None:
     done = calls(("done", {"result": "看到了。"}))
     async with tooled([], [done], skills=[ADVISER]) as talk:

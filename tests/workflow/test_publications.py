@@ -19,8 +19,6 @@ from tests.unit.runtime.documents import overtime
 from tests.workflow.test_configuration import Person, until
 from tests.workflow.test_streaming import served
 
-pytestmark = pytest.mark.slow
-
 QUEUE = "published"
 PATH = "/v1/flow-publications/overtime"
 PARTS = {who: part_of("acme", "overtime", who) for who in ("alice", "dora")}
@@ -101,6 +99,7 @@ async def test_people_of_a_share_start_the_new_version_until_it_is_taken_back_an
     assert (await first.run(begun["id"]))["version"] == 2
 
 
+@pytest.mark.slow
 async def test_a_version_begins_by_itself_in_every_process(house: Parts) -> None:
     await write(house, 1, overtime())
     await write(house, 2, overtime(2), holds_from=datetime.now(UTC) + timedelta(seconds=1))

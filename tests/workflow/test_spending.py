@@ -5,7 +5,6 @@ from datetime import datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
-import pytest
 from temporalio.client import Client
 
 from router.domain.budgets import Budget, Budgets
@@ -28,8 +27,6 @@ from tests.fakes.providers import (
 from tests.table import each_row
 from tests.workflow.desk import texts
 from tests.workflow.tooled import working
-
-pytestmark = pytest.mark.slow
 
 FIRST = Tokens(prompt=2_000, completion=80, cached=0, written=1_500, reasoning=50)
 SECOND = Tokens(prompt=2_200, completion=40, cached=1_500, written=600, reasoning=0)

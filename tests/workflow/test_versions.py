@@ -27,8 +27,6 @@ from router.understanding.reader import Reader
 from tests.temporal import dev_server, register_attributes
 from tests.workflow.desk import Approver, Talk, heard, person, run_of
 
-pytestmark = pytest.mark.slow
-
 SHIPPED = Path(flows.__path__[0]) / "leave_request.yaml"
 NOT_YET = {
     RPCStatusCode.NOT_FOUND,
@@ -87,6 +85,7 @@ class TestFlowFiles:
         assert drawn is not None
         assert drawn.version == 4
 
+    @pytest.mark.slow
     async def test_a_run_that_temporal_does_not_know_has_no_definition(self, talk: Talk) -> None:
         run = await run_of(talk.parts, await talk.waiting_leave())
         gone = run.model_copy(update={"workflow_id": flow.workflow_id("x", "default", "gone")})
@@ -94,6 +93,7 @@ class TestFlowFiles:
 
 
 class TestWorkers:
+    @pytest.mark.slow
     async def test_runs_stay_on_their_version_and_conversations_move(self, parts: Parts) -> None:
         async with await dev_server() as environment:
             client = environment.client
@@ -122,6 +122,7 @@ class TestWorkers:
                     assert await version_of(client, fresh.workflow_id) == "2.0"
                     assert await version_of(client, talk.handle.id) == "2.0"
 
+    @pytest.mark.slow
     async def test_a_run_whose_build_has_no_worker_is_named_and_holds_nobody_up(
         self, parts: Parts, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -19,8 +19,6 @@ from router.runtime.composition import Parts
 from tests.one_try import run_tool
 from tests.workflow.desk import QUEUE, Talk, becomes, heard, person, run_of
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 async def frank(parts: Parts, real_client: Client) -> Talk:
@@ -89,6 +87,7 @@ async def test_completed_leave_is_taken_back_when_agreed(api: AsyncClient, frank
     await heard(frank, "The withdrawal was agreed to")
 
 
+@pytest.mark.slow
 async def test_what_is_refused_stands_and_may_be_tried_anew(api: AsyncClient, frank: Talk) -> None:
     run = await completed(frank)
     left = await days_left(frank)
@@ -111,6 +110,7 @@ async def test_nobody_but_its_requester_takes_it_back(api: AsyncClient, frank: T
     assert (await withdraw(api, run, comment="\x1b")).status_code == 422
 
 
+@pytest.mark.slow
 async def test_in_chat_a_completed_request_is_found_where_none_is_open(frank: Talk) -> None:
     # Nobody else asks for anything as him: what is open would be found first.
     talk = await frank.another("dave")

@@ -18,8 +18,6 @@ from tests.integration.api.conftest import As
 from tests.integration.api.test_runs import approval_record, run_record
 from tests.samples import one_in
 
-pytestmark = pytest.mark.slow
-
 CTRL_C = b"\x03"
 
 
@@ -69,6 +67,7 @@ def chatting(
         return alice.shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plays", one_in(2, (stopping, clearing)))
 async def test_ctrl_c_clears_a_line_or_stops_the_turn_and_the_chat_goes_on(
     address: str, tmp_path: Path, plays: Callable[[Terminal, str], None]
@@ -81,6 +80,7 @@ def listing(erin: Terminal, _: str) -> None:
     erin.sees("这里只有最新的 20 项")
 
 
+@pytest.mark.slow
 async def test_a_list_says_that_it_has_more_than_it_shows(
     address: str, store: Store, unique: str, tmp_path: Path
 ) -> None:
@@ -117,6 +117,7 @@ async def listed_of(client: AsyncClient) -> list[dict[str, Any]]:
     return items
 
 
+@pytest.mark.slow
 async def test_a_file_goes_by_itself_where_none_is_asked_for(address: str, tmp_path: Path) -> None:
     receipt = tmp_path / "receipt.pdf"
     receipt.write_bytes(b"%PDF-1.7\n")

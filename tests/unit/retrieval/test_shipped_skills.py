@@ -27,7 +27,7 @@ ABSENT = 1000
 OFFERED = 5
 """A model is told of so many."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("shipped skills")]
+pytestmark = pytest.mark.xdist_group("shipped skills")
 """All on one worker: encoding everything that there is takes seconds."""
 
 
@@ -99,6 +99,7 @@ async def test_a_skill_is_near_to_every_request_for_it(
     assert sum(rank == 1 for rank in ranks) >= first, ranks
 
 
+@pytest.mark.slow
 async def test_what_only_sounds_like_a_skill_is_nearer_to_what_it_is_for(desk: Desk) -> None:
     searched = await desk.searched(EVALS / "near-misses.jsonl")
     near = [one for one in searched if one.line.label != "none"]
@@ -111,6 +112,7 @@ async def test_what_only_sounds_like_a_skill_is_nearer_to_what_it_is_for(desk: D
     assert clear == []
 
 
+@pytest.mark.slow
 async def test_the_skills_are_in_nobody_elses_way(desk: Desk) -> None:
     ranks = [one.rank() for one in await desk.searched(REQUESTS) if one.line.label != "reply"]
     assert len(ranks) == 17  # rules take the others

@@ -28,9 +28,9 @@ from router.settings import Settings
 from router.telemetry import tracing
 from router.telemetry.logs import JsonLines, about
 from router.telemetry.tracing import is_wanted
-from tests.e2e.house import free_ports
 from tests.fakes.model_server import calls, fails, says
 from tests.replays.histories import HISTORIES, history_in
+from tests.servers import free_ports
 from tests.table import each_row
 from tests.unit.llm.asking import desk, question
 from workflows.conversation import ConversationWorkflow

@@ -13,9 +13,9 @@ import pytest
 
 from router.domain.errors import ArgumentsToolError, TransientToolError
 from router.tool.mcp.file import ServerEntry, ToolEntry
-from tests.e2e.house import free_ports
 from tests.integration.tool.mcp.conftest import PATIENCE, House, house_of
 from tests.samples import one_in
+from tests.servers import free_ports
 
 pytestmark = pytest.mark.slow
 

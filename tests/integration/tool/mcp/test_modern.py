@@ -13,9 +13,9 @@ from pydantic import JsonValue
 from router.domain.errors import AnswersNeeded, ArgumentsToolError, PermanentToolError
 from router.tool.context import Dependencies
 from router.tool.mcp.file import ServerEntry
-from tests.e2e.house import free_ports
 from tests.fakes.mcp_modern import PROGRAM
 from tests.integration.tool.mcp.conftest import PATIENCE, House, house_of
+from tests.servers import free_ports
 from tests.unit.tool.samples import context
 
 pytestmark = pytest.mark.slow
