@@ -9,6 +9,7 @@ import re
 import resource
 import ssl
 import sys
+import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -165,7 +166,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         servers.stop()
         if not config.option.collectonly:
             both = _processor_seconds()
-            print(f"processor time: {both:.0f} s, {both - tests:.0f} s of it in shared servers")
+            collecting = config.stash.get(COLLECTION_SECONDS, 0)
+            print(
+                f"processor time: {both:.0f} s, {both - tests:.0f} s of it in shared servers; "
+                f"collecting took each process {collecting:.1f} s"
+            )
 
 
 def _processor_seconds() -> float:
@@ -195,21 +200,40 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """What collecting makes stays until the end: thousands of tests, and all that they import.
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Collect without garbage collection, and measure the processor time.
 
-    Looking through it for garbage, again and again, was half of collecting, and then a second
-    out of whichever test happened to be running.
+    The tests and all that they import stay until the end: looking through them for garbage, again
+    and again, was half of collecting, and then a second out of whichever test was running.
     """
+    began = time.process_time()
     gc.disable()
     try:
         return (yield)
     finally:
+        _note_collection(session.config, time.process_time() - began)
         gc.freeze()
-        # A full collection looks through what ten thousand tests have left: up to a second, a
-        # hundred times, within whatever test measures just then.
+        # A full collection looks through what the tests have left: up to a second, a hundred
+        # times, within whatever test measures just then.
         gc.set_threshold(10_000, 20, 50)
         gc.enable()
+
+
+COLLECTION_SECONDS = pytest.StashKey[float]()
+
+
+def _note_collection(config: pytest.Config, seconds: float) -> None:
+    """Keep what collecting took, in a worker process for the controller to hear."""
+    if (output := getattr(config, "workeroutput", None)) is not None:
+        output["collection_seconds"] = seconds
+    else:
+        config.stash[COLLECTION_SECONDS] = max(seconds, config.stash.get(COLLECTION_SECONDS, 0))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what collecting took in a worker process that ends; the slowest counts."""
+    _note_collection(node.config, getattr(node, "workeroutput", {}).get("collection_seconds", 0))
 
 
 @pytest.hookimpl(wrapper=True)

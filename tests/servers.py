@@ -86,6 +86,8 @@ def server_address(name: str) -> str:
     Raises:
         SharedServerError: The server doesn't start.
     """
+    if name not in STARTERS:
+        raise SharedServerError(f"there is no shared server {name!r}: {', '.join(STARTERS)}")
     with Client(os.environ[SOCKET]) as connection:
         connection.send(name)
         address, error = connection.recv()
