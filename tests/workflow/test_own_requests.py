@@ -1,6 +1,5 @@
 """Taking back and hurrying one's own requests with a tool: the real flow, on a real server."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -8,24 +7,15 @@ from uuid import uuid4
 import pytest
 from pydantic import JsonValue
 from temporalio.client import Client
-from temporalio.testing import WorkflowEnvironment
 
 from activities import provided
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
 from router.domain.locale import Locale
 from router.domain.messages import ENDED, ChoicesReply, ChooseAction, ConfirmReply, Message, Turn
-from router.runtime.composition import Parts
 from tests.one_try import run_tool
 from tests.samples import one_in
-from tests.workflow.desk import Approver, Talk, flow_of, run_of, skipping, words
-
-
-@pytest.fixture(scope="module")
-async def environment(parts: Parts) -> AsyncIterator[WorkflowEnvironment]:
-    """A server of this file's own: others move their clock beyond the days that are named here."""
-    async with skipping(parts) as environment:
-        yield environment
+from tests.workflow.desk import Approver, Talk, flow_of, run_of, words
 
 
 class Tools:
