@@ -1,8 +1,8 @@
 """Measure which planted faults in the core the tests catch.
 
-    python -m tests.mutants plant FOLDER      copy the tree and plant every mutant in the copy
+    python -m tests.mutants FOLDER            copy the tree and plant every mutant in the copy
     cd FOLDER && pytest -p tests.mutants …    record which test reaches which mutant
-    python -m tests.mutants run FOLDER        activate each, run the tests that reach it
+    JUDGE=1 pytest -s -p tests.mutants …      activate each, run the tests that reach it
 
 All mutants are in the code at once, each as `(FAULT if mutant(7) else (ORIGINAL))`; the variable
 MUTANT activates one. The choice depends only on the text of the mutated expressions, so that two
@@ -14,18 +14,19 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
+import signal
 import sys
 from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import pytest
+from _pytest import main
 
 AREAS: dict[str, tuple[Any, ...]] = {
     "flow engine": (45, "router/flow/engine/**/*.py"),
@@ -34,7 +35,7 @@ AREAS: dict[str, tuple[Any, ...]] = {
     "workflows": (30, "workflows/*.py"),
     "store": (30, "router/store/*.py"),
 }
-SECONDS_OF_TESTS, MAX_SECONDS, PROCESSES = 45, 240, 2
+SECONDS_OF_TESTS, MAX_SECONDS = 30, 180
 SWITCH = """\
 import os
 REACHED, ACTIVE = set(), int(os.environ.get("MUTANT", "-1"))
@@ -136,41 +137,57 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         file.write(json.dumps(record) + "\n")
 
 
-def verdict(folder: Path, tests: list[tuple[int, float, str]], number: int) -> str:
-    """Activate a mutant and run the tests that reach it, those first that reach few others."""
-    spent = list(accumulate(seconds for _, seconds, _ in sorted(tests)))
-    chosen = [test for *_, test in sorted(tests)[: bisect(spent, SECONDS_OF_TESTS) + 1]]
-    command = [sys.executable, "-m", "pytest", "-xq", "-m", "", "-p", "no:cacheprovider", *chosen]
-    where = {**os.environ, "MUTANT": str(number), "PYTHONPATH": str(folder.absolute())}
-    log, end = folder / f"mutant-{number}.log", 1  # a test that hangs is red, too
-    with log.open("w") as out:
-        try:
-            end = subprocess.call(command, cwd=folder, env=where, stdout=out, timeout=MAX_SECONDS)
-        except subprocess.TimeoutExpired:
-            out.write("timed out")
-    return {0: "survived", 1: "caught"}.get(end, f"unclear: see {log}")
-
-
-def run(folder: Path) -> None:
-    """Run the sample; print each mutant's verdict, and a table by area."""
-    sample = json.loads((folder / "mutants.json").read_text())
-    reaching = defaultdict(list)
-    for file in folder.glob("reached-*.jsonl"):
+def tests_by_mutant(items: list[pytest.Item]) -> dict[int, list[pytest.Item]]:
+    """Return the tests that reach each mutant, those first that are quick and reach few others."""
+    known = {item.nodeid: item for item in items}
+    cost: dict[int, Counter[str]] = defaultdict(Counter)
+    for file in Path().glob("reached-*.jsonl"):
         for test, seconds, reached in map(json.loads, file.read_text().splitlines()):
-            for number in reached:
-                reaching[number].append((len(reached), seconds, test))
+            # What was recorded as a row may have become part of a table.
+            name = test if test in known else test.partition("[")[0]
+            for number in reached if name in known else ():
+                cost[number][name] += seconds + len(reached) / 100
+    chosen = {}
+    for number, tests in cost.items():
+        ranked = sorted(tests.items(), key=lambda test: test[1])
+        spent = list(accumulate(seconds for _, seconds in ranked))
+        chosen[number] = [known[name] for name, _ in ranked[: bisect(spent, SECONDS_OF_TESTS) + 1]]
+    return chosen
 
-    def judge(number: int) -> str:
-        return verdict(folder, reaching[number], number) if number in reaching else "not reached"
 
-    table: dict[str, Counter[str]] = defaultdict(Counter)
-    with ThreadPoolExecutor(PROCESSES) as pool:
-        for (area, one), said in zip(sample, pool.map(judge, range(len(sample))), strict=True):
-            print(said, *one, sep="\t", flush=True)
-            table[area][said] += 1
-    for area, counts in (*table.items(), ("all", sum(table.values(), Counter()))):
-        print(f"{area:28} {counts['caught']:>4} of {counts.total()}")
+def judge(session: pytest.Session, number: int, items: list[pytest.Item]) -> str:
+    """Run these tests in a child process with the mutant active; return what they said of it."""
+    import router.mutant
+
+    if child := os.fork():
+        _, status = os.waitpid(child, 0)
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # the servers that it has started
+        return "caught" if status else "survived"
+    os.setsid()
+    signal.alarm(MAX_SECONDS)  # a test that hangs is red, too
+    router.mutant.ACTIVE = number
+    os.environ["MUTANT"] = str(number)
+    session.items, session.config.option.maxfail = items, 1
+    with suppress(BaseException):
+        main.pytest_runtestloop(session)
+    os._exit(session.testsfailed > 0)
+
+
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Judge every mutant instead of running the tests, if the environment has JUDGE."""
+    if "JUDGE" not in os.environ:
+        return None
+    tests, table = tests_by_mutant(session.items), defaultdict[str, Counter[str]](Counter)
+    for number, (area, one) in enumerate(json.loads(Path("mutants.json").read_text())):
+        said = judge(session, number, tests[number]) if number in tests else "not reached"
+        print(said, number, *one, sep="\t", file=sys.stderr, flush=True)
+        for group in (area, "all"):
+            table[group][said] += 1
+    for area, counts in table.items():
+        print(f"{area:28} {counts['caught']:>4} of {counts.total()}", file=sys.stderr)
+    return True
 
 
 if __name__ == "__main__":
-    {"plant": plant, "run": run}[sys.argv[1]](Path(sys.argv[2]))
+    plant(Path(sys.argv[1]))
