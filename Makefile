@@ -34,7 +34,7 @@ dev: .venv/.runtime ## start Temporal, worker, API and chat page in this termina
 test: .venv/.everything ## run what every landing has to pass: at most five minutes
 	$(bin)/pytest -n $(PROCESSES) --dist loadgroup -m "not slow and not llm" $(ARGS)
 
-test-all: .venv/.everything ## run the slow tests, or one shard of them with SHARD=2/4: at most 45 minutes
+test-all: .venv/.everything ## run the slow tests, or one shard of them with SHARD=2/5: at most 45 minutes
 	$(bin)/pytest -n $(PROCESSES) --dist loadgroup -m "slow and not llm" \
 		$(if $(SHARD),--shard $(SHARD)) $(ARGS)
 	@$(if $(SHARD),$(bin)/python -m tests.shards passed $(SHARD))

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-SHARDS = 4
+SHARDS = 5
 ROOT = Path(__file__).parents[1]
 PASSES = ROOT / ".ci" / "shards.tsv"
 

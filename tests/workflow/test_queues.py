@@ -99,10 +99,12 @@ async def test_who_polls_is_known_by_queue(real_client: Client, own: Parts) -> N
 
 
 async def test_a_rate_holds_for_the_whole_queue(real_client: Client, own: Parts) -> None:
-    own = with_queues(own, task_queue=TURNS, tool_calls_per_second=3.5)
+    # They are never run: the server keeps their queues taken until they are gone.
+    queues = {"tool_queue": "rated-tools", "model_queue": "rated-models"}
+    own = with_queues(own, tool_calls_per_second=3.5, **queues)
     workers = build_workers(real_client, own, ["tools", "models"])
     rates = {q: w.config()["max_task_queue_activities_per_second"] for q, w in workers.items()}
-    assert rates == {TOOLS: 3.5, MODELS: None}
+    assert rates == {"rated-tools": 3.5, "rated-models": None}
 
 
 @pytest.mark.parametrize(("kind", "variable"), [("models", "MODEL"), ("tools", "TOOL")])

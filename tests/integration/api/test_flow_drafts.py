@@ -25,7 +25,6 @@ from router.store.store import Store
 from tests.integration.api.conftest import problem
 from tests.integration.api.test_configuration import Company, ok, put
 from tests.samples import one_in
-from tests.table import each_row
 from tests.unit.runtime.documents import overtime
 
 PATH = "/v1/flow-drafts"
@@ -374,7 +373,7 @@ async def test_a_draft_of_a_flow_as_it_is_changes_nothing(anna: AsyncClient) -> 
 
 
 @pytest.mark.slow
-@each_row(
+@pytest.mark.parametrize(
     ("user", "may_read", "shown"),
     [("olga", True, ["overtime on monday"]), ("olga", False, []), ("anna", True, [])],
 )

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -68,6 +69,24 @@ class Silent(Quick):
         await asyncio.Event().wait()
 
 
+class OutOfTime(Silent):
+    """One whose time is over as soon as it has taken what it is given."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.timeouts: list[asyncio.Timeout] = []
+        patched = SimpleNamespace(timeout=self.timeout, gather=asyncio.gather)
+        monkeypatch.setattr(deferral, "asyncio", patched)
+
+    def timeout(self, _: float) -> asyncio.Timeout:
+        self.timeouts.append(asyncio.timeout(None))
+        return self.timeouts[-1]
+
+    async def say(self, place: Place, text: str) -> None:
+        self.timeouts[-1].reschedule(asyncio.get_running_loop().time())
+        await super().say(place, text)
+
+
 @pytest.fixture
 async def there(services: Services, tmp_path: Path) -> AsyncIterator[Services]:
     """A desk with a database of its own: Alice talks on Slack, and elsewhere by mail."""
@@ -104,8 +123,7 @@ async def test_what_takes_as_long_as_the_lease_is_left_before_others_come_to_it(
     there: Services, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert deferral.IN_TIME < LEASE
-    monkeypatch.setattr(deferral, "IN_TIME", timedelta(seconds=0.01))
-    mail, boxes = Silent(), there.store.mailboxes
+    mail, boxes = OutOfTime(monkeypatch), there.store.mailboxes
     await told(there.store, "mail", "m", "hello")
     await Outbox(there, {"mail": mail}).round("mail")
     assert "didn't take a post within" in caplog.text

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -11,6 +12,7 @@ import psutil
 import pytest
 
 from router.documents.file_format import Limits, UnreadableFile
+from router.documents.page import Material
 from router.documents.reader import PROGRAM, DocumentReader
 from router.domain.errors import Unavailable
 from tests.document_files import EINVOICE, INVOICE, NUMBER, ofd, pdf, picture, saved
@@ -29,7 +31,15 @@ async def reader() -> AsyncIterator[DocumentReader]:
 async def test_files_are_read_as_they_would_be_here(reader: DocumentReader, content: bytes) -> None:
     from router.documents.file_format import FileReading, read_here
 
-    assert await reader.read(content) == read_here(content, FileReading())
+    assert rounded(await reader.read(content)) == rounded(read_here(content, FileReading()))
+
+
+def rounded(material: Material) -> str:
+    """The material with its places to a hundredth of a page.
+
+    pdfium measures a substituted font a little differently after the first page of a process.
+    """
+    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}", repr(material))
 
 
 async def test_the_process_stays_for_the_next_file_and_no_file_is_read_in_it(

@@ -139,7 +139,8 @@ async def test_each_ends_what_it_has_under_way_when_they_are_stopped(
 ) -> None:
     async with kept(ProcessGroup(command(DRAINING), 2, PATIENCE)):
         await said.until(lambda _: len(said.pids()) == 2)
-    assert capfd.readouterr().out.split() == ["drained", "drained"]
+    # The two write at the same time: a line of one may end after a line of the other.
+    assert capfd.readouterr().out.count("drained") == 2
 
 
 @pytest.mark.slow
