@@ -39,7 +39,7 @@ def rounded(material: Material) -> str:
 
     pdfium measures a substituted font a little differently after the first page of a process.
     """
-    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}", repr(material))
+    return re.sub(r"\d+(?:\.\d+)?", lambda number: f"{float(number[0]):.2f}", repr(material))
 
 
 async def test_the_process_stays_for_the_next_file_and_no_file_is_read_in_it(
