@@ -19,7 +19,7 @@ from router.tool.tool import Tool
 from tests.fakes.mcp_program import PROGRAM
 from tests.unit.tool.samples import context
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class House:
