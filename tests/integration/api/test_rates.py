@@ -104,7 +104,8 @@ async def test_who_has_many_open_turns_is_refused_before_others_wait(services: S
         async def sent(client: AsyncClient, text: str = "slow", accept: str = "*/*") -> Response:
             """In a conversation of its own."""
             begun = (await client.post("/v1/conversations")).json()["id"]
-            path, headers = f"/v1/conversations/{begun}/messages?wait=0.1", {"Accept": accept}
+            wait = 0.1 if text == "slow" else 60
+            path, headers = f"/v1/conversations/{begun}/messages?wait={wait}", {"Accept": accept}
             return await client.post(path, json=body | {"text": text}, headers=headers)
 
         body = {"text": "slow", "message_id": "m"}
