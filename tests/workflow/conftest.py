@@ -12,6 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 from activities.people.people import human_resources
 from activities.people.records import Owner
 from router.domain.principals import DEFAULT_TENANT
+from router.gateway import generations
 from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
@@ -33,6 +34,9 @@ from tests.workflow.mail_house import (
 )
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import Tooled, talking
+
+# A server that is busy with other tests takes its time to change a namespace.
+vars(generations)["_PATIENCE"] = timedelta(seconds=60)
 
 Passing = Callable[..., Awaitable[None]]
 """Lets time pass, as much as a `timedelta` of the same arguments."""
