@@ -28,7 +28,7 @@ ENGINE = (
 OF_THE_SAMPLE = re.compile(
     r"(leave_request|reimbursement|business_trip|equipment_request)\.yaml|\bFLOWS\b|\bSHIPPED\b"
     r"|unit\.(understanding\.flows|flow\.world)\b|import (flows|skills)\b|test_replays|/ .flows\b"
-    r"|convert_currency|load_capabilities"
+    r"|convert_currency|load_capabilities|tests\.integration\.api"
     r"|activities\.(tools|lookups|people|policies|calendar|conversion|mcp_files)\b"
 )
 """What a module of tests there names that is about the sample's own flows, tools or skills."""
