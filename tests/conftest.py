@@ -285,7 +285,9 @@ def _is_second_database(item: pytest.Item) -> bool:
 
 
 def _moves_the_clock(item: pytest.Item) -> bool:
-    return "environment" in getattr(item, "fixturenames", ())
+    """Return whether a workflow test uses the time-skipping server; others have an `environment`."""
+    uses_it = "environment" in getattr(item, "fixturenames", ())
+    return uses_it and item.path.parent.name == "workflow"
 
 
 def _shares_with_its_module(item: pytest.Item) -> bool:
