@@ -285,7 +285,7 @@ def _is_second_database(item: pytest.Item) -> bool:
 
 
 def _moves_the_clock(item: pytest.Item) -> bool:
-    """Return whether a workflow test uses the time-skipping server; others have an `environment`."""
+    """Return whether a workflow test uses the time-skipping server, its `environment`."""
     uses_it = "environment" in getattr(item, "fixturenames", ())
     return uses_it and item.path.parent.name == "workflow"
 

@@ -4,7 +4,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,8 @@ from pathlib import Path
 
 import asyncpg  # type: ignore[import-untyped]
 import pytest
+
+from tests.ports import free_ports
 
 GIVEN = "ROUTER_TEST_POSTGRES"
 MISSING = (
@@ -94,7 +95,7 @@ def command(binaries: Path, folder: Path, port: int, *settings: str) -> list[str
 
 @contextmanager
 def _running(binaries: Path, folder: Path) -> Iterator[str]:
-    user, port = cluster(binaries, folder), _free_port()
+    user, (port,) = cluster(binaries, folder), free_ports(1)
     # autovacuum would visit every test's database, over and over
     serve = command(binaries, folder, port, "synchronous_commit=off", "autovacuum=off")
     quiet = subprocess.DEVNULL
@@ -105,12 +106,6 @@ def _running(binaries: Path, folder: Path) -> Iterator[str]:
     finally:
         server.send_signal(signal.SIGQUIT)  # at once: nobody needs the data any more
         server.wait(10)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _wait_until_it_answers(ready: Path, port: int) -> None:

@@ -10,7 +10,6 @@ Tests that stop a server, move its clock or start it with other options start th
 
 import fcntl
 import os
-import secrets
 import shutil
 import socket
 import subprocess
@@ -24,6 +23,7 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import Any
 
+from tests.ports import free_ports
 from tests.postgres import postgres_server
 
 SOCKET = "INTENT_ROUTER_TEST_SERVERS"
@@ -143,29 +143,6 @@ def _wait_for_port(port: int, server: "subprocess.Popen[bytes]") -> None:
                 return
         time.sleep(0.05)
     raise RuntimeError(f"Temporal doesn't answer on port {port}: exit status {server.poll()}")
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports of loopback that nobody listens on.
-
-    They are below the range from which the system gives ports to connections, and drawn at random:
-    neither a connection nor another process of the run takes one before its server does.
-    """
-    free: list[int] = []
-    while len(free) < count:
-        port = secrets.choice(range(15_000, 32_000))
-        if port not in free and _is_free(port):
-            free.append(port)
-    return free
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 STARTERS: dict[str, Callable[[], Any]] = {"temporal": _temporal, "postgresql": postgres_server}

@@ -24,7 +24,7 @@ from router.settings.environment import OF_CLIENTS, TESTS_PREFIX, TOOL_PREFIX
 from tests.docs.snippets import ROOT, Snippet, snippets_of
 from tests.e2e.house import Chat, House, Person
 from tests.fakes.model_server import Behaviour, ModelServer, calls, says
-from tests.servers import free_ports
+from tests.ports import free_ports
 from tests.unit.cli.conftest import serving
 
 pytestmark = pytest.mark.slow

@@ -32,8 +32,8 @@ from router.runtime.data_folder import claimed
 from router.runtime.server import Ports
 from router.settings import Settings
 from tests.deployed import PROGRAM, SECRET, variables
+from tests.ports import free_ports
 from tests.postgres import make_database, postgres_server
-from tests.servers import free_ports
 
 PEOPLE = """\
 users:

@@ -8,7 +8,7 @@ import httpx
 from tests.drills.approvals import one_day_requests
 from tests.drills.configuration import is_let_in
 from tests.drills.desk import PEOPLE, Desk, Program, Stopwatch, drill, until
-from tests.servers import free_ports
+from tests.ports import free_ports
 
 ALICE = "  - {id: alice, name: Alice, locale: en, manager: bob}\n"
 STALE = 60

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from tests.servers import free_ports
+from tests.ports import free_ports
 
 STOPPED_WITHIN = 60.0
 HANGS_AFTER_S = 300.0

@@ -35,7 +35,7 @@ from tests.fakes.model_server import ModelServer, sends_bytes
 from tests.fakes.slack import Slack
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 from tests.integration.tool.mcp.test_hostile import STOPPING, TAKES, answered
-from tests.servers import free_ports
+from tests.ports import free_ports
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dev")]
 

@@ -8,8 +8,8 @@ import pytest
 from router.client import AsyncClient, Client, Refused, Retries, Unavailable
 from router.domain.messages import ConfirmAction, ConfirmReply
 from tests.e2e.house import House
+from tests.ports import free_ports
 from tests.raw_pdf import page_of
-from tests.servers import free_ports
 
 pytestmark = pytest.mark.xdist_group("dev")
 

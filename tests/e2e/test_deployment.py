@@ -36,8 +36,8 @@ from tests.deployed import (
     variables,
 )
 from tests.fakes.model_server import ModelServer, reaches, says, waits
+from tests.ports import free_ports
 from tests.postgres import make_database, postgres_server
-from tests.servers import free_ports
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 10001

@@ -22,7 +22,7 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from tests.e2e.chaos.house import answers
 from tests.e2e.chaos.machine import Kept
-from tests.servers import free_ports
+from tests.ports import free_ports
 from tests.table import each_row
 from tests.temporal import register_attributes
 from tests.workflow.desk import QUEUE, Talk, person

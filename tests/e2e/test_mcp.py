@@ -12,8 +12,8 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from tests.e2e.house import COMMAND, House, Person
+from tests.ports import free_ports
 from tests.samples import one_in
-from tests.servers import free_ports
 from tests.table import each_row
 
 pytestmark = pytest.mark.xdist_group("dev")

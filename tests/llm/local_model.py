@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from tests.servers import free_ports
+from tests.ports import free_ports
 
 PACKAGES = Path(__file__).parent / "packages"
 BLOCK = 1 << 22

@@ -17,7 +17,7 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from tests.fakes.mcp_modern import PROGRAM
 from tests.integration.tool.mcp.conftest import PATIENCE
-from tests.servers import free_ports
+from tests.ports import free_ports
 from tests.unit.runtime.documents import overtime, server
 from tests.workflow.test_configuration import PEOPLE, Person, until
 from tests.workflow.test_streaming import served

@@ -20,8 +20,8 @@ from tests.e2e.chaos.machine import Disk, Kept
 from tests.e2e.chaos.wire import Wire
 from tests.e2e.storm.requests import until
 from tests.e2e.storm.rules import ENTITLED, MANAGERS
+from tests.ports import free_ports
 from tests.postgres import binaries, cluster, command, order
-from tests.servers import free_ports
 
 Dialect = Literal["postgresql", "sqlite"]
 NEEDED = ("temporal", "worker", "database")

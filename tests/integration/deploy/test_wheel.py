@@ -16,7 +16,7 @@ import pytest
 
 from supply.environment import package
 from supply.locks import held
-from tests.servers import free_ports
+from tests.ports import free_ports
 
 pytestmark = pytest.mark.slow
 

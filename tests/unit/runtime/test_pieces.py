@@ -17,13 +17,13 @@ from router.domain.errors import MisconfiguredError, Unavailable
 from router.runtime import process, temporal_server
 from router.runtime.data_folder import claimed, page_token
 from router.runtime.server import Ports, listening, opened
-from tests import servers
+from tests import ports
 
 LOOPBACK = "127.0.0.1"
 
 
 def free_ports() -> Ports:
-    return Ports(*servers.free_ports(3))
+    return Ports(*ports.free_ports(3))
 
 
 class TestDataFolder:

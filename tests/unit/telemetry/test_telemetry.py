@@ -29,8 +29,8 @@ from router.telemetry import tracing
 from router.telemetry.logs import JsonLines, about
 from router.telemetry.tracing import is_wanted
 from tests.fakes.model_server import calls, fails, says
+from tests.ports import free_ports
 from tests.replays.histories import HISTORIES, history_in
-from tests.servers import free_ports
 from tests.table import each_row
 from tests.unit.llm.asking import desk, question
 from workflows.conversation import ConversationWorkflow

@@ -14,8 +14,8 @@ import pytest
 from router.domain.errors import ArgumentsToolError, TransientToolError
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from tests.integration.tool.mcp.conftest import PATIENCE, House, house_of
+from tests.ports import free_ports
 from tests.samples import one_in
-from tests.servers import free_ports
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from router.tool.context import Dependencies
 from router.tool.mcp.file import ServerEntry
 from tests.fakes.mcp_modern import PROGRAM
 from tests.integration.tool.mcp.conftest import PATIENCE, House, house_of
-from tests.servers import free_ports
+from tests.ports import free_ports
 from tests.unit.tool.samples import context
 
 pytestmark = pytest.mark.slow
