@@ -14,6 +14,7 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.testing import WorkflowEnvironment
 
 from router.contracts import conversation, flow
+from router.contracts.failures import ended_meanwhile
 from router.contracts.flow import ApprovalDecision, DecisionTaken
 from router.contracts.start_options import CONTINUE_AFTER
 from router.domain.locale import Locale
@@ -119,7 +120,19 @@ class Talk:
         return await self.say(text)
 
     async def send(self, message: Message, message_id: str = "", **more: Any) -> Turn:
+        """Send it; once more, as the API does, where the run ended under it to continue as new."""
         name = message_id or uuid4().hex
+        submission = conversation.Submission(
+            message_id=name, message=message, caller=self.person, **more
+        )
+        try:
+            return await self._submitted(submission)
+        except temporal.WorkflowUpdateFailedError as failed:
+            if not ended_meanwhile(failed.cause):
+                raise
+        return await self._submitted(submission)
+
+    async def _submitted(self, submission: conversation.Submission) -> Turn:
         start: temporal.WithStartWorkflowOperation[Any, Any] = temporal.WithStartWorkflowOperation(
             conversation.WORKFLOW,
             conversation.ConversationStart(
@@ -137,9 +150,9 @@ class Talk:
         )
         sending: Awaitable[Turn] = self.client.execute_update_with_start_workflow(
             conversation.SUBMIT,
-            conversation.Submission(message_id=name, message=message, caller=self.person, **more),
+            submission,
             start_workflow_operation=start,
-            id=conversation.update_id(name, message.digest),
+            id=conversation.update_id(submission.message_id, submission.digest),
             result_type=Turn,
         )
         return await watched(start, sending)
