@@ -12,7 +12,8 @@ from temporalio import activity
 from activities.execution import temporal_failures
 from router.contracts.activities import LOOK_UP, LookUp, LookupAnswer
 from router.documents.kinship import kinship, marks_of
-from router.domain.errors import ArgumentsToolError
+from router.domain.errors import ArgumentsToolError, NotDeployed
+from router.domain.locale import Localised
 from router.domain.principals import Directory, Principal
 from router.flow.language.functions import LOOKUPS, Lookup, declare
 from router.gateway.lost_runs import place_of
@@ -171,18 +172,25 @@ class LookUps:
         return _moment(await self.answer(person.tenant, "working_time", *asked), "working_time")
 
     async def answer(self, tenant: str, name: str, *arguments: JsonValue) -> JsonValue:
-        """What the lookup of this name answers; raises as `look_up` does."""
+        """What the lookup of this name answers; arguments that are left out have its defaults.
+
+        Raises as `look_up` does, and `NotDeployed` where this deployment has none such.
+        """
         lookup = LOOKUPS.get(name)
         if lookup is None:
-            known = ", ".join(sorted(LOOKUPS))
-            raise ArgumentsToolError(f"there is no lookup {name!r}; there are: {known}")
-        if (given := len(arguments)) != len(lookup.takes):
+            zh = f"现在的部署里没有“{name:.80}”这项查询，请管理员把它部署回来"
+            en = f"this deployment has no lookup named {name[:80]!r}; deploy it again"
+            raise NotDeployed(Localised(zh=zh, en=en))
+        if not lookup.least <= (given := len(arguments)) <= len(lookup.takes):
+            # The flow was checked against the lookup when it was loaded: another one is deployed.
             takes = ", ".join(lookup.takes)
-            raise ArgumentsToolError(f"{name}({takes}) was given {given} arguments")
+            zh = f"“{name}”现在要的是（{takes}），而这里给了 {given} 个值，请管理员部署原来的那个"
+            en = f"{name}({takes}) was given {given} arguments; deploy the one the flow began with"
+            raise NotDeployed(Localised(zh=zh, en=en))
         answer, needs = _DECLARED.get(name) or (getattr(self, name), {})
         resolve = self._dependencies.resolve
         wanted = {name: await resolve(provider) for name, provider in needs.items()}
-        return await answer(tenant, *arguments, **wanted)
+        return await answer(tenant, *lookup.filled_up([*arguments]), **wanted)
 
     async def manager(self, tenant: str, person: JsonValue) -> JsonValue:
         """The user id of the person's manager; null of null, and of whoever isn't known."""

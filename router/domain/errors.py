@@ -106,6 +106,10 @@ class NotFound(RouterError):
     """It doesn't exist, or its existence is none of the caller's business."""
 
 
+class NotDeployed(NotFound):
+    """A tool, lookup or hook that isn't part of this deployment; a run that needs it is held."""
+
+
 class Conflict(RouterError):
     """What the caller acts on is no longer in the state that the action needs."""
 

@@ -9,7 +9,7 @@ from copy import copy
 from types import MappingProxyType, ModuleType
 from typing import Any, Self
 
-from router.domain.errors import DefinitionError, NotFound, Problem, Unavailable, nearest
+from router.domain.errors import DefinitionError, NotDeployed, Problem, Unavailable, nearest
 from router.domain.locale import Localised
 from router.domain.principals import FLOW_ROLE, Capability, Principal, TenantScoped
 from router.tool.context import Provider
@@ -89,7 +89,7 @@ class Registry(TenantScoped):
         self._tools = dict(sorted({**taken, **found}.items()))
 
     def group_of(self, name: str) -> str:
-        """The group of the tool of this name; raises `NotFound`."""
+        """The group of the tool of this name; raises `NotDeployed`."""
         tool = self[name]
         return next(group for group, tools in self._groups.items() if tools.get(name) is tool)
 
@@ -108,7 +108,7 @@ class Registry(TenantScoped):
         return self
 
     def __getitem__(self, name: str) -> Tool:
-        """The tool of this name; raises `NotFound`, or `Unavailable` where it may yet come."""
+        """The tool of this name; raises `NotDeployed`, or `Unavailable` where it may yet come."""
         if name not in self._tools:
             for group, prefix in self._expected.items():
                 if name.startswith(prefix) and group not in self._groups:
@@ -194,10 +194,10 @@ class Registry(TenantScoped):
         return [tool.capability for tool in self.visible_to(person) if tool.options.listed]
 
 
-def not_there(name: str, remedy: str = "ask an administrator for it") -> NotFound:
+def not_there(name: str, remedy: str = "ask an administrator for it") -> NotDeployed:
     """What is said of a tool that isn't there."""
     zh = f"这里没有“{name[:80]}”这个工具了，请联系管理员"
-    return NotFound(Localised(zh=zh, en=f"there is no tool named {name[:80]!r}; {remedy}"))
+    return NotDeployed(Localised(zh=zh, en=f"there is no tool named {name[:80]!r}; {remedy}"))
 
 
 def allows(tool: Tool, person: Principal, *, by_flow: bool = False) -> bool:

@@ -1,9 +1,11 @@
 """Expressions of flow files: CEL over slots, results, requester and now. Pure.
 
 Where one calls a lookup (`language.functions`) whose answer isn't known yet, evaluating it raises
-`LookupNeeded`; the machine has it answered, which is recorded, and evaluates anew. What would take
-too long is refused before it begins, by the lists there are: a replay has no clock. CEL is strict:
-numbers of slots are doubles (`slots.days > 3.0`), and maps have no order: never iterate over one.
+`LookupNeeded`; the machine has it answered, which is recorded, and evaluates anew. Every function
+that is neither CEL's nor one of `FUNCTIONS` counts as a lookup then: evaluating never reads which
+lookups are deployed, since a run has to replay after one was removed. What would take too long is
+refused before it begins, by the lists there are: a replay has no clock. CEL is strict: numbers of
+slots are doubles (`slots.days > 3.0`), and maps have no order: never iterate over one.
 """
 
 import json
@@ -115,6 +117,17 @@ def calls(source: str) -> Iterator[FunctionCallRead]:
         if token.kind == "name" and _at(tokens, place + 1).text == "(":
             method = _at(tokens, place - 1).text == "."
             yield FunctionCallRead(token.text, method, _count_arguments(tokens, place + 1))
+
+
+@lru_cache(maxsize=4096)
+def lookups_called(source: str) -> frozenset[str]:
+    """The names of the lookups that an expression calls, deployed or not.
+
+    >>> sorted(lookups_called("size(role('hr')) > fee_of(amount(slots.price))"))
+    ['fee_of', 'role']
+    """
+    called = {call.name for call in calls(source) if not call.method}
+    return frozenset(called - BUILT_IN.keys() - FUNCTIONS.keys())
 
 
 def texts_given(source: str, function: str) -> list[str]:
@@ -434,7 +447,8 @@ class _Evaluation:
 
     def functions(self) -> dict[str, Callable[..., JsonValue]]:
         """Everything that the expression may call, by name."""
-        answering = dict.fromkeys(FUNCTIONS, self._compute) | dict.fromkeys(LOOKUPS, self._look_up)
+        answering = dict.fromkeys(lookups_called(self.source), self._look_up)
+        answering |= dict.fromkeys(FUNCTIONS, self._compute)
         return {name: self._noting(partial(f, name)) for name, f in answering.items()}
 
     def _noting(self, answer: Callable[[list[JsonValue]], JsonValue]) -> Callable[..., JsonValue]:
@@ -454,7 +468,7 @@ class _Evaluation:
             raise _failure(self.source, f"has no value: {error}") from None
 
     def _look_up(self, name: str, arguments: list[JsonValue]) -> JsonValue:
-        needed = LookupNeeded(name, LOOKUPS[name].filled_up(arguments))
+        needed = LookupNeeded(name, arguments)
         if needed.key not in self.known:
             raise needed
         return self.known[needed.key]

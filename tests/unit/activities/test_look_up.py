@@ -199,16 +199,36 @@ async def test_a_file_has_a_name_for_its_owner_alone(look_ups: LookUps, files: F
         assert await ask(look_ups, "file_name", person, id_, requester=requester) == name
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("horoscope", [], "no lookup named 'horoscope'"),
+        ("look_up", ["alice"], "no lookup named 'look_up'"),
+        ("__init__", [], "no lookup"),
+        ("manager", [], r"manager\(person\) was given 0"),
+        ("manager", ["alice", 2], r"manager\(person\) was given 2"),
+        ("workdays", ["2026-11-20"], r"workdays\(.*\) was given 1"),
+    ],
+)
+async def test_a_lookup_that_is_not_deployed_as_a_flow_knows_it_is_told_as_that(
+    look_ups: LookUps, name: str, arguments: list[Any], said: str
+) -> None:
+    with pytest.raises(ApplicationError, match=said) as caught:
+        await ask(look_ups, name, *arguments)
+    assert (caught.value.type, caught.value.non_retryable) == ("NotDeployed", True)
+
+
+async def test_what_a_lookup_is_not_given_has_its_defaults(look_ups: LookUps) -> None:
+    whole = await ask(look_ups, "workdays", "2026-11-23", "2026-11-25", "", "")
+    assert await ask(look_ups, "workdays", "2026-11-23", "2026-11-25") == whole == 3.0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
         ("file_name", ["alice", 7], "file: 7 isn't text"),
         ("file_name", [None, "a"], "person: None isn't text"),
-        ("horoscope", [], "no lookup 'horoscope'"),
-        ("look_up", ["alice"], "no lookup 'look_up'"),
-        ("__init__", [], "no lookup"),
-        ("manager", [], r"manager\(person\) was given 0"),
         ("manager", [7], "person: 7 isn't text"),
         ("manager", [{"name": "Bob"}], "person: None isn't text"),
         ("workdays", ["soon", "2026-11-23", "", ""], "start: 'soon'"),

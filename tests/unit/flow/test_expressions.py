@@ -17,6 +17,7 @@ from router.flow.language.expressions import (
     slots_guarded,
     slots_read,
 )
+from router.flow.language.functions import LOOKUPS
 from tests.table import each_row
 
 SCOPE: dict[str, JsonValue] = {
@@ -98,10 +99,18 @@ def test_a_lookup_that_is_never_reached_is_not_asked_for() -> None:
     assert evaluate("has(slots.end) && claimed(slots.end)", SCOPE, {}) is False
 
 
-def test_what_a_lookup_leaves_out_is_filled_up_with_its_defaults() -> None:
+def test_a_lookup_is_asked_for_with_the_arguments_that_are_written() -> None:
     with pytest.raises(LookupNeeded) as caught:
         evaluate("workdays('2026-11-23', '2026-11-25')", {}, {})
-    assert caught.value.arguments == ["2026-11-23", "2026-11-25", "", ""]
+    assert caught.value.arguments == ["2026-11-23", "2026-11-25"]
+
+
+@each_row("source", ["fee_of(slots.days) > 1.0", "size(role(fee_of(slots.days))) > 0"])
+def test_a_lookup_that_is_not_deployed_is_asked_for_all_the_same(source: str) -> None:
+    with pytest.raises(LookupNeeded) as caught:
+        evaluate(source, SCOPE, {})
+    assert "fee_of" not in LOOKUPS
+    assert caught.value.name == "fee_of"
 
 
 def test_a_lookup_has_the_same_key_however_its_arguments_are_ordered() -> None:
