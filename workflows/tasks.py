@@ -100,6 +100,8 @@ def _kind(task: Task, failure: ActivityError, limits: CallLimits) -> FailureKind
     error = from_failure(failure)
     if isinstance(error, errors.ArgumentsToolError):
         return "arguments"
+    if isinstance(error, errors.NotDeployed):
+        return "missing"
     vanished = isinstance(failure.cause, exceptions.TimeoutError) or isinstance(
         error, errors.SetAside
     )

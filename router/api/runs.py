@@ -223,9 +223,7 @@ CALL_FAILED, UNDO_FAILED = "call failed", "undo failed"
 HAPPENED: Mapping[Kind, Localised] = {
     "call": Localised(zh="{tool}没有办成", en="{tool} failed"),
     "undo": Localised(zh="撤回时{tool}没有办成", en="taking a step back, {tool} failed"),
-    "lookup": Localised(
-        zh="要用{tool}查由谁审批，没有查成", en="{tool}, which finds who decides, failed"
-    ),
+    "lookup": Localised(zh="要用{tool}查一项信息，没有查成", en="looking up {tool} failed"),
     "approver": Localised(
         zh="该审批的人已不在通讯录里，也没有指定别人",
         en="who should decide is gone from the directory, with nobody in their place",

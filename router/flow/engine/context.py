@@ -99,6 +99,7 @@ class StepContext:
         run.known, run.timers = {}, {}
         run.asked, run.no_matches, run.pending = None, 0, None
         run.batch, run.tries, run.held, run.again = None, 0, None, 0
+        run.missing_tries = 0
         been = next((n for n, v in enumerate(run.trail) if v.state == target), len(run.trail))
         run.trail = [*run.trail[:been], Visit(state=target, visit=run.visit)]
         self.note(event, by, comment)

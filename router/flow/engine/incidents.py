@@ -1,8 +1,9 @@
 """Calls and undos that don't work out: tried again, then held for an operator.
 
 `retry` has a call made again, by a timer, while its system is out of reach; `hold` has the run
-wait for an operator. An undo that fails is tried ten times after growing pauses, then by an
-operator or never (`Cancelled.final`); the rest is taken back all the same.
+wait for an operator. What needs code that isn't deployed is held whatever the file says, and looks
+after growing pauses whether it is back. An undo that fails is tried ten times after growing
+pauses, then by an operator or never (`Cancelled.final`); the rest is taken back all the same.
 """
 
 from datetime import timedelta
@@ -50,11 +51,16 @@ def put_off(context: StepContext, kind: FailureKind, *, final: bool) -> bool:
     return True
 
 
-def holds_approval(context: StepContext) -> bool:
-    """True where an approval waits for an operator; it ends, or is gone back from, without one."""
+def waits_for_operator(context: StepContext) -> bool:
+    """True where an approval, or what lacks code, is held; it ends, or is gone back from, anyway.
+
+    A call that is held for another reason waits in its own state.
+    """
     run = context.run
     ends = isinstance(run.pending, Ending | GoingBack)
-    if run.held is None or context.state.kind != "approve" or ends:
+    if run.held is None or ends:
+        return False
+    if context.state.kind != "approve" and run.held != "missing":
         return False
     # Nobody is, where it is decided and what comes next can't be looked up.
     awaited = run.approval is not None and run.approval.waiting_for()
@@ -63,12 +69,17 @@ def holds_approval(context: StepContext) -> bool:
 
 
 def hold(context: StepContext, kind: FailureKind, why: str | None = None) -> None:
-    """Have a call, or an approval that lacks a lookup, wait for an operator."""
-    context.run.held = kind
+    """Have a call, an approval that lacks a lookup, or what lacks code wait for an operator."""
+    run = context.run
+    run.held = kind
     context.note("held", comment=why)
     # An approver who doesn't answer is none of the requester's business.
-    if context.run.approval is None:
+    if run.approval is None and not run.missing_tries:
         context.say(HELD)
+    if kind == "missing" and run.missing_tries < MOST_TRIES:
+        # While workers are replaced one after the other, an old one lacks what is new.
+        context.set_timer("retry", context.now + FIRST_PAUSE * 2**run.missing_tries)
+        run.missing_tries += 1
 
 
 def retry(context: StepContext, event: Retried) -> None:
@@ -78,7 +89,7 @@ def retry(context: StepContext, event: Retried) -> None:
         return
     context.note("retried", event.by)
     run.again += run.held in WITHOUT_EFFECT
-    run.held, run.tries = None, 0
+    run.held, run.tries, run.missing_tries = None, 0, 0
     run.timers = {name: timer for name, timer in run.timers.items() if name != "retry"}
     decisions.look_again(context)
 
@@ -170,8 +181,13 @@ def rest(context: StepContext) -> None:
 
 
 def try_later_ones(context: StepContext) -> None:
-    """The pause is over: what may have passed is tried again."""
+    """The pause is over: what may have passed is tried again, and whether code is back."""
     run = context.run
+    if run.held == "missing":
+        context.note("retried")
+        run.held = None
+        decisions.look_again(context)
+        return
     context.note("tried again")
     run.done = [d.model_copy(update={"failed": None}) if _passes(d) else d for d in run.done]
 

@@ -97,17 +97,26 @@ def _failed(context: StepContext, event: events.Failed) -> None:
     elif task.kind == "lookup":
         _lookup_failed(context, task, event)
     elif run.ending is not None:
-        unknown = event.kind in incidents.WORTH_ANOTHER_TRY
+        # A try before the one that found no tool may have done it.
+        tried = event.kind == "missing" and event.attempts > 1
+        unknown = event.kind in incidents.WORTH_ANOTHER_TRY or tried
         compensation.called_off(context, task, unknown=unknown)
     else:
         context.note(f"{task.kind} failed", comment=f"{task.name}: {event.error}")
-        if task.part is not None:
+        if task.part is not None and event.kind == "missing":
+            parallel.put_back(context, task)
+            if run.held is None:
+                incidents.hold(context, event.kind)
+        elif task.part is not None:
             parallel.failed(context, task, event.error, event.kind)
         else:
             _call_failed(context, task, event)
 
 
 def _call_failed(context: StepContext, task: Task, event: events.Failed) -> None:
+    if event.kind == "missing":
+        incidents.hold(context, event.kind)
+        return
     context.run.results["error"] = {"message": event.error, "kind": event.kind}
     if task.kind == "check" and event.offered is not None:
         elicitation.offer_choice(context, event.offered)
@@ -120,10 +129,15 @@ def _call_failed(context: StepContext, task: Task, event: events.Failed) -> None
 
 
 def _lookup_failed(context: StepContext, task: Task, event: events.Failed) -> None:
-    """Have it asked for where someone is there to ask; an approval waits for an operator."""
+    """Have it asked for where someone is there to ask; an approval waits for an operator.
+
+    So does everything else where the lookup isn't deployed: no other answer would help.
+    """
     if amendment.lookup_failed(context, task.id, event.error):
         return
-    if task.slot:
+    if event.kind == "missing":
+        incidents.hold(context, event.kind, f"{task.name}: {event.error}")
+    elif task.slot:
         known = set(context.run.slots)
         slots.blame(context, task, event.error)
         go_back(context, form.lacking(context, known))
@@ -381,7 +395,7 @@ def _give_up(context: StepContext, error: ExpressionError | TextError) -> None:
 def _move(context: StepContext) -> bool:
     """One move; False where the run now waits."""
     run = context.run
-    if context.ended or run.tasks or incidents.holds_approval(context):
+    if context.ended or run.tasks or incidents.waits_for_operator(context):
         return False
     match run.pending:
         case Ending() | GoingBack() | Leaving(clears=int()):

@@ -63,7 +63,9 @@ def _parts(context: StepContext) -> Iterator[BatchPart]:
 
 
 def _start(context: StepContext, batch: Batch) -> None:
-    """Put as many parts under way as may be at once; none any more where it is decided."""
+    """Put as many parts under way as may be at once; none where it is decided, or held."""
+    if context.run.held is not None:
+        return
     batching, under_way = _of(context), len(batch.those("under_way"))
     most = batching.at_once or AT_ONCE.get(context.state.kind, len(batch.parts))
     for number, part in enumerate(batch.parts):
@@ -119,6 +121,14 @@ def _fits(run: Run, value: JsonValue) -> bool:
     """True where a part's result is no more than its share: all of them are carried together."""
     share = LARGEST // len(run.batch.parts) if run.batch else LARGEST
     return len(canonical({"": value}).encode()) <= share
+
+
+def put_back(context: StepContext, task: Task) -> None:
+    """Have a part wait as if it had never begun; it begins under the same key when it does."""
+    batch = context.run.batch
+    if batch is not None and task.part is not None:
+        waiting = batch.parts[task.part].model_copy(update={"status": "waiting"})
+        batch.parts[task.part] = waiting
 
 
 def failed(context: StepContext, task: Task, error: str, kind: str) -> None:

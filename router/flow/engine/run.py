@@ -96,9 +96,9 @@ class History(Sequence[Happening]):
 TimerName = Literal["remind", "escalate", "expire", "wait", "retry", "idle", "lapse"]
 HANDED_OFF = 4
 """Misses of a question after which a person is named; with the next it begins anew."""
-FailureKind = Literal["arguments", "permanent", "unavailable", "unknown"]
+FailureKind = Literal["arguments", "permanent", "unavailable", "unknown", "missing"]
 """Other values might do; nothing can be done; its system is out of reach; nobody knows whether
-it was done."""
+it was done; the tool, lookup or hook isn't deployed."""
 Verdict = Literal["approve", "reject", "return", "delegate", "add"]
 Position = Literal["before", "after"]
 
@@ -505,6 +505,8 @@ class Run(BaseModel):
     batch: Batch | None = None
     tries: int = 0
     """Calls of this visit that came back without an answer."""
+    missing_tries: int = 0
+    """How often this visit looks again by itself for code that isn't deployed."""
     held: FailureKind | None = None
     """Why the call failed, or an approval's lookup, that an operator has to see to."""
     again: int = 0

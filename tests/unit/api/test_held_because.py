@@ -47,7 +47,7 @@ LOST = (("lost", "its workflow was terminated"),)
             "撤回时“付款”没有办成，得到的是“no such booking”",
             "Taking a step back, “Pay out” failed",
         ),
-        (LOOKUP, "要用“付款”查由谁审批，没有查成", "failed with “no answer: timed out”; it has"),
+        (LOOKUP, "要用“付款”查一项信息，没有查成", "failed with “no answer: timed out”; it has"),
         (
             GONE,
             "（bob, carol）；从2026",

@@ -187,6 +187,8 @@ class World:
         self.calls: list[tuple[str, dict[str, JsonValue], str]] = []
         self.balance = 10.0
         self.failing: dict[str, str] = {}
+        self.missing: set[str] = set()
+        """Tools and lookups that aren't deployed."""
         self.refusing: dict[str, Failed] = {}
         self.checks: list[tuple[str, dict[str, JsonValue]]] = []
         self.claimed: set[str] = set()
@@ -217,6 +219,8 @@ class World:
 
     def answer(self, run: Run) -> AnyEvent:
         task = next(iter(run.tasks.values()))
+        if task.name in self.missing:
+            return Failed(task=task.id, error=f"no {task.name} here", kind="missing")
         if task.kind == "check":
             self.checks.append((task.name, task.arguments))
             refused = self.refusing.get(task.name, Called(task="", value=None))
