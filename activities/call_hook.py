@@ -12,8 +12,8 @@ from temporalio.common import RawValue
 
 from activities.execution import temporal_failures, unforeseen
 from router.contracts.hook_calls import NO_ANSWER, PREFIX, HookAnswer, HookCall
-from router.domain.errors import BrokenHook, InvalidInput, RouterError
-from router.domain.hooks import Advice, Veto
+from router.domain.errors import BrokenHook, InvalidInput, NotDeployed, RouterError
+from router.domain.hooks import Advice, HookPoint, Veto
 from router.domain.locale import Localised
 from router.telemetry import tracing
 from router.telemetry.logs import about
@@ -32,17 +32,14 @@ class HookCaller:
         self._dependencies = dependencies
 
     async def call(self, name: str, call: HookCall) -> HookAnswer:
-        """What the hook answers; nothing, where there is none of that name any more.
+        """What the hook answers.
 
-        Raises `BrokenHook` where it fails, takes too long, or answers what it may not.
+        Raises `NotDeployed` where there is none of that name at that point any more, `BrokenHook`
+        where it fails, takes too long, or answers what it may not.
         """
-        if name not in self._hooks:
-            _log.warning("the hook %s isn't there any more: it is passed over", name)
-            return NO_ANSWER
+        if name not in self._hooks or self._hooks[name].point != call.event.point:
+            raise hook_not_deployed(name, call.event.point)
         hook = self._hooks[name]
-        if hook.point != call.event.point:
-            _log.warning("the hook %s stands at %s by now: it is passed over", name, hook.point)
-            return NO_ANSWER
         with _measured(hook):
             return await self._answered(hook, call)
 
@@ -68,6 +65,13 @@ class HookCaller:
                 said = () if words is None else (words,)
                 return HookAnswer(say=said, context=context, hide=hide)
         return NO_ANSWER
+
+
+def hook_not_deployed(name: str, point: HookPoint) -> NotDeployed:
+    """Return the error for a hook that a run began with and this deployment doesn't have."""
+    zh = f"现在的部署里没有 {point} 处的钩子“{name}”，请管理员把它部署回来"
+    en = f"this deployment has no hook named {name!r} at {point}; deploy it again"
+    return NotDeployed(Localised(zh=zh, en=en))
 
 
 def _broken(hook: Hook, what: str) -> BrokenHook:

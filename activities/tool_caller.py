@@ -29,7 +29,7 @@ from zoneinfo import ZoneInfo
 from pydantic import JsonValue, ValidationError
 from temporalio import activity
 
-from activities.call_hook import HookCaller
+from activities.call_hook import HookCaller, hook_not_deployed
 from activities.execution import is_of_code, unforeseen
 from activities.progress import ProgressPublisher
 from activities.tool_results import FileOpening, Keeping, Page, Paging, carried, kept
@@ -277,8 +277,11 @@ class ToolCaller:
     async def _ask_hooks(self, tool: Tool, call: ToolCall) -> None:
         """Ask the hooks that no workflow has asked: the command line's calls, and new hooks.
 
-        Raises `PermanentToolError` where one refuses, or had refused before.
+        Raises `PermanentToolError` where one refuses, or had refused before, and `NotDeployed`
+        where one that is required is gone.
         """
+        if call.lacks_hook:
+            raise hook_not_deployed(call.lacks_hook, "before_tool")
         if call.refused is not None:
             raise PermanentToolError(call.refused)
         before = [h for h in self._registry_of(call).hooks.around(tool.name) if not_yet(h, call)]

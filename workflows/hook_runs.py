@@ -14,6 +14,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from router.contracts.failures import from_failure
 from router.contracts.hook_calls import NO_ANSWER, UNCHECKED, HookAnswer, HookCall, HookStub
+from router.domain.errors import NotDeployed
 from router.domain.hooks import AnyEvent, HookPoint
 
 MARGIN = timedelta(seconds=2)
@@ -84,7 +85,10 @@ async def _answer(hook: HookStub, event: AnyEvent) -> HookAnswer:
         if is_cancelled_exception(failure):
             raise
         _log_failure(hook, failure)
-        return HookAnswer(refused=UNCHECKED, refused_by=hook.name) if hook.required else NO_ANSWER
+        if not hook.required:
+            return NO_ANSWER
+        gone = isinstance(from_failure(failure), NotDeployed)
+        return HookAnswer(refused=UNCHECKED, refused_by=hook.name, not_deployed=gone)
 
 
 async def _told(hook: HookStub, event: AnyEvent) -> None:

@@ -112,6 +112,8 @@ async def _passed(call: ToolCall, limits: CallLimits) -> ToolCall:
         return call
     event = ToolEvent(**_about(call, limits), checking=call.checking)
     answer = await hooks_here().asked(asked, event)
+    if answer.not_deployed:
+        return call.changed(lacks_hook=answer.refused_by)
     if answer.refused is not None:
         return call.changed(refused=answer.refused)
     return call.changed(passed=tuple(hook.name for hook in asked))

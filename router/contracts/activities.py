@@ -426,6 +426,8 @@ class ToolCall(Payload):
     """The hooks that have let it pass; whichever other stands before it is asked with it."""
     refused: Localised | None = None
     """Why a hook won't have it made: it fails with that, and is audited as refused."""
+    lacks_hook: str = ""
+    """The hook that has to let it pass and isn't deployed any more: it fails with that."""
     now: datetime
 
     @property

@@ -37,6 +37,8 @@ class HookAnswer(Payload):
     refused: Localised | None = None
     """Why it isn't to be done, by the first that refuses, in the order of their names."""
     refused_by: str = ""
+    not_deployed: bool = False
+    """True where it is refused since the hook, which is required, isn't part of this deployment."""
     say: tuple[Localised, ...] = ()
     context: str = ""
     hide: frozenset[str] = frozenset()
@@ -49,6 +51,7 @@ class HookAnswer(Payload):
         return cls(
             refused=refusing.refused,
             refused_by=refusing.refused_by,
+            not_deployed=refusing.not_deployed,
             say=tuple(words for one in each for words in one.say),
             context=joined(one.context for one in each),
             hide=frozenset[str]().union(*(one.hide for one in each)),
