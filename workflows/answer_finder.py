@@ -27,6 +27,7 @@ from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import OUTWARD, SkillTask
 from workflows import memory, notices, turns
 from workflows.activity import ends_turn, fresh_id, perform
+from workflows.background import start_awaited_task
 from workflows.skill import SkillRuns
 from workflows.tool_calls import (
     Caller,
@@ -107,9 +108,11 @@ class AnswerFinder:
         """What the decided tools and skills come to, all at once; said in their order."""
         calls = [c for c in decided.commands if isinstance(c, CallTool)]
         runs = [c for c in decided.commands if isinstance(c, commands.RunSkill)]
-        worked_on = (self._worked_on(run, decided) for run in runs)
         whole = FoundAnswer()
-        for one in await asyncio.gather(self._in_rounds(calls, decided), *worked_on):
+        tasks = [start_awaited_task("rounds of calls", self._in_rounds, calls, decided)]
+        for run in runs:
+            tasks += [start_awaited_task(f"skill {run.skill}", self._worked_on, run, decided)]
+        for one in await asyncio.gather(*tasks):
             whole.beside(one)
         return whole
 
@@ -258,7 +261,7 @@ class AnswerFinder:
                 return ToolFinding(tool=call.tool, error=OUTWARD.format(tool=call.tool))
             return await call_tool(caller, call.id, call.tool, call.arguments)
 
-        tasks = [asyncio.create_task(called(call)) for call in calls]
+        tasks = [start_awaited_task(call.tool, called, call) for call in calls]
         try:
             return await asyncio.gather(*tasks)
         except (asyncio.CancelledError, ActivityError):

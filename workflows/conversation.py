@@ -37,6 +37,7 @@ from router.domain.records import LogEntry, RecordedTurn
 from router.entities.language import language_of
 from workflows import awaited_calls, memory, turns
 from workflows.activity import TurnQueue, Visibility, drained, is_history_long, perform, until
+from workflows.background import start_awaited_task
 from workflows.command_runner import CommandRunner
 from workflows.hand_offs import RUNG_AGAIN, HandOffs, Step
 from workflows.hook_runs import Hooked, HookRuns, at
@@ -459,7 +460,7 @@ class ConversationWorkflow(Hooked):
 
     async def _turn_of(self, message: TurnContext) -> Turn:
         """The turn, whatever comes of it: one that is stopped or breaks is a turn too."""
-        self._running = asyncio.create_task(self._take(message), name=message.id)
+        self._running = start_awaited_task(message.id, self._take, message)
         try:
             return await self._running
         except (asyncio.CancelledError, ActivityError, ChildWorkflowError) as error:

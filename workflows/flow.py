@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, CancelledError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from router.contracts import activities
@@ -28,6 +28,7 @@ with workflow.unsafe.imports_passed_through():
     from router.flow.view import FlowView
     from workflows import publication, tasks
     from workflows.activity import Visibility, drained, is_history_long, until
+    from workflows.background import start_task
     from workflows.hook_runs import Hooked, HookRuns
 
 PATIENCE = timedelta(seconds=3)
@@ -332,14 +333,7 @@ class FlowWorkflow(Hooked):
             self._under_way.pop(id_).cancel()
         for id_, start in wanted.items():
             if id_ not in self._under_way:
-                self._under_way[id_] = asyncio.create_task(self._guarded(start))
-
-    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await work()
-        except (ActivityError, CancelledError, asyncio.CancelledError) as error:
-            if not is_cancelled_exception(error):
-                raise
+                self._under_way[id_] = start_task(f"{id_} in {self._run.state}", start)
 
     async def _carry_out(self, task: Task) -> None:
         event: events.LookedUp | events.Called | events.Failed | events.AskedBack

@@ -4,9 +4,10 @@ One thing is asked at a time: other flows wait for their turn.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 from pydantic import JsonValue
 from temporalio import workflow
@@ -23,6 +24,7 @@ from router.understanding.route_reasons import WHICH_TO_RESUME
 from router.understanding.slots.attachments import filled_by_files, texts_in
 from workflows import memory, notices
 from workflows.activity import fresh_id, perform, until
+from workflows.background import start_awaited_task
 from workflows.turns import TurnContext, TurnOutcome
 
 
@@ -292,7 +294,7 @@ class FlowClient:
             first=first,
             update_id=f"{message.conversation}:{message.id}:{self._sent}",
         )
-        telling = perform(activities.TELL_FLOW, tell, summary=f"{event.type} ▸ {flow}")
+        telling = partial(perform, activities.TELL_FLOW, tell, f"{event.type} ▸ {flow}")
         try:
             answer = (await self._heard_out(telling)).answer
         except ActivityError as error:
@@ -306,12 +308,14 @@ class FlowClient:
             self._outcome.state = memory.having_heard(self._outcome.state, answer.view)
         return answer
 
-    async def _heard_out(self, telling: Awaitable[activities.TellAnswer]) -> activities.TellAnswer:
+    async def _heard_out(
+        self, telling: Callable[[], Awaitable[activities.TellAnswer]]
+    ) -> activities.TellAnswer:
         """What a flow says, even to a turn that is stopped meanwhile, but not twice.
 
         Nothing untells a flow what it was told, and it says each thing once.
         """
-        answering = asyncio.ensure_future(telling)
+        answering = start_awaited_task("tell the flow", telling)
         try:
             return await asyncio.shield(answering)
         except asyncio.CancelledError:

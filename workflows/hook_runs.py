@@ -16,6 +16,7 @@ from router.contracts.failures import from_failure
 from router.contracts.hook_calls import NO_ANSWER, UNCHECKED, HookAnswer, HookCall, HookStub
 from router.domain.errors import NotDeployed
 from router.domain.hooks import AnyEvent, HookPoint
+from workflows.background import start_awaited_task, start_task
 
 MARGIN = timedelta(seconds=2)
 """Beyond a hook's own time, which its worker keeps."""
@@ -46,12 +47,13 @@ class HookRuns:
         """What these answer together; one that is required and fails refuses."""
         if not hooks:
             return NO_ANSWER
-        return HookAnswer.of(await asyncio.gather(*(_answer(hook, event) for hook in hooks)))
+        tasks = [start_awaited_task(f"hook {hook.name}", _answer, hook, event) for hook in hooks]
+        return HookAnswer.of(await asyncio.gather(*tasks))
 
     def tell(self, hooks: Sequence[HookStub], event: AnyEvent) -> None:
         """Have these look on, while everything goes on."""
         for hook in hooks:
-            task = asyncio.create_task(_told(hook, event))
+            task = start_task(f"hook {hook.name}", _told, hook, event)
             self._under_way.add(task)
             task.add_done_callback(self._under_way.discard)
 

@@ -21,6 +21,7 @@ from router.skill import plan as plans
 from router.skill.plan import StepBrief
 from workflows.activity import perform
 from workflows.agent import Others, SkillAgent
+from workflows.background import start_awaited_task
 from workflows.tool_calls import bounded
 
 INTERRUPTED = "not finished, since the employee said something meanwhile"
@@ -93,7 +94,7 @@ class PartExecutor:
         start = self._start_of(part, share)
         ends = self._ends - timedelta(seconds=progress.kept_seconds)
         agent = self._agent_of(start, ends, lambda: self._beside(brief.id))
-        task = asyncio.create_task(self._told(agent, part))
+        task = start_awaited_task(f"part {brief.id}", self._told, agent, part)
         run = PartExecution(brief, agent, share, progress.steps, task)
         self._runs[brief.id] = run
         return run

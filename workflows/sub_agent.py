@@ -44,6 +44,7 @@ from router.skill.loop import (
 from router.skill.plan import Accept, GoOn, StepBrief
 from workflows.activity import ends_turn, fresh_id, perform
 from workflows.agent import AgentEnded, Others, SkillAgent, after_failure
+from workflows.background import start_awaited_task
 from workflows.delegation import BROKE_OFF, NO_ROOM, part_of, steered
 from workflows.delegation import told as told_of
 from workflows.parts import AgentPart, PartExecutor
@@ -287,7 +288,10 @@ class SubAgent(SkillAgent):
         """
         slots, parts, begun = asyncio.Semaphore(AT_ONCE), self._to_create(thought.calls), set[str]()
         ours = [call for call in thought.calls if not self._limits(call).client]
-        tasks = {c.id: asyncio.create_task(self._called(c, slots, parts, begun)) for c in ours}
+        tasks = {
+            call.id: start_awaited_task(call.name, self._called, call, slots, parts, begun)
+            for call in ours
+        }
         theirs: dict[str, FunctionCall] = {}
         try:
             found = await asyncio.gather(*tasks.values())
