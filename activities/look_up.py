@@ -12,6 +12,7 @@ from temporalio import activity
 from activities.execution import temporal_failures
 from router.contracts.activities import LOOK_UP, LookUp, LookupAnswer
 from router.documents.kinship import kinship, marks_of
+from router.domain.durations import MAX_WORKING_DAYS
 from router.domain.errors import ArgumentsToolError, NotDeployed
 from router.domain.locale import Localised
 from router.domain.principals import Directory, Principal
@@ -41,9 +42,6 @@ class Weekdays:
     def is_workday(self, day: date) -> bool:
         """True on any day but of a weekend."""
         return day.weekday() < _SATURDAY
-
-
-MOST_WAITING_DAYS = 366
 
 
 def after_working(
@@ -93,10 +91,10 @@ def _amounts(duration: JsonValue) -> tuple[int, float]:
     given = duration if isinstance(duration, dict) else {"": duration}
     amounts = [given.get("days", 0), given.get("hours", 0)]
     numbers = [n for n in amounts if isinstance(n, int | float) and not isinstance(n, bool)]
-    numbers = [n for n in numbers if 0 <= n <= MOST_WAITING_DAYS * 24]
+    numbers = [n for n in numbers if 0 <= n <= MAX_WORKING_DAYS * 24]
     if len(numbers) == len(amounts) and given.keys() <= {"days", "hours"}:
         days, hours = numbers
-        if days == int(days) and days + hours / 8 <= MOST_WAITING_DAYS:
+        if days == int(days) and days + hours / 8 <= MAX_WORKING_DAYS:
             return int(days), float(hours)
     raise ArgumentsToolError(
         f"duration: {str(duration)[:80]} isn't one of up to a year like "

@@ -18,6 +18,7 @@ from router.domain.principals import Principal
 from router.domain.records import LOST, HistoryLine, RunRecord, is_held
 from router.domain.visible_text import one_line, quoted
 from router.flow.definition import FlowDefinition
+from router.flow.engine import incidents
 from router.flow.engine.approval import NOBODY_INSTEAD
 from router.flow.prompts.question import known_in
 from router.flow.slot_types.slot import SLOT_TYPES, Slot, label_of
@@ -212,13 +213,12 @@ def schema_of_options(options: Sequence[Option]) -> dict[str, JsonValue]:
 
 
 TitleOf = Callable[[str], Localised | None]
-Kind = Literal["call", "undo", "lookup", "approver", "lost", "unknown"]
+Kind = Literal["call", "undo", "lookup", "approver", "data", "lost", "unknown"]
 
 LONGEST = 300
 """Characters of what a tool answered: the whole of it is in the history."""
 TRIED: frozenset[Kind] = frozenset({"call", "undo", "lookup"})
 HELD = "held"
-CALL_FAILED, UNDO_FAILED = "call failed", "undo failed"
 
 HAPPENED: Mapping[Kind, Localised] = {
     "call": Localised(zh="{tool}没有办成", en="{tool} failed"),
@@ -227,6 +227,10 @@ HAPPENED: Mapping[Kind, Localised] = {
     "approver": Localised(
         zh="该审批的人已不在通讯录里，也没有指定别人",
         en="who should decide is gone from the directory, with nobody in their place",
+    ),
+    "data": Localised(
+        zh="按现有的数据，下一步走不下去",
+        en="the next step can't be made with the values at hand",
     ),
     "lost": Localised(
         zh="它在 Temporal 里的工作流没有了", en="its workflow in Temporal can't go on"
@@ -291,12 +295,20 @@ def _incident(history: Sequence[HistoryLine]) -> tuple[Kind, str, str]:
     if line.comment:
         who = line.comment.removeprefix(NOBODY_INSTEAD).partition(";")[0]
         return "approver", "", _shown(who)
-    if before is None or before.event not in {CALL_FAILED, UNDO_FAILED}:
-        return "unknown", "", ""
-    step, _, answer = (before.comment or "").partition(": ")
-    if before.event == CALL_FAILED:
-        return "call", step, quoted(_shown(answer))
-    return "undo", step.rpartition(" (")[2].removesuffix(")"), quoted(_shown(answer))
+    return ("unknown", "", "") if before is None else _failed_before(before)
+
+
+def _failed_before(line: HistoryLine) -> tuple[Kind, str, str]:
+    """What failed, by the line before the one that says that the run is held."""
+    step, _, answer = (line.comment or "").partition(": ")
+    match line.event:
+        case incidents.DATA_FAILED:
+            return "data", "", _shown(line.comment)
+        case "call failed":
+            return "call", step, quoted(_shown(answer))
+        case "undo failed":
+            return "undo", step.rpartition(" (")[2].removesuffix(")"), quoted(_shown(answer))
+    return "unknown", "", ""
 
 
 def _shown(text: str | None) -> str:

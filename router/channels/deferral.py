@@ -53,7 +53,7 @@ log = logging.getLogger(__name__)
 def pause_after(error: RouterError, platform: str) -> timedelta:
     """How long to wait after this before posting there again; the log says why."""
     if isinstance(error, TooManyRequests):
-        return timedelta(seconds=error.retry_after)
+        return timedelta(seconds=min(error.retry_after, _DAY.total_seconds()))
     if isinstance(error, NotAdmitted):
         log.error("%s: %s; what is to be posted waits", platform, error)
         return SELDOM

@@ -7,16 +7,26 @@ through JSON: `FlowDefinition.model_validate_json(d.model_dump_json()) == d`.
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, JsonValue
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    JsonValue,
+    ValidationError,
+    WrapValidator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError, core_schema
 
+from router.domain.durations import MAX_DURATION
 from router.domain.errors import Fault
 from router.domain.locale import Localised
 from router.domain.messages import EndStatus
@@ -27,17 +37,33 @@ if TYPE_CHECKING:
     from router.flow.engine.context import StepContext
 
 _SPAN = re.compile(r"[+-]?P")
+_TOO_LARGE = "too large"
+"""Pydantic's words for numbers of which it makes no duration."""
 
 
-def _as_iso(value: Any) -> Any:
-    """Refuse what pydantic would take besides: `3 days`, a clock's time, a number of seconds."""
-    if isinstance(value, timedelta) or (isinstance(value, str) and _SPAN.match(value)):
-        return value
-    raise PydanticCustomError("time_delta_parsing", "a duration is written as ISO 8601 has it")
+def _read_span(value: Any, read: Callable[[Any], timedelta]) -> timedelta:
+    """Read an ISO 8601 duration of a hundred years at most.
+
+    Pydantic alone would also take `3 days`, a clock's time, and a number of seconds.
+    """
+    if not isinstance(value, timedelta) and not (isinstance(value, str) and _SPAN.match(value)):
+        raise PydanticCustomError("time_delta_parsing", "a duration is written as ISO 8601 has it")
+    if isinstance(value, str) and value.startswith("-"):
+        raise PydanticCustomError("time_delta_negative", "a duration isn't negative")
+    try:
+        span = read(value)
+    except ValidationError as error:
+        why = str(error.errors()[0].get("ctx", {}).get("error", ""))
+        if _TOO_LARGE not in why:
+            raise
+        span = timedelta.max
+    if span > MAX_DURATION:
+        raise PydanticCustomError("time_delta_too_long", "a duration is 100 years at most")
+    return span
 
 
-Span = Annotated[timedelta, BeforeValidator(_as_iso)]
-"""How long something takes, written `PT24H` or `P14D`."""
+Span = Annotated[timedelta, WrapValidator(_read_span)]
+"""How long something takes, written `PT24H` or `P14D`: between nothing and a hundred years."""
 
 
 BlockerName = Literal[

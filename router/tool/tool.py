@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import JsonValue
 
+from router.domain.durations import MAX_DURATION
 from router.domain.errors import DefinitionError
 from router.domain.locale import Locale, Localised
 from router.domain.principals import EVERYONE, Capability
@@ -346,7 +347,7 @@ def _option_faults(
     if permission == "admin" and (not roles or EVERYONE in roles):
         yield "changes what is others', for everyone", 'name who may, as in roles=["hr"]'
     if not seconds_of(timeout):
-        yield f"has the timeout {timeout!r}", 'write it like "500ms" or "10s"'
+        yield f"has the timeout {timeout!r:.80}", 'write it like "500ms" or "10s"'
     if retries is not None and retries < 0:
         yield f"is retried {retries} times", "0 or more, or None for ever"
 
@@ -360,8 +361,8 @@ def _extra_faults(
 ) -> _Faults:
     reads, cache = permission == "read", kept[0]
     yield from _shared_faults(permission, kept[1])
-    if not re.fullmatch(DURATION, cache):
-        yield f"has the cache {cache!r}", 'write it like "30s" or "10m"'
+    if not _is_duration(cache):
+        yield f"has the cache {cache!r:.80}", 'write it like "30s" or "10m"'
     elif seconds_of(cache) and not reads:
         yield "writes and is cached", "take the cache out"
     if options.client and not reads:
@@ -381,8 +382,8 @@ def _extra_faults(
 
 
 def _shared_faults(permission: Permission, shared: str) -> _Faults:
-    if not re.fullmatch(DURATION, shared):
-        yield f"has shared={shared!r}", 'write it like "30s" or "60m"'
+    if not _is_duration(shared):
+        yield f"has shared={shared!r:.80}", 'write it like "30s" or "60m"'
     elif seconds_of(shared) and permission != "read":
         yield "writes, and its answers are given to others", "take `shared` out"
 
@@ -418,6 +419,15 @@ def _phrase_faults(phrases: Sequence[str]) -> _Faults:
 
 
 def seconds_of(duration: str) -> float:
-    """Zero where it isn't a duration as people write it: "500ms", "10s", "2m"."""
+    """Read a duration as people write it: "500ms", "10s", "2m".
+
+    Zero if it isn't one, or is longer than `MAX_DURATION`.
+    """
     found = re.fullmatch(DURATION, duration)
-    return float(found[1]) * _UNITS[found[2]] if found else 0.0
+    seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    return seconds if seconds <= MAX_DURATION.total_seconds() else 0.0
+
+
+def _is_duration(written: str) -> bool:
+    found = re.fullmatch(DURATION, written)
+    return found is not None and (seconds_of(written) > 0 or float(found[1]) == 0)

@@ -10,10 +10,11 @@ from datetime import timedelta
 
 from router.domain.errors import Conflict, Forbidden, RouterError
 from router.domain.locale import Localised
+from router.domain.visible_text import one_line
 from router.flow.engine import decisions
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Decided, Reassigned, Retried
-from router.flow.engine.run import Done, Ending, FailureKind, GoingBack, Run, Task
+from router.flow.engine.run import Done, Ending, FailureKind, GoingBack, HeldKind, Run, Task
 
 OUT_OF_REACH = Localised(
     zh="对方系统暂时连不上，稍后会自动再试，办好了告诉你。",
@@ -23,7 +24,7 @@ HELD = Localised(
     zh="这一步没有办成，已经转给管理员处理，有结果会告诉你。",
     en="This step didn't work out. An administrator has to look into it; you'll hear.",
 )
-WITHOUT_EFFECT: frozenset[FailureKind | None] = frozenset({"permanent", "arguments"})
+WITHOUT_EFFECT: frozenset[HeldKind | None] = frozenset({"permanent", "arguments"})
 """Failures that certainly did nothing. The ledger gives the same answer for ever under a key that
 failed so; under any other the same key is what keeps it from happening twice."""
 WORTH_ANOTHER_TRY: frozenset[FailureKind] = frozenset({"unavailable", "unknown"})
@@ -52,15 +53,16 @@ def put_off(context: StepContext, kind: FailureKind, *, final: bool) -> bool:
 
 
 def waits_for_operator(context: StepContext) -> bool:
-    """True where an approval, or what lacks code, is held; it ends, or is gone back from, anyway.
+    """True where an approval, or what lacks code or usable values, is held.
 
-    A call that is held for another reason waits in its own state.
+    It ends, or is gone back from, anyway. A call that is held for another reason waits in its own
+    state.
     """
     run = context.run
     ends = isinstance(run.pending, Ending | GoingBack)
     if run.held is None or ends:
         return False
-    if context.state.kind != "approve" and run.held != "missing":
+    if context.state.kind != "approve" and run.held not in ("missing", "data"):
         return False
     # Nobody is, where it is decided and what comes next can't be looked up.
     awaited = run.approval is not None and run.approval.waiting_for()
@@ -68,7 +70,20 @@ def waits_for_operator(context: StepContext) -> bool:
     return True
 
 
-def hold(context: StepContext, kind: FailureKind, why: str | None = None) -> None:
+MAX_REASON_CHARS = 300
+DATA_FAILED = "data failed"
+"""The line of a run's history that says why a step can't be made with what the run knows."""
+
+
+def hold_over_data(context: StepContext, error: Exception) -> None:
+    """Have the run wait for an operator, since it can't continue with what it knows."""
+    why = one_line(f"{type(error).__name__}: {error}", MAX_REASON_CHARS)
+    context.note(DATA_FAILED, comment=why)
+    hold(context, "data")
+    context.run.status = "waiting"
+
+
+def hold(context: StepContext, kind: HeldKind, why: str | None = None) -> None:
     """Have a call, an approval that lacks a lookup, or what lacks code wait for an operator."""
     run = context.run
     run.held = kind
@@ -89,6 +104,8 @@ def retry(context: StepContext, event: Retried) -> None:
         return
     context.note("retried", event.by)
     run.again += run.held in WITHOUT_EFFECT
+    if run.held == "data":
+        run.known = {}  # another answer of the world may be one that the run can continue with
     run.held, run.tries, run.missing_tries = None, 0, 0
     run.timers = {name: timer for name, timer in run.timers.items() if name != "retry"}
     decisions.look_again(context)

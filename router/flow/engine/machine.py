@@ -337,21 +337,43 @@ MOST_MOVES = 200
 """Moves in one step before a flow that never waits is ended; the loader refuses such files."""
 
 
+UNFORESEEN = (ArithmeticError, ValueError, RecursionError)
+"""What Python raises over odd values: numbers and dates out of range, texts that are none, lists
+within lists. Any other exception is a defect of the engine."""
+
+
+class _StuckError(Exception):
+    """A move can't be made, for an `UNFORESEEN` reason."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        super().__init__(str(error))
+
+
 def step(
     definition: FlowDefinition, run: Run, event: AnyEvent, now: datetime
 ) -> tuple[Run, list[Effect]]:
-    """The run after the event, and what to say of it. A run that has ended stays as it is."""
+    """The run after the event, and what to say of it. A run that has ended stays as it is.
+
+    Where it can't move on with what it knows, for a reason that nobody foresaw, it takes the event
+    in and is held: an operator has the move made again.
+    """
     context = StepContext(elicitation.extended(definition, run), run.draft(), now)
     if context.ended:
         return context.run, []
-    context.run.events += 1
-    context.run.quiet = False
     try:
-        if not _is_stale(context, event):
-            if context.run.asks_to_amend and isinstance(event, events.ToQuestion):
-                amendment.answer(context, event)
-            else:
-                HANDLERS[type(event)](context, event)
+        _step(context, run, event)
+    except _StuckError as stuck:
+        # From the event on: the moves that were made before are made again with those that weren't.
+        context = StepContext(context.definition, run.draft(), now)
+        _hold(context, event, stuck.error)
+    waiting.keep_time(context, event)
+    return context.run, context.effects
+
+
+def _step(context: StepContext, run: Run, event: AnyEvent) -> None:
+    try:
+        _take(context, event)
         amendment.overtaken(context)
         advance(context)
         amendment.overtaken(context)
@@ -360,8 +382,25 @@ def step(
     except (ExpressionError, TextError) as error:
         _give_up(context, error)
         advance(context)
-    waiting.keep_time(context, event)
-    return context.run, context.effects
+
+
+def _take(context: StepContext, event: AnyEvent) -> None:
+    context.run.events += 1
+    context.run.quiet = False
+    if _is_stale(context, event):
+        return
+    if context.run.asks_to_amend and isinstance(event, events.ToQuestion):
+        amendment.answer(context, event)
+    else:
+        HANDLERS[type(event)](context, event)
+
+
+def _hold(context: StepContext, event: AnyEvent, error: Exception) -> None:
+    """Take the event in and hold the run. Raise the error if the run ends, or is taken back."""
+    _take(context, event)
+    if isinstance(context.run.pending, Ending | GoingBack):
+        raise error
+    incidents.hold_over_data(context, error)
 
 
 def advance(context: StepContext) -> None:
@@ -382,6 +421,8 @@ def advance(context: StepContext) -> None:
             return
         except (ExpressionError, TextError) as error:
             _give_up(context, error)
+        except UNFORESEEN as error:
+            raise _StuckError(error) from error
     context.run.done = []
     context.note("failed", comment=f"more than {MOST_MOVES} moves without waiting")
     context.end("failed")

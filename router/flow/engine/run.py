@@ -99,6 +99,8 @@ HANDED_OFF = 4
 FailureKind = Literal["arguments", "permanent", "unavailable", "unknown", "missing"]
 """Other values might do; nothing can be done; its system is out of reach; nobody knows whether
 it was done; the tool, lookup or hook isn't deployed."""
+HeldKind = FailureKind | Literal["data"]
+"""`data`: the run can't move on with the values that it has, for a reason that nobody foresaw."""
 Verdict = Literal["approve", "reject", "return", "delegate", "add"]
 Position = Literal["before", "after"]
 
@@ -507,7 +509,7 @@ class Run(BaseModel):
     """Calls of this visit that came back without an answer."""
     missing_tries: int = 0
     """How often this visit looks again by itself for code that isn't deployed."""
-    held: FailureKind | None = None
+    held: HeldKind | None = None
     """Why the call failed, or an approval's lookup, that an operator has to see to."""
     again: int = 0
     """How often an operator had the call of this visit made under a key of its own."""

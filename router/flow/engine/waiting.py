@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue
 
+from router.domain.durations import is_far_off
 from router.domain.errors import Conflict, FieldProblem, InvalidInput, NotFound, RouterError
 from router.domain.locale import Localised
 from router.domain.messages import ASKING, ENDED
@@ -157,6 +158,9 @@ def _due(context: StepContext, waited: Wait) -> datetime | None:
         due = context.now + waited.duration
     if due is None and (waited.until or not waited.event):
         raise ExpressionError(f"{waited.until!r} gives {until!r}, which is no date or time")
+    if due is not None and is_far_off(due, context.now):
+        why = "which is more than 100 years away: nothing waits for that long"
+        raise ExpressionError(f"{waited.until!r} gives {until!r}, {why}")
     return due
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 
+from router.domain.durations import MAX_WORKING_DAYS, fits_working_time
 from router.domain.errors import nearest
 from router.flow.definition import LAST_VERSION, Approve, State
 from router.flow.engine.changes import TAKEN
@@ -35,6 +36,10 @@ def approval_complaints(here: Place, ask: Approve) -> Iterator[Complaint]:
     for key, span in spans.items():
         if span is not None and span.total_seconds() < 1:
             yield complaint((*here, key), f"{key} is too short", "a second is the least")
+        if span is not None and ask.hours == "working" and not fits_working_time(span):
+            what = f"{key} is too long to be counted in working time"
+            remedy = f"write P{MAX_WORKING_DAYS}D at most, or hours: calendar"
+            yield complaint((*here, key), what, remedy)
     if ask.hours == "working" and not any(spans.values()):
         what = "nothing is counted in hours here"
         yield complaint((*here, "hours"), what, "add remind_every: P1D, say")

@@ -243,6 +243,8 @@ _SAID: dict[str, Callable[[str, Place, ErrorDetails], Fault]] = {
     "bool_type": _want("true or false", "write true or false"),
     "time_delta_parsing": _want("a duration", "write PT24H for hours or P14D for days"),
     "time_delta_type": _want("a duration", "write PT24H for hours or P14D for days"),
+    "time_delta_too_long": _want("100 years at most", "write P36525D or less, or leave it out"),
+    "time_delta_negative": _want("no less than nothing", "write PT24H for hours or P14D for days"),
     "greater_than": _want("more than nothing", "write PT24H for hours or P14D for days"),
 }
 

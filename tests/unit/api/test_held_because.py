@@ -31,6 +31,7 @@ CALL = (("call failed", "pay_out: account closed"), ("held", None))
 UNDO = (("undo failed", "pay (pay_out): no such booking"), ("held", None))
 LOOKUP = (("held", "pay_out: no answer: timed out"),)
 GONE = (("held", f"{NOBODY_INSTEAD}bob, carol; have it reassigned"),)
+DATA = (("data failed", "OverflowError: date value out of range"), ("held", None))
 LOST = (("lost", "its workflow was terminated"),)
 
 
@@ -54,6 +55,11 @@ LOST = (("lost", "its workflow was terminated"),)
             "(bob, carol); it has waited since 2026-11-25 19:04: reassign",
         ),
         (LOST, "intent-router reconcile", "can't go on (its workflow was terminated); it has"),
+        (
+            DATA,
+            "按现有的数据，下一步走不下去（OverflowError: date value out of range）；从",
+            "The next step can't be made with the values at hand (OverflowError: date value",
+        ),
         ((("held", None),), "有一步没有办成；", "A step didn't work out; it has waited since"),
     ],
 )

@@ -83,6 +83,7 @@ def served(entry: str) -> str:
             "2: there is no key comand; did you mean co",
         ),
         (served('"url": "http://x"'), "1: a can't be used; write one of the two"),
+        (served('"timeout": "99999999999999m"'), "1: timeout can't be used; write it like"),
         (served('"timeout": "soon"'), '1: timeout can\'t be used; write it like "500ms"'),
         (served('"calls": 0'), "1: calls can't be used; "),
         (served('"fallback": "b"'), "1: there is no other server b; "),
