@@ -9,24 +9,26 @@ Once a worker without the defect has it, the workflow continues where it was.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from temporalio import workflow
 from temporalio.exceptions import FailureError, is_cancelled_exception
 
 from router.domain.errors import RouterError
 
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class BackgroundTaskError(Exception):
-    """A background task ended with an exception that it doesn't handle, which is the cause.
+class WorkflowTaskError(Exception):
+    """A task of a workflow ended with an exception that it doesn't handle, which is the cause.
 
     It is no `FailureError`: Temporal would end the workflow over one.
     """
 
     def __init__(self, name: str, error: BaseException) -> None:
-        super().__init__(f"the background task {name!r} failed: {type(error).__name__}: {error}")
+        super().__init__(f"the task {name!r} failed: {type(error).__name__}: {error}")
         self.__cause__ = error
 
 
@@ -53,12 +55,32 @@ def start_awaited_task(
     return asyncio.create_task(_expecting_failures(name, work, *args), name=name)
 
 
+def survives_failures(handler: Callable[Arguments, Awaitable[Result]]) -> Any:
+    """Decorate a `run` method or signal handler of a workflow that no failure may end.
+
+    Temporal ends a workflow whose main coroutine or signal handler raises the failure of an
+    activity. Its history then says so, and what was under way is lost. Decorated, the failure fails
+    the workflow task. A cancellation is raised as it is.
+    """
+
+    @wraps(handler)
+    async def surviving(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        try:
+            return await handler(*args, **kwargs)
+        except (FailureError, TimeoutError) as error:
+            if is_cancelled_exception(error):
+                raise
+            raise WorkflowTaskError(handler.__name__, error) from error
+
+    return surviving
+
+
 def fail_workflow_task(name: str, error: BaseException) -> None:
     """Fail the workflow task that is under way, because of what went wrong in this task.
 
     It fails once everything that is ready has run, within the same activation.
     """
-    failed = BackgroundTaskError(name, error)
+    failed = WorkflowTaskError(name, error)
 
     def fail() -> bool:
         raise failed

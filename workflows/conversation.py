@@ -37,7 +37,7 @@ from router.domain.records import LogEntry, RecordedTurn
 from router.entities.language import language_of
 from workflows import awaited_calls, memory, turns
 from workflows.activity import TurnQueue, Visibility, drained, is_history_long, perform, until
-from workflows.background import start_awaited_task
+from workflows.background import start_awaited_task, survives_failures
 from workflows.command_runner import CommandRunner
 from workflows.hand_offs import RUNG_AGAIN, HandOffs, Step
 from workflows.hook_runs import Hooked, HookRuns, at
@@ -76,6 +76,7 @@ class ConversationWorkflow(Hooked):
         self._hand_offs = HandOffs(start)
 
     @workflow.run
+    @survives_failures
     async def run(self, start: contract.ConversationStart) -> None:
         """Live until nobody has said a word for `IDLE`; continue as new when the run is long.
 
@@ -271,6 +272,7 @@ class ConversationWorkflow(Hooked):
             self._running.cancel()
 
     @workflow.signal(name=contract.NEWS, unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
+    @survives_failures
     async def news(self, news: contract.News) -> None:
         """Pass on what happened to a run; what isn't passed on yet is carried into the next run."""
         self._unheard.append(news)

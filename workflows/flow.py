@@ -28,7 +28,7 @@ with workflow.unsafe.imports_passed_through():
     from router.flow.view import FlowView
     from workflows import publication, tasks
     from workflows.activity import Visibility, drained, is_history_long, until
-    from workflows.background import start_task
+    from workflows.background import start_task, survives_failures
     from workflows.hook_runs import Hooked, HookRuns
 
 PATIENCE = timedelta(seconds=3)
@@ -71,6 +71,7 @@ class FlowWorkflow(Hooked):
         self._decided = dict(start.decided)
 
     @workflow.run
+    @survives_failures
     async def run(self, start: contract.FlowStart) -> contract.DecisionTaken:
         """Live until the flow ends; its last status and state are the result."""
         if start.opening is not None and not self._run.events:

@@ -12,7 +12,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.table import each_row
 from tests.workflow.failures import failure_of
-from workflows.background import start_awaited_task, start_task
+from workflows.background import start_awaited_task, start_task, survives_failures
 
 
 @workflow.defn
@@ -26,12 +26,22 @@ class Working:
         self._over = False
 
     @workflow.run
+    @survives_failures
     async def run(self, way: str) -> str:
+        if way == "its main coroutine":
+            await self._work()
         await self._start(way)
         await workflow.wait_condition(lambda: self._over)
         return "over"
 
+    @workflow.signal
+    @survives_failures
+    async def go(self) -> None:
+        await self._work()
+
     async def _start(self, way: str) -> None:
+        if way == "its signal handler":
+            return
         if way == "nobody awaits it":
             start_task("sorting", self._work)
         elif way == "it is cancelled meanwhile":
@@ -61,7 +71,7 @@ class Working:
         task.cancel()
 
 
-PLANTED = "the background task 'sorting' failed: "
+PLANTED = "the task 'sorting' failed: "
 
 
 @each_row(
@@ -73,6 +83,9 @@ PLANTED = "the background task 'sorting' failed: "
         ("nobody awaits it", ApplicationError("planted"), f"{PLANTED}ApplicationError: planted"),
         ("nobody awaits it", TimeoutError("planted"), f"{PLANTED}TimeoutError: planted"),
         ("it is cancelled meanwhile", OverflowError("planted"), f"{PLANTED}OverflowError: planted"),
+        ("its main coroutine", ApplicationError("a"), "the task 'run' failed: ApplicationError: a"),
+        ("its main coroutine", TimeoutError("a"), "the task 'run' failed: TimeoutError: a"),
+        ("its signal handler", ApplicationError("a"), "the task 'go' failed: ApplicationError: a"),
         ("another failed before", KeyError("planted"), f"{PLANTED}KeyError: 'planted'"),
     ],
 )
@@ -90,6 +103,8 @@ async def test_an_exception_fails_the_workflow_task_which_is_tried_again(
         handle = await temporal_client.start_workflow(
             Working.run, way, id=uuid4().hex, task_queue=queue
         )
+        if way == "its signal handler":
+            await handle.signal(Working.go)
         failure = await failure_of(handle)
         assert (failure.message, await handle.result()) == (message, "over")
 

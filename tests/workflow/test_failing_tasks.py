@@ -11,12 +11,20 @@ from pydantic import JsonValue
 from temporalio.client import Client, WorkflowHandle
 
 from router.contracts import flow as contract
-from router.contracts.flow import DecisionTaken, ExternalEvent, FlowAnswer, FlowStart, Tell
+from router.contracts.flow import (
+    DecisionTaken,
+    ExternalEvent,
+    FlowAnswer,
+    FlowStart,
+    StopReason,
+    Tell,
+)
 from router.contracts.start_options import TASK_TIMEOUT
 from router.domain.hooks import TurnEvent
 from router.flow.definition import FlowDefinition
 from router.flow.engine import machine
 from router.flow.engine.events import Arrived, Began, Fired, Puzzled
+from router.flow.view import FlowView
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from router.tool.hook import hook
@@ -47,6 +55,17 @@ FETCHED = defined("""
       rest: {wait: {for: PT0.1S}, next: kept}
       kept: {wait: {event: fetched, roles: [employee]}, next: sent}
       sent: {say: {zh: 寄出了。, en: It is sent.}, end: completed}
+""")
+
+CENTURY = defined("""
+    flow: century
+    version: 1
+    title: {zh: 寄存, en: Deposit}
+    description: {zh: 存一件东西。, en: Keep something.}
+    start: rest
+    states:
+      rest: {wait: {for: P36525D}, next: done}
+      done: {say: {zh: 好了。, en: Done.}, end: completed}
 """)
 
 
@@ -166,5 +185,17 @@ async def test_a_defect_in_calling_a_hook_is_shown_and_the_turn_is_answered(
     async with tooled([], hooks=[hook("after_turn")(watch)]) as talk:
         turn = await talk.say("hello")
         failure = await failure_of(talk.handle)
-    assert failure.message == "the background task 'hook watch' failed: RuntimeError: planted"
+    assert failure.message == "the task 'hook watch' failed: RuntimeError: planted"
     assert (turn.status, bool(words(turn))) == ("done", True)
+
+
+async def test_a_run_can_wait_for_the_longest_duration_that_a_file_may_give(
+    real_client: Client, parts: Parts
+) -> None:
+    queue = uuid4().hex
+    async with furnished(parts, []) as house, build_worker(real_client, house, queue):
+        handle = await started(real_client, house, queue, CENTURY)
+        view: FlowView = await handle.query(contract.VIEW, result_type=FlowView)
+        await handle.signal(contract.STOP, StopReason())
+        ended = await handle.result()
+    assert (view.status, ended.status) == ("waiting", "cancelled")
