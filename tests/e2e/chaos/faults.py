@@ -27,7 +27,7 @@ from temporalio.api.workflowservice.v1 import UpdateWorkflowExecutionOptionsRequ
 from temporalio.client import Client
 
 from tests.clocks import moved
-from tests.e2e.chaos.house import DEPLOYMENT, HASTY, House, answers
+from tests.e2e.chaos.house import DEFECT_FILE, DEPLOYMENT, HASTY, House, answers
 from tests.e2e.chaos.machine import Kept
 from tests.e2e.chaos.wire import Weather, Wire
 from tests.e2e.storm.requests import until
@@ -293,6 +293,19 @@ async def clock(house: House, target: str, draws: random.Random) -> AsyncIterato
         yield
     finally:
         await one.changes(right)
+
+
+@fault(lambda house: house.processes.keys() & {"worker", "dev"})
+@asynccontextmanager
+async def defect(house: House, target: str, draws: random.Random) -> AsyncIterator[None]:
+    """A deployment has a defect: the background tasks of runs end by an exception."""
+    del draws
+    file = house.processes[target][0].log.with_name(DEFECT_FILE)
+    file.touch()
+    try:
+        yield
+    finally:
+        file.unlink()
 
 
 @fault(lambda house: ("worker",) if "worker" in house.processes else ())

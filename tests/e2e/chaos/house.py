@@ -16,6 +16,7 @@ import httpx
 
 from tests.e2e.chaos.consumer import entries, variables
 from tests.e2e.chaos.entrances import Town
+from tests.e2e.chaos.hasty_worker import DEFECT
 from tests.e2e.chaos.machine import Disk, Kept
 from tests.e2e.chaos.wire import Wire
 from tests.e2e.storm.requests import until
@@ -28,6 +29,7 @@ NEEDED = ("temporal", "worker", "database")
 """Of what the API checks: it does without a model."""
 APIS, WORKERS = 2, 2
 HASTY = "tests.e2e.chaos.hasty_worker"
+DEFECT_FILE = "defect"
 TEMPORAL = Path(sys.executable).with_name("temporal")
 DEPLOYMENT = "intent-router"
 FIRST_BUILD = "1.0"
@@ -131,6 +133,7 @@ class Site:
             "ROUTER_LLM_MODEL": "scripted",
             "ROUTER_LLM_TURN_SECONDS": "8",
             "OMP_NUM_THREADS": "1",
+            DEFECT: str(self.folder / DEFECT_FILE),
             **variables(url, str(file)),
             **self.around.variables(people),
         }
