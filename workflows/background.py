@@ -8,7 +8,7 @@ Once a worker without the defect has it, the workflow continues where it was.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -55,7 +55,9 @@ def start_awaited_task(
     return asyncio.create_task(_expecting_failures(name, work, *args), name=name)
 
 
-def survives_failures(handler: Callable[Arguments, Awaitable[Result]]) -> Any:
+def survives_failures(
+    handler: Callable[Arguments, Awaitable[Result]],
+) -> Callable[Arguments, Coroutine[Any, Any, Result]]:
     """Decorate a `run` method or signal handler of a workflow that no failure may end.
 
     Temporal ends a workflow whose main coroutine or signal handler raises the failure of an
