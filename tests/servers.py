@@ -30,11 +30,14 @@ SOCKET = "INTENT_ROUTER_TEST_SERVERS"
 """The environment variable that names the owner's socket; its folder is everybody's."""
 MAX_PROCESSES = 16
 """Each process of the run has a namespace of its own on the Temporal server."""
+FAILURES_REPORTED = "system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute"
+"""After so many failures of a workflow's task the server says so, as `dev` sets it."""
 SLOW_START_S = 120
 """For a machine that is busy with something else."""
 TEMPORAL_OPTIONS = (
     *("--headless", "--ip", "127.0.0.1", "--log-level", "error"),
     *("--dynamic-config-value", "frontend.enableServerVersionCheck=false"),
+    *("--dynamic-config-value", f"{FAILURES_REPORTED}=3"),
 )
 
 

@@ -33,6 +33,7 @@ from router.domain.principals import SERVICE_ROLE, Capability, PeopleDirectory, 
 from router.domain.records import ConversationRecord
 from router.flow.definition import FlowDefinition
 from router.flow.loader import Vocabulary
+from router.gateway.failing_workflows import FailingWorkflowMonitor
 from router.retrieval.index import CapabilityIndex
 from router.routing.prompts import Prompts
 from router.settings import Settings
@@ -259,6 +260,7 @@ class AppState:
     hub: Hub
     rates: RateLimits
     arrivals: Arrivals
+    failing_workflows: FailingWorkflowMonitor
 
     @classmethod
     def beginning(cls, services: Services) -> Self:
@@ -276,6 +278,7 @@ class AppState:
                 settings.user_requests_per_minute, settings.tenant_requests_per_minute
             ),
             arrivals=Arrivals(),
+            failing_workflows=FailingWorkflowMonitor(temporal, settings.task_queue),
         )
 
     @classmethod

@@ -86,10 +86,15 @@ class TemporalRun(BaseModel):
     @classmethod
     def of(cls, record: RunRecord, settings: Settings) -> "TemporalRun":
         """The workflow of this run."""
-        ids = (settings.temporal_namespace, record.workflow_id, record.run_id)
+        return cls.named(record.workflow_id, record.run_id, settings)
+
+    @classmethod
+    def named(cls, workflow_id: str, run_id: str, settings: Settings) -> "TemporalRun":
+        """The workflow of these ids."""
+        ids = (settings.temporal_namespace, workflow_id, run_id)
         namespace, workflow, run = (quote(part, safe="") for part in ids)
         url = f"{settings.temporal_ui}/namespaces/{namespace}/workflows/{workflow}/{run}/history"
-        return cls(workflow_id=record.workflow_id, run_id=record.run_id, url=url)
+        return cls(workflow_id=workflow_id, run_id=run_id, url=url)
 
 
 class FlowRun(BaseModel):

@@ -14,6 +14,7 @@ from router.cli.checks import configuration, services
 from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at, untrusted
 from router.cli.options import DataFolder, settings_in
 from router.domain.errors import RouterError
+from router.gateway.failing_workflows import ProblemsNotReported
 from router.settings import Settings
 
 Check = Callable[[Settings], Awaitable[str]]
@@ -55,6 +56,7 @@ CHECKS: Mapping[str, Check] = {
     "worker builds": services.worker_builds,
     "two halves": services.two_halves,
     "runs": services.runs,
+    "workflows": services.workflows,
 }
 
 
@@ -84,6 +86,9 @@ async def examine(
             continue
         try:
             finding = Diagnosis(subject, fine=True, says=await check(settings))
+        except ProblemsNotReported as unknown:
+            # Neither fine nor failed: the server doesn't say.
+            finding = Diagnosis(subject, fine=True, says=str(unknown), looked_at=False)
         except RouterError as error:
             finding = Diagnosis(subject, fine=False, says=str(error))
         except Exception as error:  # noqa: BLE001 - asked for when things broke as nobody foresaw

@@ -34,6 +34,7 @@ from router.domain.records import AuditFilter, RunHead, RunRecord, is_lost
 from router.flow.engine.run import Done
 from router.gateway import lost_runs
 from router.gateway.builds import is_polled
+from router.gateway.failing_workflows import ProblemsNotReported, find_failing_workflows
 from router.gateway.generations import agree, halves
 from router.gateway.lost_conversations import LostConversation, lost_conversations, recover
 from router.gateway.lost_runs import (
@@ -70,8 +71,9 @@ REMEDIES = {
     "mailbox": "have it go on with what it hasn't posted",
     "unposted": "mend that platform, or set it again: the log of `serve` says what is wrong",
     "undelivered": "look at `intent-router webhooks list`",
+    "failing": "deploy the version from before or a mended one; it then continues by itself",
 }
-"""What is done about each kind, or for the last two what a person does."""
+"""What is done about each kind, or for the last three what a person does."""
 PUBLISHED_WITHIN = 1.0
 """Seconds, where the database is well."""
 _COMPLETED = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Completed'"
@@ -261,6 +263,29 @@ async def not_told(house: ComparedStores) -> AsyncIterator[list[Case]]:
         if backlog.dead:
             why = f"{backlog.dead} events were given up"
             yield [Case("undelivered", house.tenant or "", backlog.url, why)]
+
+
+@comparison(asks=False)
+async def failing_workflows(house: ComparedStores) -> AsyncIterator[list[Case]]:
+    """Workflows that stand still because their task fails again and again."""
+    try:
+        with own_errors():
+            found = await find_failing_workflows(house.client, house.queue)
+    except ProblemsNotReported as unknown:
+        typer.echo(f"which workflows' tasks fail {unknown}", err=True)
+        return
+    yield [
+        Case(
+            kind="failing",
+            tenant=each.tenant,
+            subject=each.workflow_id,
+            why=each.describe_failure(),
+            workflow_id=each.workflow_id,
+        )
+        for each in found.listed
+    ]
+    if found.unlisted:
+        typer.echo(f"the tasks of {found.unlisted} more workflows fail", err=True)
 
 
 def _of_run(house: ComparedStores, misfit: Misfit, told: Projection | None = None) -> Case:
@@ -513,7 +538,7 @@ def reconcile(
         typer.echo("the database and Temporal agree on everything")
     if counts.failed:
         raise Unavailable(f"{counts.failed} of {counts.found} are as they were; try again")
-    if counts.found and not yes:
+    if counts.found > counts.to_decide and not yes:
         raise Forbidden(f"{counts.found} don't fit, and nothing was done about it: add --yes")
     if counts.to_decide:
         raise Forbidden(f"{counts.to_decide} of {counts.found} are for a person to mend")

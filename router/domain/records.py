@@ -424,6 +424,7 @@ Act = Literal[
     "prompts.read",
     "prompts.share",
     "prompts.rollback",
+    "workflows.list",
     "webhooks.list",
     "webhooks.retry",
     "configuration.write",
@@ -477,6 +478,9 @@ TITLES: dict[Act, Localised] = {
     "prompts.rollback": Localised(zh="撤回提示词的份额", en="took back the shares of a prompt"),
     "flow.statistics": Localised(zh="查看流程的统计", en="looked at how a flow goes"),
     "traffic.read": Localised(zh="查看业务统计", en="looked at the traffic of some days"),
+    "workflows.list": Localised(
+        zh="查看卡住的工作流", en="listed workflows whose tasks fail again and again"
+    ),
     "webhooks.list": Localised(zh="查看未送达的事件", en="listed events that weren't delivered"),
     "webhooks.retry": Localised(zh="重新发送事件", en="had an event sent again"),
     "configuration.write": Localised(zh="写下配置的新版本", en="wrote a version of a document"),

@@ -184,9 +184,11 @@ def create_app(services: Services) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         counting = asyncio.create_task(keep_counting(services), name="counting for the metrics")
+        monitoring = asyncio.create_task(state.failing_workflows.run(), name="failing workflows")
         async with platforms.at_work(), webhooks_at_work(services):
             yield
         counting.cancel()
+        monitoring.cancel()
         await state.turns.close()
         if services.trials is not None:
             await services.trials.close()

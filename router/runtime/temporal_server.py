@@ -27,6 +27,7 @@ DYNAMIC = {
     "matching.numTaskqueueReadPartitions": "1",
     "matching.numTaskqueueWritePartitions": "1",
     "frontend.httpAllowedHosts": '["nobody.invalid"]',
+    "system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute": "3",
 }
 """As in deploy/temporal-dynamic-config.yaml, which says why. The hosts are those by whose name
 Temporal's HTTP API may be asked, which start-dev opens at a port of its own choice."""

@@ -50,6 +50,11 @@ LOST_RUNS = Gauge(
     "Runs whose row and workflow don't fit: lost (no workflow), behind, ended (yet it goes on).",
     ("kind",),
 )
+FAILING_WORKFLOWS = Gauge(
+    "router_failing_workflows",
+    "Running workflows whose task has failed several times in a row: they stand still.",
+    ("workflow_type",),
+)
 CUT_OFF = Counter(
     "router_conversations_cut_off_total",
     "Conversations that went on without what they last knew: their workflow was gone.",

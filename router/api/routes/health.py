@@ -15,6 +15,7 @@ from temporalio.service import RPCError
 from router.api.dependencies import AppState, Services
 from router.domain.errors import RouterError, Unavailable
 from router.gateway.builds import is_polled, waiting_seconds
+from router.gateway.failing_workflows import FailingWorkflowMonitor, describe_briefly
 from router.gateway.generations import halves
 from router.llm.health import ModelAddress, ModelHealth
 from router.secrecy.redaction import bare_addresses
@@ -45,6 +46,8 @@ class Checks(BaseModel):
     database: ReadinessCheck
     llm: ReadinessCheck
     embedder: ReadinessCheck
+    workflows: ReadinessCheck
+    """Degraded where the tasks of some fail again and again, or where that can't be told."""
 
 
 class Readiness(BaseModel):
@@ -57,8 +60,9 @@ class Readiness(BaseModel):
 class Probe:
     """Asks everything that this process needs, all at once and for two seconds at most."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, failing_workflows: FailingWorkflowMonitor) -> None:
         self._services = services
+        self._failing_workflows = failing_workflows
         models = services.settings.models
         self._models = ModelHealth(
             [ModelAddress(m.base_url, m.api_key, m.protocol) for m in models]
@@ -76,18 +80,24 @@ class Probe:
 
     async def _asked(self) -> Readiness:
         services = self._services
-        temporal, worker, database, llm = await asyncio.gather(
+        temporal, worker, database, llm, workflows = await asyncio.gather(
             _checked(_temporal(services.temporal)),
             _checked(_worker(services)),
             self._database(),
             self._llm(),
+            _check_workflows(self._failing_workflows),
         )
         embedder = ReadinessCheck(status="ready", detail=services.settings.embedder)
         if trouble := services.index.trouble:
             detail = f"words alone are searched: {trouble}"
             embedder = ReadinessCheck(status="degraded", detail=detail)
         checks = Checks(
-            temporal=temporal, worker=worker, database=database, llm=llm, embedder=embedder
+            temporal=temporal,
+            worker=worker,
+            database=database,
+            llm=llm,
+            embedder=embedder,
+            workflows=workflows,
         )
         states = {check.status for _, check in checks}
         return Readiness(status=next(s for s in _WORST_FIRST if s in states), checks=checks)
@@ -139,6 +149,20 @@ async def _checked(asking: Awaitable[str]) -> ReadinessCheck:
         return ReadinessCheck(status="down", detail=str(error))
 
 
+async def _check_workflows(monitor: FailingWorkflowMonitor) -> ReadinessCheck:
+    """Say what the monitor last found, which asks nothing; never down, since the others go on."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            state = await monitor.latest()
+    except TimeoutError:
+        detail = f"can't be told: no answer within {PATIENCE:g} s"
+        return ReadinessCheck(status="degraded", detail=detail)
+    detail = "; ".join(part for part in (state.trouble, describe_briefly(state.found)) if part)
+    if detail:
+        return ReadinessCheck(status="degraded", detail=detail)
+    return ReadinessCheck(status="ready", detail="no workflow's task fails again and again")
+
+
 async def _temporal(client: Client) -> str:
     if not await client.service_client.check_health(timeout=timedelta(seconds=PATIENCE)):
         raise Unavailable("the server says that it isn't serving")
@@ -184,7 +208,8 @@ async def readyz(request: Request, response: Response) -> Readiness:
     """Say what works, what works less well, and what doesn't; 503 where nothing can be done."""
     kept = request.app.state
     if not hasattr(kept, "probe"):
-        kept.probe = Probe(AppState.of(request).services)
+        state = AppState.of(request)
+        kept.probe = Probe(state.services, state.failing_workflows)
     found: Readiness = await kept.probe.readiness()
     if found.status == "down":
         response.status_code = 503

@@ -18,6 +18,7 @@ from router.directory.tenants import Tenants
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.domain.principals import Directory
 from router.domain.records import Orphaned
+from router.gateway import failing_workflows
 from router.gateway.builds import is_polled, stranded
 from router.gateway.generations import halves
 from router.gateway.lost_runs import REMEDY, misfits
@@ -308,6 +309,16 @@ async def runs(settings: Settings) -> str:
     if found:
         raise MisconfiguredError("\n".join([*map(str, found), REMEDY]))
     return "the database and Temporal agree on what goes on"
+
+
+async def workflows(settings: Settings) -> str:
+    """No workflow stands still because its task fails again and again."""
+    client = await _client(settings)
+    with temporal_says():
+        found = await failing_workflows.find_failing_workflows(client, settings.task_queue)
+    if found.total:
+        raise MisconfiguredError(f"{found.describe(quoting=True)}\n{failing_workflows.REMEDY}")
+    return "no workflow's task fails again and again"
 
 
 async def two_halves(settings: Settings) -> str:

@@ -12,7 +12,8 @@ trap 'kill -TERM "$server"' TERM INT
 env -u TEMPORAL_ADDRESS temporal server start-dev --headless --ip "$BIND_ON_IP" --db-filename "$file" \
     --metrics-port 9090 --log-level error --dynamic-config-value matching.enableFairness=true \
     --dynamic-config-value matching.numTaskqueueReadPartitions=1 \
-    --dynamic-config-value matching.numTaskqueueWritePartitions=1 &
+    --dynamic-config-value matching.numTaskqueueWritePartitions=1 \
+    --dynamic-config-value system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute=3 &
 server=$!
 while kill -0 "$server" 2>/dev/null; do wait "$server" || true; done
 
