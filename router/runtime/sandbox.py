@@ -12,6 +12,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 from temporalio.workflow import Info
 
 from router.telemetry.metrics import CACHED_WORKFLOWS
+from router.telemetry.temporal_logs import RUN_NAMES
 
 PASSED_THROUGH = (
     *("router", "workflows", "pydantic", "annotated_types", "cel", "jinja2", "markupsafe"),
@@ -75,6 +76,8 @@ class OneContextRunner(temporal.WorkflowRunner):
 
     def create_instance(self, det: temporal.WorkflowInstanceDetails) -> temporal.WorkflowInstance:
         """The other's, all of whose payloads have one context."""
+        # A log line of Temporal's core names the run alone.
+        RUN_NAMES.note(det.info.run_id, det.info.workflow_id, det.info.workflow_type)
         context = WorkflowSerializationContext(det.info.namespace, det.info.workflow_id)
         made = _OneContext(self._runner.create_instance(det), context)
         _CACHED.add(made)

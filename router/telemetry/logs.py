@@ -18,6 +18,7 @@ from temporalio.exceptions import ApplicationError
 
 from router.domain.errors import RouterError
 from router.telemetry import tracing
+from router.telemetry.temporal_logs import TextLines, describe_temporal_record
 
 _now: ContextVar[dict[str, str]] = ContextVar("about", default={})  # noqa: B039 - never changed
 
@@ -53,6 +54,7 @@ class JsonLines(logging.Formatter):
             "message": record.getMessage(),
             **tracing.ids(),
             **current(),
+            **describe_temporal_record(record),
         }
         if record.exc_info and record.exc_info[0]:
             kind, error, trace = record.exc_info
@@ -67,7 +69,7 @@ class JsonLines(logging.Formatter):
 def configure(form: str, level: str) -> None:
     """Have the process log to stderr as `json` or `text`, from this level on."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if form == "json" else logging.Formatter(TEXT))
+    handler.setFormatter(JsonLines() if form == "json" else TextLines(TEXT))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for client in ("httpx2", "opentelemetry"):
         logging.getLogger(client).setLevel(max(logging.WARNING, logging.getLogger().level))

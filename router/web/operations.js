@@ -20,15 +20,16 @@ export function operations(page) {
   const held = runList(page, t("held"), t("nothingHeld"), () => "held=true", () => load());
   const quiet = () => `status=waiting_approval&quiet_since=${encodeURIComponent(new Date(Date.now() - LONG).toISOString())}`;
   const late = runList(page, t("waitsLong"), t("nothingWaitsLong"), quiet, () => load());
+  const stuck = failingWorkflows();
   const missed = undelivered(page);
   const figures = traffic(page);
   const costs = spending(page);
   const title = element("h1", { tabindex: "-1" }, t("operations"));
   const again = button(t("reload"), () => page.trying(show));
-  const view = element("section", { class: "sheet operations" }, title, element("div", { class: "actions" }, again), held.view, late.view, missed.view, figures.view, costs.view, lessons(page), trail(page));
+  const view = element("section", { class: "sheet operations" }, title, element("div", { class: "actions" }, again), stuck.view, held.view, late.view, missed.view, figures.view, costs.view, lessons(page), trail(page));
 
   const load = () => Promise.all([held.load(), late.load()]);
-  const show = () => Promise.all([load(), missed.load(), figures.load(), costs.load()]);
+  const show = () => Promise.all([load(), stuck.load(), missed.load(), figures.load(), costs.load()]);
   return { view, show, refresh: async () => {} };
 }
 
@@ -107,6 +108,38 @@ function reassigning(run, page, act) {
     return element("form", { class: "passing", onsubmit }, labelled(t("insteadOf"), gone), labelled(t("toWhom"), to), button(t("reassign"), null, { type: "submit" }));
   };
   return unfolding(t("reassign"), fill);
+}
+
+// Workflows that stand still until a mended version is deployed: nothing can be done about them here.
+function failingWorkflows() {
+  const heading = element("h2", { id: freshId("failing") }, t("failing"));
+  const body = element("div", { class: "part" });
+
+  async function load() {
+    const { items, complete, trouble } = await get("/v1/failing-workflows");
+    const hint = (words) => element("p", { class: "hint" }, words);
+    const parts = [
+      trouble && hint(t("failingUnknown")),
+      items.length ? hint(t("failingHint")) : !trouble && complete && hint(t("nothingFailing")),
+      items.length && element("ul", { class: "cards" }, ...items.map(failingCard)),
+      !trouble && !complete && hint(t("moreFailing")),
+    ];
+    body.replaceChildren(...parts.filter(Boolean));
+  }
+
+  return { view: element("section", { class: "part", "aria-labelledby": heading.id }, heading, body), load };
+}
+
+function failingCard({ workflow_type, since, attempt, error, temporal }) {
+  const title = element("h3", { id: freshId("workflow"), class: "title" }, temporal.workflow_id);
+  const when = since && element("time", { datetime: since, title: moment(since) }, t("failsSince", ago(since), number(attempt)));
+  return element(
+    "li",
+    { class: "card", "aria-labelledby": title.id },
+    element("header", {}, element("div", {}, title, element("p", { class: "hint" }, workflow_type, when ? " · " : "", when || ""))),
+    element("p", { class: "why-held" }, error),
+    element("div", { class: "actions" }, temporalLink({ temporal })),
+  );
 }
 
 // Events that other systems never took; an operator has them sent again once that is mended.
