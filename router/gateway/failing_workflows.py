@@ -318,11 +318,14 @@ async def _read_failure(
     except RouterError as unreadable:
         return TaskFailure(cause, message=str(unreadable))
     raised = (error.type or "") if isinstance(error, ApplicationError) else type(error).__name__
-    message = error.message if isinstance(error, FailureError) else str(error)
+    message, trace = str(error), failure.stack_trace
+    if isinstance(error, FailureError):
+        # Where failures are encrypted, only what it was made from has the stack.
+        message, trace = error.message, error.failure.stack_trace if error.failure else trace
     return TaskFailure(
         cause=cause,
         error_type=raised,
-        place=place_in_trace(failure.stack_trace),
+        place=place_in_trace(trace),
         message=_cut(message),
         may_quote=cause == _RAISED and raised not in _own_error_names(),
     )

@@ -1,6 +1,7 @@
 """What operators look at and put right: runs that are held, what went on, who did what."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +17,13 @@ from router.domain.costs import Purpose
 from router.domain.errors import PermanentToolError
 from router.domain.messages import Cost, Usage
 from router.domain.webhook_events import EVENTS, WebhookSubscription
+from router.gateway import failing_workflows
+from router.gateway.failing_workflows import (
+    FailingWorkflow,
+    FailingWorkflowMonitor,
+    FailingWorkflows,
+    TaskFailure,
+)
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from router.store.store import Store
@@ -209,6 +217,45 @@ async def test_what_models_cost_is_drawn_by_day_and_by_model(
     assert (tmp_path / "spending.csv").read_text().startswith("model,calls,prompt_tokens,")
     await olga.page.locator("#language").click()
     await expect(olga.page.get_by_role("heading", name="模型费用")).to_be_visible()
+    assert await olga.violations() == []
+    assert await olga.overflow() == 0
+
+
+@pytest.mark.slow
+async def test_a_workflow_that_is_stuck_is_named_with_its_error(
+    house: Served, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    olga = await operating(door, house)
+    part = olga.page.get_by_role("region", name="Workflows that are stuck")
+    await expect(part).to_contain_text("No workflow is stuck.")
+    stuck = FailingWorkflow(
+        workflow_id="flow/default/r-stuck",
+        run_id="01a2",
+        workflow_type="Flow",
+        failure=TaskFailure(
+            "WorkflowWorkerUnhandledFailure",
+            error_type="OverflowError",
+            place="workflows/flow.py:231",
+            message="my salary",
+            may_quote=True,
+            since=datetime.now(UTC) - timedelta(hours=2),
+            attempt=7,
+        ),
+    )
+    elsewhere = replace(stuck, workflow_id="flow/acme/r-elsewhere")
+
+    async def found(*_: Any) -> FailingWorkflows:
+        return FailingWorkflows([stuck, elsewhere], {"Flow": 2})
+
+    monkeypatch.setattr(FailingWorkflowMonitor, "_find", found)
+    monkeypatch.setattr(failing_workflows, "STALE_AFTER_S", 0)
+    await olga.press("Refresh")
+    card = part.locator(".card")
+    await expect(card).to_have_count(1)
+    await expect(card).to_contain_text("flow/default/r-stuck")
+    await expect(card).to_contain_text("Flow · first failed 2 hours ago, attempt 7")
+    await expect(card.locator(".why-held")).to_have_text("OverflowError at workflows/flow.py:231")
+    await expect(card.get_by_role("link", name="Open in Temporal")).to_be_visible()
     assert await olga.violations() == []
     assert await olga.overflow() == 0
 

@@ -10,6 +10,7 @@ from httpx import AsyncClient
 
 from router.api.dependencies import Services
 from router.api.routes import health
+from router.gateway.failing_workflows import FailingWorkflowMonitor
 from router.retrieval.index import CapabilityIndex
 from router.settings import Fallback
 from router.store.database import Database
@@ -25,7 +26,8 @@ async def test_without_a_model_it_is_degraded(alice: AsyncClient) -> None:
     answer = await alice.get("/readyz")
     assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
     states = {name: check["status"] for name, check in answer.json()["checks"].items()}
-    ready = dict.fromkeys(("temporal", "worker", "database", "embedder"), "ready")
+    names = ("temporal", "worker", "database", "embedder", "workflows")
+    ready = dict.fromkeys(names, "ready")
     assert states == ready | {"llm": "degraded"}
     assert (await alice.get("/healthz")).json() == {"status": "ok"}
 
@@ -87,7 +89,8 @@ async def test_a_models_address_is_shown_without_secrets(services: Services, up:
 
 
 async def test_findings_are_kept(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    probe = health.Probe(services)
+    queue = services.settings.task_queue
+    probe = health.Probe(services, FailingWorkflowMonitor(services.temporal, queue))
     first, *others = await asyncio.gather(*(probe.readiness() for _ in range(5)))
     assert all(other is first for other in others)
     monkeypatch.setattr(health, "FRESH", 0)

@@ -1,5 +1,6 @@
 """Workflows whose tasks fail again and again: found with their reason, and gone once mended."""
 
+import base64
 import logging
 from functools import partial
 from uuid import uuid4
@@ -21,6 +22,8 @@ from router.gateway.failing_workflows import (
     failures_in_a_row,
     find_failing_workflows,
 )
+from router.secrecy.codec import data_converter
+from router.settings.values import PayloadKeys
 from tests.integration.gateway.failing import (
     KINDS,
     SECRET,
@@ -49,6 +52,18 @@ def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [r.getMessage() for r in caplog.records if r.name == failing_workflows.__name__]
 
 
+def key(id_: str) -> PayloadKeys:
+    return PayloadKeys.read(f"{id_}:{base64.b64encode(id_.encode() * 16).decode()}")
+
+
+async def with_keys(client: Client, keys: PayloadKeys) -> Client:
+    """A client of the same namespace that encrypts payloads and failures."""
+    target = client.service_client.config.target_host
+    return await Client.connect(
+        target, namespace=client.namespace, data_converter=data_converter(keys)
+    )
+
+
 def gauge(kind: str) -> float | None:
     return REGISTRY.get_sample_value("router_failing_workflows", {"workflow_type": kind})
 
@@ -58,10 +73,11 @@ async def test_each_kind_of_failure_is_found_with_its_reason_and_gone_once_it_is
     temporal_client: Client, queue: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, failing_workflows.__name__)
-    monitor = FailingWorkflowMonitor(temporal_client, queue)
+    client = await with_keys(temporal_client, key("k1"))
+    monitor = FailingWorkflowMonitor(client, queue)
     ids = {kind.__name__: f"kind/acme/{uuid4().hex}" for kind in KINDS}
-    async with worker_of(temporal_client, queue):
-        handles = [await start(temporal_client, queue, kind, ids[kind.__name__]) for kind in KINDS]
+    async with worker_of(client, queue):
+        handles = [await start(client, queue, kind, ids[kind.__name__]) for kind in KINDS]
         state = await until(monitor.look, lambda state: state.found.total == len(KINDS))
         found = {each.workflow_type: each for each in state.found.listed}
         assert {name: each.workflow_id for name, each in found.items()} == ids
@@ -78,6 +94,13 @@ async def test_each_kind_of_failure_is_found_with_its_reason_and_gone_once_it_is
         assert SECRET in raising.describe(quoting=True)
         assert "Nondeterminism" in found["Reordered"].describe()
         assert gauge("Raising") == 1
+        without_key = await with_keys(temporal_client, key("k2"))
+        unread = [
+            each.failure.message
+            for each in (await find_failing_workflows(without_key, queue)).listed
+            if each.workflow_type == "Raising"
+        ]
+        assert "ROUTER_PAYLOAD_KEYS doesn't have" in unread[0]
         assert [line for line in logged(caplog) if ids["Raising"] in line and "Runtime" in line]
 
         Defect.planted = False

@@ -87,6 +87,7 @@ OPEN = 'router_model_circuit_open{model="m"}'
 RETRIED = 'router_activity_retries_total{activity="call_tool"}'
 PINNED = 'router_stranded_tasks{build="1.0"}'
 LOST = 'router_lost_runs{kind="lost"}'
+FAILING = 'router_failing_workflows{workflow_type="Flow"}'
 AGE, FAULTS = "router_directory_age_seconds", "router_directory_problems"
 APART = "router_halves_apart"
 EXPIRY = "router_expiry_refused"
@@ -129,6 +130,14 @@ CASES = [
     Case("RouterBacklog", 5, {BACKLOG: "6x10"}, {BACKLOG: "4x10"}, value="6"),
     Case("RouterBuildStranded", 10, {PINNED: "2x20"}, {PINNED: "0x20"}, {"build": "1.0"}),
     Case("RouterRunsLost", 10, {LOST: "2x20"}, {LOST: "0x20"}, {"kind": "lost"}, value="2"),
+    Case(
+        "RouterWorkflowsFail",
+        10,
+        {FAILING: "2x20"},
+        {FAILING: "2 0x19"},
+        {"workflow_type": "Flow"},
+        value="2",
+    ),
     Case("RouterConversationsCutOff", 30, {CUT_OFF: "0x20 1x20"}, {CUT_OFF: "1x40"}),
     Case("RouterPayloadsUnreadable", 15, {SEALED: "0+6x20"}, {SEALED: "3x20"}),
     Case("RouterDirectoryOld", 90, {AGE: "0+60x100"}, {AGE: "60x100"}, value="5400"),
