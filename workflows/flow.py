@@ -138,21 +138,28 @@ class FlowWorkflow(Hooked):
     async def decide(self, decision: contract.ApprovalDecision) -> contract.DecisionTaken:
         """Take an approver's decision, bound to the digest of what they were shown.
 
-        Where a hook refuses it, it is as if it had never been made.
+        Where a hook refuses it, it is as if it had never been made. A decision that counted
+        already, sent again by the same person, is answered with where the run stands.
         """
         asked = self.hooks.at("before_verdict")
-        if asked and _update_id() not in self._decided:
+        if asked and not self._has_counted(decision):
             event = publication.verdict_event(self._definition, self._run, decision.event)
             answer = await self.hooks.asked(asked, event)
             if answer.refused is not None:
                 raise to_failure(Forbidden(answer.refused))
             # Others may have decided meanwhile.
             self._may_decide(decision)
+        if _update_id() not in self._decided and machine.is_repeat(self._run, decision.event):
+            await self._publisher.publish(lambda: self._run)
+            return contract.DecisionTaken(status=self._run.status, state=self._run.state)
         return await self._taken(decision.event)
+
+    def _has_counted(self, decision: contract.ApprovalDecision) -> bool:
+        return _update_id() in self._decided or machine.is_repeat(self._run, decision.event)
 
     @decide.validator
     def _may_decide(self, decision: contract.ApprovalDecision) -> None:
-        if _update_id() not in self._decided:
+        if not self._has_counted(decision):
             _raise(machine.refusal_of(self._definition, self._run, decision.event, workflow.now()))
 
     @workflow.update(name=contract.OPERATE)

@@ -2,6 +2,7 @@
 
 import asyncio
 from typing import Self
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 
@@ -16,11 +17,12 @@ from router.domain.errors import (
     InvalidInput,
     NotFound,
     Unavailable,
+    Unconfirmed,
 )
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
-from router.flow.engine.decisions import CHANGED
+from router.flow.engine.decisions import CHANGED, DONE, decided_already
 from router.flow.engine.events import Decided
 from router.flow.engine.run import Position, Verdict
 from router.gateway import run_updates
@@ -130,13 +132,52 @@ async def settle(
 ) -> RunStanding:
     """Where the run stands with the decision; `word` makes it one, however often it is sent.
 
-    A run whose worker died right after it published the approval comes to it again within
-    seconds. Until then it knows of none: only what is closed for lists too was closed.
+    The same decision of the same person on the same digest, sent again under another `word`, is
+    answered as the first one was. A run whose worker died right after it published the approval
+    comes to it again within seconds. Until then it knows of none: only what is closed for lists
+    too was closed.
 
     Raises:
-        Conflict: it was decided before, or what is decided on has changed.
+        Conflict: something else was decided before, or what is decided on has changed.
+        Unconfirmed: it isn't known in time whether the decision was counted.
         Unavailable: the run isn't back after six seconds.
     """
+    try:
+        return await _settled(services, record, event, word)
+    except (Conflict, Unconfirmed) as error:
+        # A run that has gone on doesn't know the decision any more, its row does.
+        now = await services.store.runs.find_approval(record.tenant, record.id) or record
+        if await _has_counted(services, now, event):
+            run = await services.store.runs.find(now.tenant, now.run)
+            if run is not None:
+                return RunStanding(id=run.id, status=run.status, state=run.state)
+        if isinstance(error, Unconfirmed) or now.verdict not in DONE:
+            raise
+        person = await services.directory.find(now.tenant, now.person)
+        raise already_decided(now, person) from error
+
+
+def already_decided(record: ApprovalRecord, person: Principal | None) -> Conflict:
+    """Build the refusal of another decision by this person, who has decided before."""
+    zone = ZoneInfo(person.timezone if person else "UTC")
+    at = record.decided_at.astimezone(zone) if record.decided_at else None
+    return decided_already(str(record.verdict), at)
+
+
+async def _has_counted(services: Services, now: ApprovalRecord, event: Decided) -> bool:
+    """Return whether the row says that this very decision was counted."""
+    if (now.verdict, now.digest) != (event.verdict, event.digest or now.digest):
+        return False
+    if event.comment not in (None, now.comment):
+        return False
+    if event.verdict != "delegate":
+        return True
+    return event.to in await services.store.runs.concerned(now.tenant, now.run)
+
+
+async def _settled(
+    services: Services, record: ApprovalRecord, event: Decided, word: str
+) -> RunStanding:
     for pause in AGAIN_AFTER:
         try:
             return await run_updates.decide(services.temporal, record, event, word)

@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -47,13 +47,19 @@ class FieldFault(BaseModel):
 
 
 class ProblemDetails(BaseModel):
-    """Why a request wasn't done. `errors` is there where fields are at fault."""
+    """Why a request wasn't done. `errors` is there where fields are at fault.
+
+    With `outcome` it isn't known yet whether it was done; `message_id` is what a message may be
+    sent again under.
+    """
 
     type: str
     title: str
     status: int
     detail: str
     errors: list[FieldFault] | None = None
+    outcome: Literal["unknown"] | None = None
+    message_id: str | None = None
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -71,12 +77,20 @@ def problem(
     detail: str,
     faults: Sequence[FieldFault] = (),
     headers: Mapping[str, str] | None = None,
+    outcome: Literal["unknown"] | None = None,
+    message_id: str | None = None,
 ) -> Response:
     """The answer to a request that failed."""
     phrase = HTTPStatus(status).phrase
     type_ = f"urn:intent-router:problem:{phrase.lower().replace(' ', '-')}"
     body = ProblemDetails(
-        type=type_, title=phrase, status=status, detail=detail, errors=list(faults) or None
+        type=type_,
+        title=phrase,
+        status=status,
+        detail=detail,
+        errors=list(faults) or None,
+        outcome=outcome,
+        message_id=message_id,
     )
     shown = body.model_dump(exclude_none=True)
     return JSONResponse(shown, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
@@ -120,7 +134,12 @@ async def _router_error(request: Request, error: Exception) -> Response:
         case errors.Unavailable():
             log.warning("%s %s is answered 503: %s", request.method, request.url.path, error)
             headers = {"Retry-After": "5"}
-    return problem(status, error.said.within(locale), faults, headers)
+    passes = isinstance(error, errors.TooManyRequests | errors.Unavailable)
+    message_id = getattr(request.state, "message_id", None) if passes else None
+    outcome: Literal["unknown"] | None = None
+    if isinstance(error, errors.Unconfirmed):
+        outcome = "unknown"
+    return problem(status, error.said.within(locale), faults, headers, outcome, message_id)
 
 
 async def _validation_error(_: Request, error: Exception) -> Response:

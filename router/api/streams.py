@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from router.api import errors
 from router.api.auth import CallerSession
-from router.api.turns import Turns, outcome
+from router.api.turns import TurnPending, Turns, outcome
 from router.contracts.conversation import Submission
 from router.domain.messages import Turn
 from router.domain.progress import Progress
@@ -43,7 +43,7 @@ class Silence:
 
 @dataclass(frozen=True)
 class TurnFailed:
-    """The turn came to nothing, for this reason."""
+    """The turn came to nothing for this reason, or with `TurnPending` isn't known yet."""
 
     error: Exception
 
@@ -82,11 +82,14 @@ class MessageInProgress:
             finally:
                 hearing.next.cancel()
 
-    def _ending(self, task: asyncio.Task[Turn], hearing: "_Hearing") -> Iterator[Happening]:
+    def _ending(self, task: asyncio.Task[Turn | None], hearing: "_Hearing") -> Iterator[Happening]:
         try:
             turn = outcome(task)
         except Exception as error:  # noqa: BLE001 - too late to raise it: each channel says it its own way
             yield TurnFailed(error)
+            return
+        if turn is None:
+            yield TurnFailed(TurnPending())
             return
         place = {"tenant": self.record.tenant, "conversation": self.record.id}
         for data in hearing.ended_with(turn):
@@ -161,7 +164,7 @@ class Attempts:
 
 
 async def _while_it_runs(
-    turn: asyncio.Task[Turn], hearing: _Hearing
+    turn: asyncio.Task[Turn | None], hearing: _Hearing
 ) -> AsyncIterator[Progress | Silence]:
     attempts = Attempts()
     while True:
@@ -192,13 +195,14 @@ async def turn_events(request: Request, message: MessageInProgress) -> AsyncGene
 
     Events, in this order: `message`, then `thinking`, `plan`, `text_delta`, `tool_started` and
     `tool_finished` as they come, then `route`, `flow`, `reply` and last `turn`; or last `error`,
-    with the problem that a plain answer would have had for its body.
+    with the problem that a plain answer would have had for its body. The last one is `message`
+    again where the turn can't be asked for any more: it goes on, and is to be asked for later.
     """
     async with aclosing(message.happenings()) as happenings:
         async for happening in happenings:
             match happening:
                 case Accepted(message_id):
-                    yield event("message", {"message_id": message_id, "status": "running"})
+                    yield event("message", _running(message_id))
                 case Progress():
                     yield event(happening.type, happening.data)
                 case Silence():
@@ -206,9 +210,15 @@ async def turn_events(request: Request, message: MessageInProgress) -> AsyncGene
                 case Turn():
                     for part in parts_of(happening):
                         yield event(*part)
+                case TurnFailed(TurnPending()):
+                    yield event("message", _running(message.submission.message_id))
                 case TurnFailed(error):
                     problem = await errors.answer_to(request, error)
                     yield event("error", json.loads(bytes(problem.body)))
+
+
+def _running(message_id: str) -> dict[str, Any]:
+    return {"message_id": message_id, "status": "running"}
 
 
 def parts_of(turn: Turn) -> Iterator[Part]:

@@ -9,7 +9,6 @@ import asyncio
 import json
 from asyncio import FIRST_COMPLETED
 from collections import defaultdict
-from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,20 +16,14 @@ from time import monotonic
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
-from temporalio.client import (
-    Client,
-    WithStartWorkflowOperation,
-    WorkflowUpdateRPCTimeoutOrCancelledError,
-    WorkflowUpdateStage,
-)
+from temporalio.client import Client, WithStartWorkflowOperation
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
-from temporalio.service import RPCStatusCode
 
 from router.api.limits import BUSY_RETRY, Backlog, TurnLimits
+from router.api.message_delivery import Delivery
 from router.api.params import IS_SCHEMA, PLAIN_JSON, Key, SaidText, check_plain
 from router.contracts.conversation import (
     MAX_OPEN_TURNS,
-    SUBMIT,
     WORKFLOW,
     ConversationStart,
     Submission,
@@ -38,13 +31,18 @@ from router.contracts.conversation import (
     workflow_id,
 )
 from router.contracts.start_options import TASK_TIMEOUT, Fairness
-from router.domain.errors import FieldProblem, InvalidInput, TooManyRequests, Unavailable
+from router.domain.errors import (
+    FieldProblem,
+    InvalidInput,
+    TooManyRequests,
+    Unavailable,
+    Unconfirmed,
+)
 from router.domain.file_types import MOST_FILES
 from router.domain.locale import Localised
 from router.domain.messages import Action, Message, ToolResultAction, Turn
 from router.domain.records import ConversationRecord
 from router.formats.strict_json import strict_json
-from router.gateway.retries import AT_HAND, TRANSIENT, persistently, watched
 from router.routing.excerpt import excerpt
 from router.routing.response_schema import ResponseSchema
 from router.telemetry import tracing
@@ -182,21 +180,33 @@ class MessageBody(BaseModel):
         return self.message_id or key
 
 
-_CLOSING = TRANSIENT | {RPCStatusCode.NOT_FOUND}
-"""NOT_FOUND is a conversation that was closed while the message was on its way."""
-
-ACCEPTANCE = 5.0
-"""Seconds within which a worker takes a message in, where there is one at all."""
-AT_ONCE = 0.1
-"""Seconds within which most turns are over; only of a longer one it is asked if it was begun."""
-SURE_AFTER = 1.0
-"""Seconds that somebody waits for a turn before it is asked if it was begun: where no worker is
-left they hear so, rather than wait for nothing as long as they would for an answer."""
+RESTART_S = 30.0
+"""Seconds that a restart of Temporal, or of the workers, takes: so long a message is delivered
+again before its sender is told that it isn't known to be accepted."""
+MIN_ACCEPTANCE_S = 5.0
+"""Seconds within which a worker accepts a message, where there is one: a request waits for that
+however short its `wait` is."""
 FULL = Localised(
     zh=f"这个对话已有 {MAX_OPEN_TURNS} 条消息正在处理，请等其中一条完成后再发",
     en=f"{MAX_OPEN_TURNS} turns of this conversation wait or run; wait for one to end.",
 )
-NOT_TAKEN = "No worker took the message in; send it again with the same message_id."
+NOT_ACCEPTED = Localised(
+    zh="还没有收到确认，不知道这条消息有没有收下。请用同一个 message_id 再发一次，不会重复处理。",
+    en="It isn't known whether the message was accepted: nothing has confirmed it yet. Send it "
+    "again with the same message_id; it is never done twice.",
+)
+
+
+class TurnPending(Unavailable):
+    """The message was accepted; its turn isn't over yet, or can't be asked for right now."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            Localised(
+                zh="消息已经收下，还在处理，结果稍后可以查到。",
+                en="The message was accepted and is still being worked on; ask for its turn later.",
+            )
+        )
 
 
 class _Place(NamedTuple):
@@ -205,6 +215,13 @@ class _Place(NamedTuple):
     tenant: str
     owner: str
     conversation: str
+
+
+class _OpenTurn(NamedTuple):
+    """A turn that is awaited here, and the delivery of its message."""
+
+    task: "asyncio.Task[Turn | None]"
+    delivery: Delivery
 
 
 @dataclass(frozen=True)
@@ -219,57 +236,51 @@ class Turns:
     _backlog: Backlog | None = None
     _fairness: Fairness = field(default_factory=Fairness)
     _limits: TurnLimits = field(default_factory=TurnLimits)
-    _open: defaultdict[_Place, dict[str, asyncio.Task[Turn]]] = field(
+    _open: defaultdict[_Place, dict[str, _OpenTurn]] = field(
         default_factory=lambda: defaultdict(dict)
     )
 
     async def submit(
         self, conversation: ConversationRecord, submission: Submission, wait: float
     ) -> Turn | None:
-        """The turn that answers the message; None where it takes longer than `wait` seconds.
+        """Deliver a message and return its turn.
+
+        Returns `None` for a message that was accepted and whose turn isn't over within `wait`
+        seconds.
 
         Raises:
             TooManyRequests: too many turns of the conversation, or of the person or their tenant,
                 wait or run already.
-            Unavailable: nobody took the message in, or the workers are too far behind to try.
+            Unavailable: the workers are too far behind to try.
+            Unconfirmed: it isn't known in time whether the message was accepted.
             RouterError: the conversation refuses it.
         """
-        task = self._begin(conversation, submission)
-        done, _ = await asyncio.wait({task}, timeout=min(wait, SURE_AFTER))
-        if not done:
-            await self._make_sure(conversation, submission, task)
-            await asyncio.wait({task}, timeout=max(0.0, wait - SURE_AFTER))
-        return outcome(task) if task.done() else None
+        began, turn = monotonic(), self._begin(conversation, submission)
+        await self._accepted(turn, min(RESTART_S, max(wait, MIN_ACCEPTANCE_S)))
+        await asyncio.wait({turn.task}, timeout=max(0.0, wait - (monotonic() - began)))
+        return outcome(turn.task) if turn.task.done() else None
 
     async def take(
         self, conversation: ConversationRecord, submission: Submission, sign: "asyncio.Future[Any]"
-    ) -> asyncio.Task[Turn]:
-        """The turn while it runs, once it is certain that the message was taken in.
+    ) -> asyncio.Task[Turn | None]:
+        """The turn while it runs, once it is certain that the message was accepted.
 
         Anything heard of it, when `sign` is done, is certainty enough. Raises what `submit` raises.
         """
         turn = self._begin(conversation, submission)
-        await asyncio.wait({turn, sign}, timeout=AT_ONCE, return_when=FIRST_COMPLETED)
-        if not turn.done() and not sign.done():
-            sure = asyncio.create_task(self._make_sure(conversation, submission, turn))
-            try:
-                await asyncio.wait({turn, sign, sure}, return_when=FIRST_COMPLETED)
-                if sure.done():
-                    sure.result()
-            finally:
-                sure.cancel()
-        if turn.done():
-            outcome(turn)
-        return turn
+        await self._accepted(turn, RESTART_S, sign)
+        if turn.task.done():
+            outcome(turn.task)
+        return turn.task
 
     async def close(self) -> None:
         """Stop waiting; the turns go on without."""
-        tasks = [task for waiting in self._open.values() for task in waiting.values()]
+        tasks = [turn.task for waiting in self._open.values() for turn in waiting.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _begin(self, record: ConversationRecord, submission: Submission) -> asyncio.Task[Turn]:
+    def _begin(self, record: ConversationRecord, submission: Submission) -> _OpenTurn:
         place, message_id = _Place(record.tenant, record.owner, record.id), submission.message_id
         update, waiting = _update_of(submission), self._open.get(place, {})
         if (under_way := waiting.get(update)) is not None:
@@ -282,12 +293,14 @@ class Turns:
         self._limits.check(of_user, sum(of_tenant.values()))
         if self._backlog is not None:
             self._backlog.check()
-        task = asyncio.create_task(self._observed(record, submission))
-        self._open[place][update] = task
+        start = partial(self._start, record)
+        delivery = Delivery(self._temporal, submission, update, start)
+        task = asyncio.create_task(self._observed(record, submission, delivery))
+        turn = self._open[place][update] = _OpenTurn(task, delivery)
         task.add_done_callback(partial(self._forget, place, update))
-        return task
+        return turn
 
-    def _forget(self, place: _Place, update: str, task: asyncio.Task[Turn]) -> None:
+    def _forget(self, place: _Place, update: str, task: asyncio.Task[Turn | None]) -> None:
         waiting = self._open[place]
         del waiting[update]
         if not waiting:
@@ -295,19 +308,36 @@ class Turns:
         if not task.cancelled():
             task.exception()  # nobody may be left to hear of it
 
-    async def _make_sure(
-        self, record: ConversationRecord, submission: Submission, task: asyncio.Task[Turn]
+    async def _accepted(
+        self, turn: _OpenTurn, seconds: float, sign: "asyncio.Future[Any] | None" = None
     ) -> None:
-        """Before a caller is told that the turn runs: that it was taken in."""
-        accept = partial(self._accept, record, submission)
-        try:
-            async with asyncio.timeout(ACCEPTANCE):
-                await persistently(accept, _CLOSING)
-        except (TimeoutError, Unavailable) as error:
-            task.cancel()
-            raise Unavailable(NOT_TAKEN) from error
+        """Return once the message is accepted or its turn is over; raise `Unconfirmed` in time.
 
-    async def _observed(self, record: ConversationRecord, submission: Submission) -> Turn:
+        A message that nobody waits for any more, and that wasn't accepted, is delivered no longer:
+        its sender is asked to send it again.
+        """
+        task, delivery = turn
+        accepting = asyncio.create_task(delivery.accepted.wait())
+        signs = {sign} if sign is not None else set()
+        try:
+            with delivery.awaited():
+                await asyncio.wait(
+                    {task, accepting, *signs}, timeout=seconds, return_when=FIRST_COMPLETED
+                )
+        finally:
+            accepting.cancel()
+        if sign is not None and sign.done():
+            delivery.accepted.set()
+        if task.cancelled() and delivery.accepted.is_set():
+            return
+        if task.cancelled() or not (task.done() or delivery.accepted.is_set()):
+            if not delivery.waiting:
+                task.cancel()
+            raise Unconfirmed(NOT_ACCEPTED)
+
+    async def _observed(
+        self, record: ConversationRecord, submission: Submission, delivery: Delivery
+    ) -> Turn | None:
         attributes = {
             "gen_ai.operation.name": "invoke_workflow",
             "gen_ai.workflow.name": WORKFLOW,
@@ -319,41 +349,15 @@ class Turns:
             about(record.id, submission.message_id),
             tracing.span(f"invoke_workflow {WORKFLOW}", attributes=attributes) as span,
         ):
-            turn = await persistently(partial(self._complete, record, submission), _CLOSING)
+            turn = await delivery.turn()
+            if turn is None:
+                return None
             route = turn.route
             span.set_attributes({"router.route.kind": route.kind, "router.route.by": route.by})
         TURNS.labels(route.kind, route.by, turn.status).observe(monotonic() - began)
         for each in turn.routes or [route]:
             ROUTES.labels(each.kind, each.by).inc()
         return turn
-
-    async def _complete(self, record: ConversationRecord, submission: Submission) -> Turn:
-        operation = self._start(record)
-        delivering: Awaitable[Turn] = self._temporal.execute_update_with_start_workflow(
-            SUBMIT,
-            submission,
-            start_workflow_operation=operation,
-            id=_update_of(submission),
-            result_type=Turn,
-        )
-        return await watched(operation, delivering)
-
-    async def _accept(self, record: ConversationRecord, submission: Submission) -> None:
-        """Deliver it until it is taken in; the same update id delivers nothing twice."""
-        operation = self._start(record)
-        accepting = self._temporal.start_update_with_start_workflow(
-            SUBMIT,
-            submission,
-            start_workflow_operation=operation,
-            wait_for_stage=WorkflowUpdateStage.ACCEPTED,
-            id=_update_of(submission),
-            result_type=Turn,
-        )
-        handle = await watched(operation, accepting)
-        # A refusal is an outcome, not an error of this call, and has come along with it.
-        with suppress(TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError):
-            async with asyncio.timeout(AT_HAND):
-                await handle.result()
 
     def _start(self, record: ConversationRecord) -> WithStartWorkflowOperation[Any, Any]:
         start = ConversationStart(
@@ -376,8 +380,9 @@ def _update_of(submission: Submission) -> str:
     return update_id(submission.message_id, submission.digest)
 
 
-def outcome(task: asyncio.Task[Turn]) -> Turn:
-    """What the finished task came to; raises what the conversation, or its absence, did."""
-    if task.cancelled():
-        raise Unavailable(NOT_TAKEN)
-    return task.result()
+def outcome(task: "asyncio.Task[Turn | None]") -> Turn | None:
+    """Return the turn of a finished task; `None` where it isn't known yet.
+
+    Raises the conversation's refusal, or why it isn't reached.
+    """
+    return None if task.cancelled() else task.result()

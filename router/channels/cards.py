@@ -78,6 +78,15 @@ ALREADY = Localised(zh="已经处理过了：{verdict}。", en="This was decided
 TRY_AGAIN = Localised(
     zh="现在没能记录，请稍后再按一次。", en="It couldn't be recorded right now; press again later."
 )
+UNCONFIRMED = Localised(
+    zh="还不知道您的决定有没有记下。请再按一次，只会算一次。",
+    en="It isn't known yet whether your decision was counted. Press again; it counts once.",
+)
+MESSAGE_UNCONFIRMED = Localised(
+    zh="还不知道这条消息有没有收到。一分钟内没有回应的话，请再发一次。",
+    en="It isn't known yet whether this message arrived. Send it again if no answer comes within a "
+    "minute.",
+)
 DECIDING = Localised(
     zh="正在记录，结果稍后发给您；一分钟内没有消息的话，请再按一次。",
     en="It is being recorded; what came of it follows. Press again if nothing does in a minute.",

@@ -27,7 +27,7 @@ from router.channels.base import LONGEST_COMMENT, VERDICTS, CardDecision, Decisi
 from router.channels.deferral import card_of
 from router.channels.dispatcher import Dispatcher
 from router.channels.outbox import decided, standing_of
-from router.domain.errors import TooManyRequests, Unavailable
+from router.domain.errors import TooManyRequests, Unavailable, Unconfirmed
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
@@ -306,8 +306,9 @@ class DecisionPage(LinkPage):
         except TooManyRequests as error:
             said = error.said.within(person.locale)
             return await self._shown(person, record, link, said, 429)
-        except Unavailable:
-            said = cards.TRY_AGAIN.within(person.locale)
+        except Unavailable as error:
+            why = cards.UNCONFIRMED if isinstance(error, Unconfirmed) else cards.TRY_AGAIN
+            said = why.within(person.locale)
             return await self._shown(person, record, link, said, 503)
         if outcome.text == cards.WORD_NEEDED.within(person.locale):
             said = WORD_NEEDED.within(person.locale)

@@ -27,7 +27,14 @@ from router.channels.base import (
 )
 from router.channels.outbox import DecisionOutcome, Outbox, decided
 from router.contracts.conversation import Submission
-from router.domain.errors import DuplicateKey, NotFound, RouterError, TooManyRequests, Unavailable
+from router.domain.errors import (
+    DuplicateKey,
+    NotFound,
+    RouterError,
+    TooManyRequests,
+    Unavailable,
+    Unconfirmed,
+)
 from router.domain.file_types import MOST_BYTES, MOST_FILES, document_kind, safe_name
 from router.domain.locale import Localised
 from router.domain.messages import Message, Turn
@@ -94,7 +101,7 @@ class Dispatcher:
             async with asyncio.timeout(PATIENCE):
                 await (self._fetched if inbound.files else self._said)(person, inbound)
         except TimeoutError as error:
-            raise Unavailable("The event wasn't taken in yet; deliver it again.") from error
+            raise Unconfirmed("It isn't known yet whether the event was taken in.") from error
 
     async def decide(self, inbound: Inbound) -> DecisionOutcome | None:
         """What a press on a card came to, as late as by REST; None where nobody has the account."""
@@ -108,7 +115,9 @@ class Dispatcher:
         word = f"decide:{derived_id(self.platform, inbound.event)}"
         try:
             return await decided(services, person, button.decision, inbound.comment, word)
-        except Unavailable:
+        except Unconfirmed:
+            return DecisionOutcome(cards.UNCONFIRMED.within(person.locale), failed=True)
+        except (TooManyRequests, Unavailable):
             return DecisionOutcome(cards.TRY_AGAIN.within(person.locale), failed=True)
 
     async def deciding(
@@ -294,7 +303,7 @@ class Dispatcher:
             seconds=self.state.services.settings.llm_turn_seconds,
         )
 
-        def ended(turn: asyncio.Task[Turn]) -> None:
+        def ended(turn: asyncio.Task[Turn | None]) -> None:
             """Have the answer posted at once; it would be posted a little later in any case."""
             self.outbox.nudge()
             if not turn.cancelled() and turn.exception() is not None:

@@ -81,8 +81,8 @@ async def decided(
     """Decide, and say what became of it; of a second press, what became of the first one.
 
     Nothing is returned without a `comment`: whoever is to change something has to know what.
-    `word` makes a press one, however often it is delivered. Raises `Unavailable` where the run
-    can't be reached.
+    `word` makes a press one, however often it is delivered. Raises `Unconfirmed` where it isn't
+    known in time whether the decision was counted.
     """
     record = await services.store.runs.find_approval(person.tenant, decision.approval)
     if record is None or record.person != person.id:
@@ -105,7 +105,9 @@ async def decided(
         await settle(services, record, event, word)
     except (Conflict, NotFound) as error:
         return await _too_late(services, person, decision, error)
-    return await _outcome(services, person, record, cards.DONE[decision.verdict])
+    known = record.verdict == decision.verdict and record.decided_at is not None
+    said = _already(decision.verdict) if known else cards.DONE[decision.verdict]
+    return await _outcome(services, person, record, said)
 
 
 def _may_be_said(remark: str | None, decision: CardDecision) -> bool:

@@ -145,6 +145,10 @@ class Unavailable(RouterError):
         self._said = said or self._said
 
 
+class Unconfirmed(Unavailable):
+    """It isn't known whether a request was carried out. The same request may be sent again."""
+
+
 class MisconfiguredError(RouterError):
     """The operator has to change something before this can start."""
 

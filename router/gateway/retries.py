@@ -21,7 +21,8 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from router.contracts.failures import ended_meanwhile, from_failure
-from router.domain.errors import NotFound, TooManyRequests, Unavailable
+from router.domain.errors import NotFound, TooManyRequests, Unavailable, Unconfirmed
+from router.domain.locale import Localised
 
 AT_HAND = 0.1
 """Seconds to take up an outcome, or an error, that is there already."""
@@ -50,6 +51,17 @@ NOT_READY = RPCStatusCode.FAILED_PRECONDITION
 worker died with each or took too long, until another try succeeds. The update wasn't even looked
 at. A query gets it as well where no worker has polled lately."""
 
+IN_FLIGHT_LIMIT = "concurrent in-flight updates"
+"""Part of the message with which Temporal refuses an update while ten others of the workflow are in
+flight. The namespace's rate limits have the same status, and their message has no such words."""
+
+UNCONFIRMED = Localised(
+    zh="没有及时收到后台的确认，还不知道这次操作有没有生效。"
+    "请用同一个 Idempotency-Key 再发一次，或者先看看现在是什么状态。",
+    en="It isn't known yet whether this was done: no confirmation came in time. Send it again with "
+    "the same Idempotency-Key, or look first at how things stand now.",
+)
+
 _OUT_OF_REACH = TRANSIENT | {NOT_READY, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED}
 
 Out = TypeVar("Out")
@@ -69,7 +81,7 @@ def own_errors() -> Iterator[None]:
     except RPCError as error:
         raise _fault(error) from error
     except RPCTimeoutOrCancelledError as error:
-        raise Unavailable("The workflow didn't answer in time; try again.") from error
+        raise Unconfirmed(UNCONFIRMED) from error
 
 
 def _fault(error: RPCError) -> Exception:
@@ -82,12 +94,27 @@ def _fault(error: RPCError) -> Exception:
     return error
 
 
-async def persistently(
-    attempt: Callable[[], Awaitable[Out]], transient: frozenset[RPCStatusCode] = TRANSIENT
-) -> Out:
-    """Make an idempotent call, again where a hiccup cut it short, for a handful of times.
+def is_in_flight_limit(error: RPCError) -> bool:
+    """Return whether Temporal refused an update because too many of its workflow are in flight."""
+    exhausted = error.status is RPCStatusCode.RESOURCE_EXHAUSTED
+    return exhausted and IN_FLIGHT_LIMIT in error.message
 
-    Raises `RouterError`: what the last attempt came to. For `NOT_READY` see `once_ready`.
+
+def _first_few(tries: int) -> bool:
+    return tries < ATTEMPTS
+
+
+async def persistently(
+    attempt: Callable[[], Awaitable[Out]],
+    transient: frozenset[RPCStatusCode] = TRANSIENT,
+    keep_trying: Callable[[int], bool] = _first_few,
+) -> Out:
+    """Make an idempotent call, and make it again after a transient error.
+
+    `keep_trying` gets the number of attempts made so far and returns whether to make another one;
+    by default five are made.
+
+    Raises `RouterError`: the error of the last attempt. For `NOT_READY` see `once_ready`.
     """
     tries = 0
     while True:
@@ -99,7 +126,7 @@ async def persistently(
             task, timed_out = asyncio.current_task(), WorkflowUpdateRPCTimeoutOrCancelledError
             if isinstance(error, timed_out) and task and task.cancelling():
                 raise asyncio.CancelledError from error
-            if tries == ATTEMPTS or not _worth_another_try(error, transient):
+            if not _worth_another_try(error, transient) or not keep_trying(tries):
                 with own_errors():
                     raise
         await asyncio.sleep(_pause(tries))
@@ -145,7 +172,7 @@ def _pause(tries: int, longest: float = LONGEST_PAUSE) -> float:
 
 def _worth_another_try(error: Exception, transient: frozenset[RPCStatusCode]) -> bool:
     if isinstance(error, RPCError):
-        return error.status in transient
+        return error.status in transient or is_in_flight_limit(error)
     if isinstance(error, WorkflowUpdateFailedError):
         return ended_meanwhile(error.cause)
     return True

@@ -2,18 +2,24 @@
 
 People know one request by one id; what is said to the whole reaches its branches and sub-flows.
 Whatever is told to a run raises `Conflict` where that is over, or can't have it done now, and
-`Unavailable` where Temporal or its worker is out of reach.
+`Unconfirmed` where it isn't known in time whether the run has it.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel
-from temporalio.client import Client, WithStartWorkflowOperation, WorkflowQueryFailedError
+from temporalio.client import (
+    Client,
+    WithStartWorkflowOperation,
+    WorkflowQueryFailedError,
+    WorkflowUpdateFailedError,
+)
 from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
 
 from router.contracts import flow
 from router.contracts.start_options import TASK_TIMEOUT, of_run
@@ -23,7 +29,9 @@ from router.domain.errors import (
     InvalidInput,
     NotFound,
     RouterError,
+    TooManyRequests,
     Unavailable,
+    Unconfirmed,
 )
 from router.domain.locale import Localised
 from router.domain.messages import ASKING, ENDED, FlowStatus
@@ -40,7 +48,14 @@ from router.flow.engine.events import (
     Retried,
 )
 from router.flow.view import FlowView
-from router.gateway.retries import RPC_TIMEOUT, WorkflowOver, own_errors, persistently
+from router.gateway.retries import (
+    RPC_TIMEOUT,
+    UNCONFIRMED,
+    WorkflowOver,
+    own_errors,
+    persistently,
+)
+from router.gateway.update_queue import UpdateQueue
 from router.store.flow_runs import Runs
 
 AGAIN_AFTER = timedelta(hours=1)
@@ -93,8 +108,9 @@ def operation(
     )
 
 
-PATIENCE = 10.0
-"""Seconds; a run answers within three, or says that it is still at work."""
+UPDATE_WINDOW_S = 25.0
+"""How long an update is sent again before its outcome is told as unknown: about as long as a
+restart of Temporal takes. A run answers within three seconds, or says that it is still at work."""
 
 OVER = Localised(
     zh="它已经结束了，或者中断了，现在改不了任何东西。",
@@ -106,6 +122,29 @@ CUT_OFF = Localised(
     en="The run ended a moment ago, or was cut off: it has no workflow any more that could do "
     "this. An operator puts that right with `intent-router reconcile`.",
 )
+
+DECISION_UNCONFIRMED = Localised(
+    zh="还不知道您的决定有没有记下：没有及时收到确认。请原样再提交一次，只会算一次。",
+    en="It isn't known yet whether your decision was counted: no confirmation came in time. Send "
+    "the same decision again; it counts once.",
+)
+STILL_QUEUED = Localised(
+    zh="同时在处理这份申请的人太多，这次操作还没有送达，请稍后再试。",
+    en="Too many others are acting on the same request: this hasn't been sent to it yet. Send it "
+    "again in a moment.",
+)
+QUEUE_RETRY_S = 2
+"""Seconds after which an update that was still queued is worth sending again."""
+UPDATES = UpdateQueue()
+
+_TURNED_AWAY = frozenset(
+    RPCStatusCode[name]
+    for name in (
+        *("RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "NOT_FOUND", "INVALID_ARGUMENT"),
+        *("PERMISSION_DENIED", "UNAUTHENTICATED"),
+    )
+)
+"""With these Temporal refuses an update before a workflow sees it."""
 
 Out = TypeVar("Out", bound=BaseModel)
 
@@ -160,7 +199,15 @@ async def decide(
 ) -> RunStanding:
     """Tell a run an approver's decision; `Conflict` too where it is decided or has changed."""
     told = flow.ApprovalDecision(event=event)
-    taken = await _update(temporal, approval, flow.DECIDE, told, flow.DecisionTaken, word)
+    taken = await _update(
+        temporal,
+        approval,
+        flow.DECIDE,
+        told,
+        flow.DecisionTaken,
+        word,
+        unconfirmed=DECISION_UNCONFIRMED,
+    )
     return RunStanding(id=approval.run, status=taken.status, state=taken.state)
 
 
@@ -238,6 +285,7 @@ async def _update(
     told: BaseModel,
     answers: type[Out],
     word: str,
+    unconfirmed: Localised = UNCONFIRMED,
 ) -> Out:
     handle = temporal.get_workflow_handle(to.workflow_id)
 
@@ -247,7 +295,8 @@ async def _update(
         )
         return answer
 
-    return await in_time(attempt, CUT_OFF if _goes_on(to) else OVER)
+    over = CUT_OFF if _goes_on(to) else OVER
+    return await in_time(attempt, to.workflow_id, over, unconfirmed)
 
 
 def _goes_on(kept: RunRecord | ApprovalRecord) -> bool:
@@ -256,15 +305,58 @@ def _goes_on(kept: RunRecord | ApprovalRecord) -> bool:
     return kept.active and kept.verdict is None
 
 
-async def in_time(attempt: Callable[[], Awaitable[Out]], over: str | Localised) -> Out:
-    """What the idempotent call comes to within `PATIENCE`; `Conflict` where the run is `over`."""
+async def in_time(
+    attempt: Callable[[], Awaitable[Out]],
+    workflow_id: str,
+    over: str | Localised,
+    unconfirmed: Localised = UNCONFIRMED,
+) -> Out:
+    """Send an idempotent update to a workflow, again and again for `UPDATE_WINDOW_S` seconds.
+
+    Raises:
+        Conflict: the run is `over`.
+        TooManyRequests: the update wasn't sent: others were in front of it all the time, or the
+            namespace's rate limit is reached.
+        Unconfirmed: the update was sent, and it isn't known what became of it.
+        RouterError: the run's refusal.
+    """
+    sending = _Sending(attempt)
     try:
-        async with asyncio.timeout(PATIENCE):
-            return await persistently(attempt)
+        async with asyncio.timeout(UPDATE_WINDOW_S), UPDATES.turn(workflow_id):
+            return await persistently(sending.attempt, keep_trying=lambda _: True)
     except (WorkflowOver, WorkflowAlreadyStartedError) as error:
+        if sending.may_have_arrived:
+            raise Unconfirmed(unconfirmed) from error
         raise Conflict(over) from error
     except TimeoutError as error:
-        raise Unavailable("The run didn't answer in time; try again.") from error
+        if sending.may_have_arrived:
+            raise Unconfirmed(unconfirmed) from error
+        raise TooManyRequests(STILL_QUEUED, retry_after=QUEUE_RETRY_S) from error
+    except (TooManyRequests, Unavailable) as error:
+        if sending.may_have_arrived and not sending.is_refused:
+            raise Unconfirmed(unconfirmed) from error
+        raise
+
+
+class _Sending(Generic[Out]):
+    """Attempts at sending one update, and whether any of them may have reached the workflow."""
+
+    def __init__(self, attempt: Callable[[], Awaitable[Out]]) -> None:
+        self._attempt = attempt
+        self.may_have_arrived = False
+        self.is_refused = False
+
+    async def attempt(self) -> Out:
+        before, self.may_have_arrived, self.is_refused = self.may_have_arrived, True, False
+        try:
+            return await self._attempt()
+        except WorkflowUpdateFailedError:
+            self.is_refused = True
+            raise
+        except RPCError as error:
+            if error.status in _TURNED_AWAY:
+                self.may_have_arrived = before
+            raise
 
 
 async def parts_of(kept: Runs, run: RunRecord) -> list[RunRecord]:

@@ -39,7 +39,7 @@ class Withdrawals:
     ) -> RunStanding:
         """Ask once per `word` for approval to take this run back; how the run stands that does so.
 
-        Raises `Conflict` where it can't be, or that is under way or done, and `Unavailable`.
+        Raises `Conflict` where it can't be, or that is under way or done, and `Unconfirmed`.
         """
         if run.status == "cancelled" and run.withdrawn_by is not None:
             raise Conflict("The run has been taken back already.")
@@ -97,7 +97,7 @@ class Withdrawals:
             return await watched(operation, telling)
 
         over = "The run was taken back, or that was refused, a moment ago."
-        return await run_updates.in_time(attempt, over)
+        return await run_updates.in_time(attempt, id_, over)
 
 
 def _id_of(run: RunRecord) -> str:

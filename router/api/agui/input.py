@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from ag_ui import core
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
-from router.api.approvals import DecisionBody, own_approval, what_changed
+from router.api.approvals import DecisionBody, already_decided, own_approval, what_changed
 from router.api.dependencies import Services
 from router.api.files import FileView, Upload, check_kind, hand_in
 from router.api.idempotency import claimed
@@ -322,9 +322,10 @@ async def _take_verdict(
     if not await claimed(services, caller, key):
         if record.verdict == "changed":
             raise await what_changed(services, record)
-        if record.verdict is not None:
-            raise Conflict(f"It is decided already: {record.verdict}.")
-        if record.due is not None and record.due <= datetime.now(UTC):
+        again = record.verdict == verdict.body.decision
+        if record.verdict is not None and not again:
+            raise already_decided(record, caller)
+        if not again and record.due is not None and record.due <= datetime.now(UTC):
             raise Conflict("This approval has expired; ask again what waits for you.")
         if verdict.body.digest != record.digest:
             raise Conflict(

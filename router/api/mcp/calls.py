@@ -16,7 +16,7 @@ import anyio
 import mcp_types as types
 
 from router.api import approvals
-from router.api.approvals import own_approval
+from router.api.approvals import already_decided, own_approval
 from router.api.conversations import live_standing, standing, thread
 from router.api.dependencies import Ownership, Services, known
 from router.api.mcp.questions import (
@@ -37,7 +37,7 @@ from router.api.mcp.questions import (
 from router.api.params import derived_id, fresh_id, said_text
 from router.api.routes.messages import check_start
 from router.api.streams import MessageInProgress, TurnFailed
-from router.api.turns import Turns
+from router.api.turns import TurnPending, Turns
 from router.contracts.conversation import ConversationStatus, Submission
 from router.domain.errors import Conflict, DuplicateKey, Forbidden, InvalidInput, NotFound
 from router.domain.locale import Localised
@@ -57,6 +57,7 @@ from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.domain.records import ApprovalRecord, ConversationRecord
 from router.flow.definition import FlowDefinition
+from router.flow.engine.decisions import DONE
 
 CHANNEL = "mcp"
 SECONDS = 60.0
@@ -265,6 +266,8 @@ class McpDesk:
         return {"id": record.id, "decision": body.decision, "flow_run": stands.model_dump()}
 
     async def _asking_verdict(self, call: Call, record: ApprovalRecord) -> Outcome:
+        if record.verdict in DONE:
+            raise already_decided(record, self.caller)
         if record.verdict is not None or not record.active:
             raise Conflict(DECIDED_ALREADY)
         before = await self.services.store.runs.shown_before(record.tenant, [record.run])
@@ -323,6 +326,8 @@ class McpDesk:
                     match happening:
                         case Turn():
                             return happening
+                        case TurnFailed(TurnPending()):
+                            return submission.message_id
                         case TurnFailed(error):
                             raise error
                         case Progress() if words := self._words(record, happening):

@@ -149,16 +149,30 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 }
 
 
+async def _message_id(request: Request, body: MessageBody, key: IdempotencyKey) -> str:
+    """Choose the message's id first of all: a refusal says under which one to send it again."""
+    chosen = body.id_with(key) or fresh_id()
+    request.state.message_id = chosen
+    return chosen
+
+
+MessageId = Annotated[str, Depends(_message_id)]
+
+
 async def _submission(
-    services: Given, body: MessageBody, caller: Person, record: OwnConversation, key: IdempotencyKey
+    services: Given,
+    message_id: MessageId,
+    body: MessageBody,
+    caller: Person,
+    record: OwnConversation,
+    key: IdempotencyKey,
 ) -> Submission:
     check_start(body.message, services.offered.of(caller.tenant, caller.id), caller)
     await check_result(services, body.message, record)
     names = await names_of_files(services, caller, body.message.files)
-    chosen = body.id_with(key)
     return Submission(
-        message_id=chosen or fresh_id(),
-        fresh=chosen is None,
+        message_id=message_id,
+        fresh=body.id_with(key) is None,
         message=body.message,
         file_names=names,
         caller=caller,
@@ -179,6 +193,7 @@ Submitted = Annotated[Submission, Depends(_submission)]
 )
 async def send(
     request: Request,
+    message_id: MessageId,
     services: Given,
     turns: OpenTurns,
     record: OwnConversation,
@@ -189,11 +204,13 @@ async def send(
 
     Where that takes longer than `wait` seconds the answer is 202, and the turn goes on. With
     `Accept: text/event-stream` what happens in the turn comes as it happens, and last the turn.
+    A 429 or 503 has the `message_id` under which the message may be sent again, and where
+    `outcome` is `unknown` it may have been accepted all the same: it is never done twice.
     """
     if prefers_events(", ".join(request.headers.getlist("accept"))):
         under_way = MessageInProgress(services.store.live, turns, record, submission)
         return await EventStream.begun(turn_events(request, under_way))
-    return _answer(submission.message_id, await turns.submit(record, submission, wait))
+    return _answer(message_id, await turns.submit(record, submission, wait))
 
 
 @router.get(

@@ -269,45 +269,142 @@ def _was_changed(run: Run, decided: Decided) -> bool:
     return mine is not None and (mine.person, mine.verdict) == (decided.by, "changed")
 
 
+DONE = {
+    "approve": Localised(zh="同意", en="approved"),
+    "reject": Localised(zh="拒绝", en="rejected"),
+    "return": Localised(zh="退回", en="returned"),
+    "delegate": Localised(zh="转交", en="passed on"),
+}
+
+
+def decided_already(verdict: str, at: datetime | None, by: str | None = None) -> Conflict:
+    """Build the refusal of a decision after another one, with what was decided, when and by whom.
+
+    Args:
+        verdict: the verdict that was counted.
+        at: when that was, in the reader's time zone where it is known.
+        by: the person who decided; None where that is the reader.
+    """
+    done = DONE.get(verdict, Localised(zh=verdict, en=verdict))
+    moment = f"{at:%Y-%m-%d %H:%M} {at.tzname() or ''}".strip() if at else ""
+    zh_when, en_when = (f"在 {moment} ", f" at {moment}") if moment else ("", "")
+    zh = f"{by or '您'} 已经{zh_when}{done.zh}过了；一份审批只算一次。"
+    en = f"{by or 'You'} {done.en} this already{en_when}; a decision counts once."
+    return Conflict(Localised(zh=zh, en=en))
+
+
+def is_repeat(run: Run, decided: Decided) -> bool:
+    """Return whether this person has made the very same decision on the same digest before.
+
+    A decision whose answer was lost is sent again, perhaps at another front end. One with a comment
+    that the first one didn't have is another decision: its comment would be lost otherwise.
+    """
+    found = _found(run, decided)
+    if found is None:
+        return False
+    approval, mine = found
+    if mine.person != decided.by or decided.digest not in (None, approval.digest):
+        return False
+    if decided.verdict == "add":
+        return _has_added(run, approval, decided)
+    if mine.verdict != decided.verdict or mine.implied:
+        return False
+    if decided.comment not in (None, mine.comment):
+        return False
+    return decided.verdict != "delegate" or any(
+        one.person == decided.to and one.since == mine.at for one in approval.assignees
+    )
+
+
+def _has_added(run: Run, approval: Approval, decided: Decided) -> bool:
+    """Return whether this person asked the same one in addition, in the same place."""
+    added = {one.since for one in approval.assignees if one.person == decided.to}
+    return any(
+        (line.event, line.by) == (_noted(decided), decided.by)
+        and decided.comment in (None, line.comment)
+        and line.at in added
+        for line in run.history
+    )
+
+
+def _noted(decided: Decided) -> str:
+    """Return the event under which the run's history has this decision."""
+    return " ".join(filter(None, (decided.verdict, decided.position)))
+
+
+def _found(run: Run, decided: Decided) -> tuple[Approval, Assignee] | None:
+    approvals = [*run.ended_approvals, *([run.approval] if run.approval else [])]
+    every = ((approval, one) for approval in approvals for one in approval.assignees)
+    return next((each for each in every if each[1].id == decided.approval), None)
+
+
 def refusal(context: StepContext, decided: Decided) -> RouterError | None:
     """Why this decision can't be taken; None where it can. Changes nothing.
 
     What isn't this person's to decide doesn't exist for them; what was decided, changed or
-    closed meanwhile is a conflict.
+    closed meanwhile is a conflict. One that `is_repeat` is refused too: it counted already.
     """
     approval = context.run.approval
-    closed = "This approval was closed meanwhile; load the list anew to see what waits."
-    gone = ApprovalClosed(closed)
     if _was_changed(context.run, decided):
         return Conflict(CHANGED)
-    if approval is None or context.run.ending is not None:
-        return gone
-    mine = next((a for a in approval.assignees if a.id == decided.approval), None)
-    if mine is None:
-        return gone
-    if mine.person != decided.by:
+    found = _found(context.run, decided)
+    if found is not None and found[1].person != decided.by:
         return NotFound(f"There is no approval {decided.approval!r} for you.")
-    return _used(context, approval, mine, decided) or _unusable(context, approval, decided)
+    if found is None or approval is None or context.run.ending is not None:
+        return _closed(found)
+    if found[0] is not approval:
+        return _closed(found)
+    return _used(context, approval, found[1], decided) or _unusable(context, approval, decided)
+
+
+def _closed(found: tuple[Approval, Assignee] | None) -> Conflict:
+    """Say what closed an approval, where that was a decision."""
+    made = _decision_made(*found) if found is not None else None
+    closed = "This approval was closed meanwhile; load the list anew to see what waits."
+    return made or ApprovalClosed(closed)
+
+
+def _decision_made(approval: Approval, mine: Assignee) -> Conflict | None:
+    """Say what this person has decided, or else whose decision settled the approval, if any did."""
+    if mine.verdict in DONE:
+        return decided_already(str(mine.verdict), mine.at)
+    made = [one for one in approval.assignees if one.verdict in EXITS and one.at is not None]
+    last = max(made, key=lambda one: one.at or one.since, default=None)
+    if last is None or (last.verdict == "approve" and not approval.agreed):
+        return None
+    return decided_already(str(last.verdict), last.at, last.person)
 
 
 def _used(
     context: StepContext, approval: Approval, mine: Assignee, decided: Decided
 ) -> Conflict | None:
     """Why this person's one decision is spent, not due yet, or about something else."""
+    counted = _decision_made(approval, mine) or Conflict(
+        "This approval was decided already; a decision counts once."
+    )
     if context.run.departs:
-        return Conflict("This approval was decided already; a decision counts once.")
-    if mine.open and mine.behind is not None and mine not in approval.waiting_for():
-        first = next((a.person for a in approval.assignees if a.id == mine.behind), "somebody")
+        return counted
+    waiting = approval.waiting_for()
+    if mine.open and mine not in waiting and (first := _first_before(approval, mine)):
         return Conflict(f"It isn't your turn yet: {first} decides first.")
     said_outright = mine.implied and decided.verdict == "approve"
-    if mine not in approval.waiting_for() and not said_outright:
-        return Conflict("This approval was decided already; a decision counts once.")
+    if mine not in waiting and not said_outright:
+        return counted
     if decided.digest in (None, approval.digest):
         return None
     return Conflict(
         "What was to be approved has changed since; load the approval anew and decide on what it "
         "says now."
     )
+
+
+def _first_before(approval: Approval, mine: Assignee) -> str | None:
+    """Return who has to decide before this person; None where it isn't a matter of turns."""
+    if mine.behind is not None:
+        return next((a.person for a in approval.assignees if a.id == mine.behind), "somebody")
+    if approval.mode == "sequential" and mine.via != "added":
+        return next((one.person for one in approval.waiting_for()), None)
+    return None
 
 
 def _unusable(context: StepContext, approval: Approval, decided: Decided) -> Conflict | None:
@@ -350,8 +447,7 @@ def decide(context: StepContext, decided: Decided) -> None:
 def _take(context: StepContext, approval: Approval, decided: Decided) -> None:
     mine = next(a for a in approval.assignees if a.id == decided.approval)
     known = [a.id for a in approval.waiting_for()]
-    verdict = " ".join(filter(None, (decided.verdict, decided.position)))
-    context.note(verdict, decided.by, decided.comment)
+    context.note(_noted(decided), decided.by, decided.comment)
     if mine.implied:
         mine.implied, mine.comment, mine.at = False, decided.comment, context.now
         return

@@ -457,6 +457,11 @@ def why_locked(definition: FlowDefinition, run: Run, event: events.Cancelled) ->
     return state.locked if state is not None and is_requesters else None
 
 
+def is_repeat(run: Run, event: events.Operated) -> bool:
+    """Return whether the event is a decision that counted already and is merely sent again."""
+    return isinstance(event, events.Decided) and decisions.is_repeat(run, event)
+
+
 def refusal_of(
     definition: FlowDefinition, run: Run, event: events.Operated, now: datetime
 ) -> RouterError | None:

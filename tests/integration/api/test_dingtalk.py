@@ -230,7 +230,7 @@ async def test_what_can_t_be_taken_in_is_said_to_whoever_wrote_it(
     async with client_of(create_app(there), None) as router:
         said = dingtalk.message("staff_x", "hello")
         assert (await dingtalk.deliver(router, said)).status_code == 503
-        assert "请再发一次" in str(await dingtalk.posted("couldn't be dealt with"))
+        assert "请再发一次" in str(await dingtalk.posted("isn't known yet whether this message"))
 
 
 @pytest.mark.parametrize("trouble", [None, Unavailable("later"), TooManyRequests("later")])

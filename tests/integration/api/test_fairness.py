@@ -38,7 +38,7 @@ async def answered(client: Client, queue: str, tenant: str, id_: str) -> None:
         id=id_, tenant=tenant, owner="alice", locale="en", created_at=datetime.now(UTC)
     )
     submission = Submission(message_id="m", message=Message(text="hello"), caller=person)
-    await Turns(client, queue)._observed(record, submission)
+    await Turns(client, queue)._begin(record, submission).task
 
 
 @pytest.mark.slow

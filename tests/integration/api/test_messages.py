@@ -325,7 +325,7 @@ async def test_a_workflow_that_ends_is_tried_again(services: Services, temporal:
 async def test_without_a_worker_it_is_503_and_never_202(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.api.turns.ACCEPTANCE", 0.5)
+    monkeypatch.setattr("router.api.turns.MIN_ACCEPTANCE_S", 0.5)
     async with desk(services, "alice", task_queue="nobody") as client:
         begun = (await client.post("/v1/conversations")).json()["id"]
         messages = f"/v1/conversations/{begun}/messages?wait=0"

@@ -301,7 +301,7 @@ async def test_nobody_else_hears_anything(chat: Chat, user: str, status: int) ->
 async def test_without_a_worker_it_is_503_and_no_stream(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.api.turns.ACCEPTANCE", 0.5)
+    monkeypatch.setattr("router.api.turns.RESTART_S", 0.5)
     async with desk(services, "alice", task_queue=uuid4().hex) as alice:
         begun = (await alice.post("/v1/conversations")).json()["id"]
         messages = f"/v1/conversations/{begun}/messages"

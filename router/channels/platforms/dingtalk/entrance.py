@@ -36,7 +36,13 @@ from router.channels.platforms.dingtalk.shapes import (
     updated,
 )
 from router.channels.registry import Entering, Platform, PlatformSettings
-from router.domain.errors import RouterError, TooManyRequests, Unauthenticated, Unavailable
+from router.domain.errors import (
+    RouterError,
+    TooManyRequests,
+    Unauthenticated,
+    Unavailable,
+    Unconfirmed,
+)
 from router.domain.locale import Localised
 from router.formats.strict_json import strict_json
 from router.settings.values import WebUrl
@@ -120,6 +126,11 @@ def _both(text: Localised) -> str:
     return f"{text.zh} {text.en}"
 
 
+def _why_not_taken(error: RouterError) -> Localised:
+    """Say of a press that failed whether it is known that it did nothing."""
+    return cards.UNCONFIRMED if isinstance(error, Unconfirmed) else cards.TRY_AGAIN
+
+
 @dataclass(frozen=True)
 class _Entrance:
     """Takes in what people do, however it comes."""
@@ -157,15 +168,15 @@ class _Entrance:
             return updated({}, status=_both(cards.TAKING))
         try:
             taking.result()
-        except (TooManyRequests, Unavailable):
-            return updated({}, status=_both(cards.TRY_AGAIN))
+        except (TooManyRequests, Unavailable) as error:
+            return updated({}, status=_both(_why_not_taken(error)))
         return updated({}, status="")
 
     async def _taken_later(self, inbound: Inbound, taking: asyncio.Task[None]) -> None:
         try:
             await taking
-        except (TooManyRequests, Unavailable):
-            await self.api.say(inbound.place, _both(cards.TRY_AGAIN))
+        except (TooManyRequests, Unavailable) as error:
+            await self.api.say(inbound.place, _both(_why_not_taken(error)))
 
     async def _decided(self, inbound: Inbound, card: str) -> dict[str, Any]:
         """What a press came to; shown later where DingTalk doesn't wait so long.
@@ -213,10 +224,12 @@ class _HttpRoutes:
         body = await _signed(request, secret, f"\n{secret}", OF_MESSAGES)
         try:
             await self.entrance.heard(body)
-        except (TooManyRequests, Unavailable):
+        except (TooManyRequests, Unavailable) as error:
             inbound = message_of(body)
             if inbound is not None and not inbound.files:
-                said = self.entrance.api.say(inbound.place, _both(cards.FAILED))
+                unsure = isinstance(error, Unconfirmed)
+                why = cards.MESSAGE_UNCONFIRMED if unsure else cards.FAILED
+                said = self.entrance.api.say(inbound.place, _both(why))
                 self.entrance.dispatcher.aside(said)
             raise
         return TAKEN
