@@ -17,7 +17,6 @@ from router.domain.errors import (
     InvalidInput,
     NotFound,
     Unavailable,
-    Unconfirmed,
 )
 from router.domain.locale import LOCALES, Localised
 from router.domain.principals import Principal
@@ -144,14 +143,15 @@ async def settle(
     """
     try:
         return await _settled(services, record, event, word)
-    except (Conflict, Unconfirmed) as error:
-        # A run that has gone on doesn't know the decision any more, its row does.
+    except Conflict as error:
+        # A run that has gone on doesn't know the decision any more, its row does. Without an answer
+        # of the run the row proves nothing: a server that dies may forget what was written.
         now = await services.store.runs.find_approval(record.tenant, record.id) or record
         if await _has_counted(services, now, event):
             run = await services.store.runs.find(now.tenant, now.run)
             if run is not None:
                 return RunStanding(id=run.id, status=run.status, state=run.state)
-        if isinstance(error, Unconfirmed) or now.verdict not in DONE:
+        if now.verdict not in DONE:
             raise
         person = await services.directory.find(now.tenant, now.person)
         raise already_decided(now, person) from error
@@ -178,18 +178,23 @@ async def _has_counted(services: Services, now: ApprovalRecord, event: Decided) 
 async def _settled(
     services: Services, record: ApprovalRecord, event: Decided, word: str
 ) -> RunStanding:
+    closed: ApprovalClosed | None = None
     for pause in AGAIN_AFTER:
         try:
             return await run_updates.decide(services.temporal, record, event, word)
-        except ApprovalClosed:
+        except ApprovalClosed as error:
             now = await services.store.runs.find_approval(record.tenant, record.id)
             if now is not None and now.verdict == "changed":
                 raise await what_changed(services, now) from None
-            if now is None or not now.active or now.verdict is not None:
+            awaited = now is not None and now.active and now.verdict is None
+            if now is None or not (awaited or await _has_counted(services, now, event)):
                 raise
+            closed = None if awaited else error
         except Conflict as error:
             if error.said == CHANGED:
                 raise await what_changed(services, record) from error
             raise
         await asyncio.sleep(pause)
+    if closed is not None:
+        raise closed
     raise Unavailable("The run is being taken up again after a fault; decide once more.")

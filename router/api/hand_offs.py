@@ -1,5 +1,6 @@
 """Taking what was handed to people, whichever front end it is done at: the one way to it."""
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,12 +19,12 @@ from router.contracts.conversation import (
     workflow_id,
 )
 from router.contracts.start_options import TASK_TIMEOUT
-from router.domain.errors import Conflict, NotFound
+from router.domain.errors import Conflict, NotFound, Unconfirmed
 from router.domain.hand_offs import NOBODY_HAS_IT, DeedKind, HandOffRecord, NamedPerson
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord, LogEntry
-from router.gateway.retries import TRANSIENT, persistently, watched
+from router.gateway.retries import TRANSIENT, UNCONFIRMED, persistently, watched
 
 EARLIER = 20
 """Things that were said before it was handed over, and that whoever takes it may read."""
@@ -49,7 +50,7 @@ async def attend(
     """Take it, speak in it, or give it back; the same `key` does it once.
 
     Raises `Conflict` where somebody else has it, it is over, or it is their own, `NotFound` where
-    its conversation is gone.
+    its conversation is gone, `Unconfirmed` where it isn't known in time whether it was done.
     """
     if record.requester == person.id:
         raise Conflict(OWN)
@@ -76,6 +77,8 @@ async def attend(
 
 
 _CLOSING = TRANSIENT | {RPCStatusCode.NOT_FOUND}
+DEED_WINDOW_S = 25.0
+"""How long a deed is sent again before its outcome is told as unknown."""
 
 
 async def _told(
@@ -112,7 +115,11 @@ async def _told(
         )
         return await watched(operation, telling)
 
-    return await persistently(delivered, _CLOSING)
+    try:
+        async with asyncio.timeout(DEED_WINDOW_S):
+            return await persistently(delivered, _CLOSING, keep_trying=lambda _: True)
+    except TimeoutError as error:
+        raise Unconfirmed(UNCONFIRMED) from error
 
 
 async def _closed(services: Services, record: HandOffRecord) -> None:

@@ -51,6 +51,9 @@ NOT_READY = RPCStatusCode.FAILED_PRECONDITION
 worker died with each or took too long, until another try succeeds. The update wasn't even looked
 at. A query gets it as well where no worker has polled lately."""
 
+CROWDED_TRIES = 5
+"""The pause after that many attempts is the shortest where too many are in flight: each refusal
+aborts updates that were about to get through."""
 IN_FLIGHT_LIMIT = "concurrent in-flight updates"
 """Part of the message with which Temporal refuses an update while ten others of the workflow are in
 flight. The namespace's rate limits have the same status, and their message has no such words."""
@@ -116,7 +119,7 @@ async def persistently(
 
     Raises `RouterError`: the error of the last attempt. For `NOT_READY` see `once_ready`.
     """
-    tries = 0
+    tries, crowded = 0, False
     while True:
         tries += 1
         try:
@@ -129,7 +132,8 @@ async def persistently(
             if not _worth_another_try(error, transient) or not keep_trying(tries):
                 with own_errors():
                     raise
-        await asyncio.sleep(_pause(tries))
+            crowded = isinstance(error, RPCError) and is_in_flight_limit(error)
+        await asyncio.sleep(_pause(max(tries, CROWDED_TRIES) if crowded else tries))
 
 
 async def once_ready(attempt: Callable[[], Awaitable[Out]]) -> Out:

@@ -52,10 +52,11 @@ from router.gateway.retries import (
     RPC_TIMEOUT,
     UNCONFIRMED,
     WorkflowOver,
+    is_in_flight_limit,
     own_errors,
     persistently,
 )
-from router.gateway.update_queue import UpdateQueue
+from router.gateway.update_queue import UpdateLine, UpdateQueue
 from router.store.flow_runs import Runs
 
 AGAIN_AFTER = timedelta(hours=1)
@@ -155,6 +156,10 @@ class RunStanding(BaseModel):
     id: str
     status: FlowStatus
     state: str
+
+
+class RunOver(Conflict):
+    """The run is over: nothing can be told to it any more."""
 
 
 class RunLocked(Conflict):
@@ -314,7 +319,7 @@ async def in_time(
     """Send an idempotent update to a workflow, again and again for `UPDATE_WINDOW_S` seconds.
 
     Raises:
-        Conflict: the run is `over`.
+        RunOver: the run is `over`.
         TooManyRequests: the update wasn't sent: others were in front of it all the time, or the
             namespace's rate limit is reached.
         Unconfirmed: the update was sent, and it isn't known what became of it.
@@ -322,12 +327,13 @@ async def in_time(
     """
     sending = _Sending(attempt)
     try:
-        async with asyncio.timeout(UPDATE_WINDOW_S), UPDATES.turn(workflow_id):
+        async with asyncio.timeout(UPDATE_WINDOW_S), UPDATES.turn(workflow_id) as line:
+            sending.line = line
             return await persistently(sending.attempt, keep_trying=lambda _: True)
     except (WorkflowOver, WorkflowAlreadyStartedError) as error:
         if sending.may_have_arrived:
             raise Unconfirmed(unconfirmed) from error
-        raise Conflict(over) from error
+        raise RunOver(over) from error
     except TimeoutError as error:
         if sending.may_have_arrived:
             raise Unconfirmed(unconfirmed) from error
@@ -343,6 +349,7 @@ class _Sending(Generic[Out]):
 
     def __init__(self, attempt: Callable[[], Awaitable[Out]]) -> None:
         self._attempt = attempt
+        self.line: UpdateLine | None = None
         self.may_have_arrived = False
         self.is_refused = False
 
@@ -356,6 +363,8 @@ class _Sending(Generic[Out]):
         except RPCError as error:
             if error.status in _TURNED_AWAY:
                 self.may_have_arrived = before
+            if is_in_flight_limit(error) and self.line is not None:
+                self.line.narrow()
             raise
 
 

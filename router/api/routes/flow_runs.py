@@ -181,10 +181,23 @@ async def cancelled(
     services: Services, caller: Principal, record: RunRecord, event: Cancelled, word: str
 ) -> RunStanding:
     """Cancel the run; `Conflict` where it ended by itself before that."""
-    standing = await run_updates.tell(services.temporal, record, caller, event, word)
+    try:
+        standing = await run_updates.tell(services.temporal, record, caller, event, word)
+    except run_updates.RunOver:
+        # The first answer to this may have been lost on its way.
+        now = await services.store.runs.find(record.tenant, record.id)
+        if now is None or not _has_cancelled(now, caller):
+            raise
+        return RunStanding(id=now.id, status=now.status, state=now.state)
     if standing.status in ENDED - {"cancelled"}:
         raise Conflict(f"The run had ended before it could be taken back: it is {standing.status}.")
     return standing
+
+
+def _has_cancelled(run: RunRecord, caller: Principal) -> bool:
+    """Return whether it was this person who had the run end as it did."""
+    withdrawn = [line.by for line in run.history if line.event == "withdrawn"]
+    return run.status == "cancelled" and withdrawn[-1:] == [caller.id]
 
 
 class ChangedSlots(BaseModel):
