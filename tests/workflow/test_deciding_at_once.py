@@ -85,7 +85,7 @@ async def test_everybody_who_decides_at_the_same_moment_is_counted_once(
         assert set(counted.values()) == {1}
 
 
-AGAIN = (
+AGAIN: tuple[tuple[str, dict[str, str], int, str], ...] = (
     ("the same verdict", {}, 200, ""),
     ("another verdict", {"decision": "reject"}, 409, "You approved this already at 20"),
     ("another digest", {"digest": "another"}, 409, "You approved this already at 20"),

@@ -98,7 +98,8 @@ async def test_what_is_refused_stands_and_may_be_tried_anew(api: AsyncClient, fr
     assert await days_left(frank) == left
     third = (await withdraw(api, run)).json()["id"]
     assert third not in (run, other)
-    assert (await withdraw(api, third)).json()["status"] == "cancelled"
+    for _ in range(2):  # the first answer may have been lost
+        assert (await withdraw(api, third)).json()["status"] == "cancelled"
     assert await days_left(frank) == left
     assert (await run_of(frank.parts, run)).status == "completed"
 
