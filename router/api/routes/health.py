@@ -149,11 +149,11 @@ async def _checked(asking: Awaitable[str]) -> ReadinessCheck:
         return ReadinessCheck(status="down", detail=str(error))
 
 
-async def _check_workflows(monitor: FailingWorkflowMonitor) -> ReadinessCheck:
-    """Say what the monitor last found, which asks nothing; never down, since the others go on."""
+async def _check_workflows(failing_workflows: FailingWorkflowMonitor) -> ReadinessCheck:
+    """Say what the failing_workflows last found, which asks nothing; never down, since the others go on."""
     try:
         async with asyncio.timeout(PATIENCE):
-            state = await monitor.latest()
+            state = await failing_workflows.latest()
     except TimeoutError:
         detail = f"can't be told: no answer within {PATIENCE:g} s"
         return ReadinessCheck(status="degraded", detail=detail)
