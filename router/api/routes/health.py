@@ -150,7 +150,7 @@ async def _checked(asking: Awaitable[str]) -> ReadinessCheck:
 
 
 async def _check_workflows(failing_workflows: FailingWorkflowMonitor) -> ReadinessCheck:
-    """Say what the failing_workflows last found, which asks nothing; never down, since the others go on."""
+    """Report the last look at failing workflows; never `down`, since the others continue."""
     try:
         async with asyncio.timeout(PATIENCE):
             state = await failing_workflows.latest()
