@@ -31,7 +31,7 @@ from router.domain.errors import (
     TooManyRequests,
     Unavailable,
 )
-from router.domain.locale import Locale
+from router.domain.locale import Locale, Localised
 from router.domain.messages import Route, ToolResultAction, Turn, Usage
 from router.domain.records import LogEntry, RecordedTurn
 from router.entities.language import language_of
@@ -44,6 +44,12 @@ from workflows.hook_runs import Hooked, HookRuns, at
 from workflows.skill import SkillRuns
 from workflows.tool_calls import came_to
 from workflows.turns import TurnContext, TurnOutcome
+
+GONE = Localised(zh="没有这个对话，可能已经删除了。", en="There is no such conversation.")
+DELETED = Localised(
+    zh="这个对话已经删除。这条消息当时还没有开始处理，什么都没有办。",
+    en="The conversation was deleted before this message was begun: nothing was done for it.",
+)
 
 UNTIL_READ = timedelta(seconds=5)
 """How long a message waits for files to be read that came before it."""
@@ -61,6 +67,7 @@ class ConversationWorkflow(Hooked):
         self._state = start.state or contract.ConversationState()
         self._recalled = start.state is not None
         self._gone = False
+        self._knows_all_messages = False
         self._asked_of_old = ""
         self._accepted = {one.message_id: one for one in start.accepted}
         self._open = {id_: one.digest for id_, one in self._accepted.items()}
@@ -80,7 +87,8 @@ class ConversationWorkflow(Hooked):
     async def run(self, start: contract.ConversationStart) -> None:
         """Live until nobody has said a word for `IDLE`; continue as new when the run is long.
 
-        What comes to a conversation that its owner had forgotten is refused, and keeps nothing.
+        Of a conversation that its owner deletes the running turn ends as usual and is answered.
+        What has not begun by then is refused, and keeps nothing.
         """
         last = memory.last_turn(self._state) if start.state is not None else None
         if last is not None:
@@ -90,13 +98,16 @@ class ConversationWorkflow(Hooked):
         while True:
             await self._quiet_or_full()
             if self._gone:
-                await workflow.wait_condition(workflow.all_handlers_finished)
+                await self.hooks.done()
+                await drained()
                 return
             if self._full:
                 # Before nobody is let in any more: then only the last turn's are left.
                 await self.hooks.done()
                 await self._queue.close()
                 await self.hooks.done()
+                if self._gone:
+                    return
                 accepted = list(self._accepted.values())
                 workflow.continue_as_new(start.changed(state=self._carried(), accepted=accepted))
             await self.hooks.done()
@@ -209,6 +220,8 @@ class ConversationWorkflow(Hooked):
             raise to_failure(memory.other_message(id_))
         if known is not None:
             return
+        if self._gone:
+            raise to_failure(self._refusal_when_gone(submission))
         if len(self._open) >= contract.MAX_OPEN_TURNS:
             waiting = f"{contract.MAX_OPEN_TURNS} messages of this conversation wait already."
             raise to_failure(TooManyRequests(waiting))
@@ -271,6 +284,15 @@ class ConversationWorkflow(Hooked):
         if self._running is not None and self._running.get_name() == message_id:
             self._running.cancel()
 
+    @workflow.signal(name=contract.FORGET)
+    def forget(self) -> None:
+        """End after the running turn, since the owner has deleted the conversation.
+
+        A signal, so that it gets through when turns are full.
+        """
+        self._knows_all_messages = self._recalled and not self._state.older
+        self._gone = True
+
     @workflow.signal(name=contract.NEWS, unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
     @survives_failures
     async def news(self, news: contract.News) -> None:
@@ -297,6 +319,9 @@ class ConversationWorkflow(Hooked):
                 self._unheard.remove(first)
 
     async def _write(self, entries: list[LogEntry]) -> list[RecordedTurn]:
+        if self._gone:
+            # A conversation of the same id may have begun since: these are no rows of that one.
+            return []
         written = activities.Write(tenant=self._start.tenant, entries=entries)
         return (await perform(activities.WRITE, written)).unknown
 
@@ -363,7 +388,7 @@ class ConversationWorkflow(Hooked):
             return
         asked = activities.Recall(**self._whose)
         found = await perform(activities.RECALL, asked, summary="snapshot")
-        self._gone = found.gone
+        self._gone = self._gone or found.gone
         if found.state is not None:
             self._state = found.state
             self.hooks.known = found.state.hooks
@@ -372,8 +397,6 @@ class ConversationWorkflow(Hooked):
 
     async def _first_answer(self, submission: contract.Submission) -> Turn | None:
         await self._recall()
-        if self._gone:
-            raise NotFound("There is no such conversation.")
         id_, digest = submission.message_id, submission.digest
         known = memory.digest_of(self._state, id_)
         if known is not None and known != digest:
@@ -381,6 +404,10 @@ class ConversationWorkflow(Hooked):
         held = memory.held(self._state, id_)
         if held is not None and held.turn is not None:
             return held.turn
+        if self._gone:
+            if id_ in self._skills.heard:
+                return None  # The running turn has taken it in: it has begun.
+            raise self._refusal_when_gone(submission)
         if known is None and (submission.fresh or not self._state.older):
             return None
         asked = activities.Recall(**self._whose, message_id=id_)
@@ -390,6 +417,12 @@ class ConversationWorkflow(Hooked):
         if recorded.digest != digest:
             raise memory.other_message(id_)
         return recorded.turn
+
+    def _refusal_when_gone(self, submission: contract.Submission) -> NotFound:
+        """Say that nothing was done for the message, unless it may be a repeat of an old one."""
+        unknown = memory.digest_of(self._state, submission.message_id) is None
+        is_new = submission.fresh or (self._knows_all_messages and unknown)
+        return NotFound(DELETED if is_new else GONE)
 
     async def _answer(self, submission: contract.Submission, seen: str) -> Turn:
         """The turn of a new message, kept before it is told."""

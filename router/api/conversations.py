@@ -7,13 +7,20 @@ from temporalio.common import QueryRejectCondition
 
 from router.api.dependencies import Services
 from router.api.params import derived_id
-from router.contracts.conversation import STATUS, ConversationState, ConversationStatus, workflow_id
+from router.contracts.conversation import (
+    FORGET,
+    STATUS,
+    ConversationState,
+    ConversationStatus,
+    workflow_id,
+)
 from router.domain.errors import NotFound, Unavailable
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.domain.records import ConversationRecord
 from router.gateway import executions
+from router.gateway.executions import StillAtWork
 from router.gateway.retries import RPC_TIMEOUT, own_errors
 from router.store.conversations import Conversations
 from workflows import memory
@@ -53,22 +60,36 @@ _WORD = "forgotten: its owner had the conversation deleted"
 async def forget(services: Services, tenant: str, conversation: str) -> None:
     """Have the conversation forgotten: its words, events and files, here and in Temporal.
 
-    A turn that is under way comes to nothing; runs go on. What was begun may be taken up again.
+    A turn that is under way is finished and answered first, and messages behind it are refused.
+    Runs go on. What was begun may be taken up again.
 
     Raises:
         Conflict: a legal hold keeps it; nothing has gone.
-        Unavailable: something is out of reach. Nothing has gone, or its words have and the rest
-            hasn't, as it says; asked once more, it is finished.
+        Unavailable: something is out of reach, or a turn isn't over after `FINISHED_WITHIN_S`.
+            Nothing has gone, or its words have and the rest hasn't, as it says; asked once more,
+            it is finished.
     """
     at = await services.store.erasure.erase(tenant, conversation)
     await services.store.live.tell(
         Progress(tenant=tenant, conversation=conversation, message_id="", type="forgotten", data={})
     )
+    own = workflow_id(tenant, conversation)
     try:
-        await _forget_workflows(services.temporal, workflow_id(tenant, conversation), at)
+        await executions.wind_up(services.temporal, own, FORGET, at, FINISHED_WITHIN_S)
+        await _forget_workflows(services.temporal, own, at)
+    except StillAtWork as error:
+        raise Unavailable(_AT_WORK) from error
     except Unavailable as error:
         raise Unavailable(_UNFINISHED) from error
 
+
+FINISHED_WITHIN_S = 30.0
+"""Seconds that a deletion waits for the turn that is under way."""
+_AT_WORK = Localised(
+    zh="对话的内容已经删掉了。还有一条消息正在处理，处理完会照常回复；请过一会儿再删除一次，把后台记录清完。",
+    en="What was said is gone. One message is still being worked on and will be answered as "
+    "usual; delete the conversation once more in a while to clear what ran behind it.",
+)
 
 _UNFINISHED = Localised(
     zh="对话的内容已经删掉了，但它的后台记录还没有清完；请再删除一次，把它清完。",

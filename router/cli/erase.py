@@ -3,14 +3,25 @@
 import asyncio
 import secrets
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 from temporalio.client import Client
 
 from router.cli.options import DataFolder, noted, settings_in
+from router.contracts.conversation import FORGET, is_conversation
 from router.domain.errors import Conflict, Forbidden, NotFound, Unavailable
-from router.gateway.executions import Execution, delete_histories, end, of_person, workflows_of
+from router.gateway.executions import (
+    Execution,
+    StillAtWork,
+    delete_histories,
+    end,
+    of_person,
+    until_quiet,
+    wind_up,
+    workflows_of,
+)
 from router.runtime.data_folder import made
 from router.runtime.temporal import connect
 from router.settings import Settings
@@ -43,7 +54,7 @@ async def erase_person(
         pseudonym = f"erased-{secrets.token_hex(6)}"
         # By the pseudonym: the trail is no place to find out whose it was.
         await noted(AuditTrail(database), tenant, "person.erase", pseudonym)
-        executions = await _ended(client, theirs)
+        executions = await end_workflows(client, theirs, found)
         # Last the database, which knows what else is theirs: so this can be taken up again.
         await delete_histories(client, executions)
         await erasing.erase(pseudonym)
@@ -52,8 +63,25 @@ async def erase_person(
     return pseudonym, there, len(executions)
 
 
-async def _ended(client: Client, theirs: Sequence[str]) -> list[Execution]:
+FINISHED_WITHIN_S = 30.0
+"""Seconds that turns and calls which are under way have to end before they are cut off."""
+
+
+async def end_workflows(
+    client: Client, theirs: Sequence[str], found: Sequence[Execution]
+) -> list[Execution]:
+    """End the person's workflows, after what is under way in them, and return all there was."""
+    going_on = {each.workflow_id for each in found if each.open}
+    conversations = {id_ for id_ in going_on if is_conversation(id_)}
+    now, within = datetime.now(UTC), FINISHED_WITHIN_S
+    finishing = [wind_up(client, id_, FORGET, now, within) for id_ in sorted(conversations)]
+    finishing += [until_quiet(client, id_, within) for id_ in sorted(going_on - conversations)]
     try:
+        outcomes = await asyncio.gather(*finishing, return_exceptions=True)
+        for outcome in outcomes:
+            # What is still at work has had its time.
+            if isinstance(outcome, BaseException) and not isinstance(outcome, StillAtWork):
+                raise outcome
         return await end(client, theirs, WORD)
     except Unavailable as error:
         raise Unavailable(f"nothing was erased: {error}") from error

@@ -46,6 +46,8 @@ STATUS = "status"
 STATE = "state"
 """The query for all that a conversation knows: for one whose workflow was ended from outside."""
 ATTEND = "attend"
+FORGET = "forget"
+"""The signal by which the owner's deletion reaches the turns that wait or run."""
 
 MAX_OPEN_TURNS = 6
 """Turns of one conversation that wait or run; ten updates in flight are Temporal's limit."""
@@ -340,7 +342,15 @@ class ConversationStatus(Payload):
 
 def workflow_id(tenant: str, conversation: str) -> str:
     """The Temporal id of a conversation: `conversation/default/c1`."""
-    return f"conversation/{tenant}/{conversation}"
+    return f"{_PREFIX}{tenant}/{conversation}"
+
+
+def is_conversation(workflow: str) -> bool:
+    """Return whether this is the Temporal id of a conversation."""
+    return workflow.startswith(_PREFIX)
+
+
+_PREFIX = "conversation/"
 
 
 def update_id(message_id: str, digest: str) -> str:

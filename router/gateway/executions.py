@@ -3,12 +3,19 @@
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from time import monotonic
 
 from temporalio.api.common.v1 import WorkflowExecution as ExecutionName
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
-from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
+from temporalio.client import (
+    Client,
+    WorkflowExecution,
+    WorkflowExecutionDescription,
+    WorkflowExecutionStatus,
+    WorkflowFailureError,
+)
 
 from router.contracts.start_options import REQUESTER, TENANT
 from router.domain.errors import Unavailable
@@ -58,12 +65,29 @@ async def workflows_of(client: Client, queries: Sequence[str]) -> list[Execution
 
 
 async def newest(client: Client, workflow: str) -> Execution | None:
-    """Its newest run, which lists may not have yet; None where there is none. `Unavailable` too."""
+    """Return the workflow's newest run, which lists may not have yet; None if there is none.
+
+    A run that continued as new began when the first run of its chain did. Raises `Unavailable` if
+    Temporal is out of reach.
+    """
+    known = await _described(client, workflow)
+    if known is None:
+        return None
+    first_id = known.raw_info.first_run_id or known.run_id
+    if first_id == known.run_id:
+        return _execution(known)
+    first = await _described(client, workflow, first_id)
+    began_at = first.start_time if first else datetime.min.replace(tzinfo=UTC)
+    return replace(_execution(known), began_at=began_at)
+
+
+async def _described(
+    client: Client, workflow: str, run: str | None = None
+) -> WorkflowExecutionDescription | None:
+    handle = client.get_workflow_handle(workflow, run_id=run)
     try:
         with own_errors():
-            return _execution(
-                await client.get_workflow_handle(workflow).describe(rpc_timeout=RPC_TIMEOUT)
-            )
+            return await handle.describe(rpc_timeout=RPC_TIMEOUT)
     except WorkflowOver:
         return None
 
@@ -97,6 +121,65 @@ async def end(
         "them, and try again"
     )
     raise Unavailable(Localised(zh=f"{zh}，然后再试一次", en=en))
+
+
+class StillAtWork(Unavailable):
+    """An activity or a child of the workflow isn't over."""
+
+
+async def wind_up(
+    client: Client, workflow: str, signal: str, until: datetime, within: float
+) -> None:
+    """Send `signal` to a workflow that began `until` then, and wait until it has ended.
+
+    A workflow that doesn't end, and has nothing under way, is left as it is: it is stuck.
+
+    Raises:
+        StillAtWork: something is under way after `within` seconds.
+        Unavailable: Temporal is out of reach.
+    """
+    began = await newest(client, workflow)
+    if began is None or not began.open or began.began_at > until:
+        return
+    try:
+        with own_errors():
+            # Without a run id: if the run has continued as new, its successor gets the signal.
+            await client.get_workflow_handle(workflow).signal(signal, rpc_timeout=RPC_TIMEOUT)
+    except WorkflowOver:
+        return
+    try:
+        with own_errors():
+            async with asyncio.timeout(within):
+                await client.get_workflow_handle(workflow, run_id=began.run_id).result()
+    except (WorkflowFailureError, WorkflowOver):
+        return
+    except TimeoutError as error:
+        if await _is_at_work(client, workflow):
+            raise StillAtWork(f"{workflow} is still at work; try again.") from error
+
+
+async def until_quiet(client: Client, workflow: str, within: float) -> None:
+    """Wait until the workflow has no activity under way. Its children are waited for on their own.
+
+    Raises:
+        StillAtWork: something is under way after `within` seconds.
+        Unavailable: Temporal is out of reach.
+    """
+    ends = monotonic() + within
+    while (
+        known := await _described(client, workflow)
+    ) and known.raw_description.pending_activities:
+        if monotonic() > ends:
+            raise StillAtWork(f"{workflow} is still at work; try again.")
+        await asyncio.sleep(_PAUSE)
+
+
+async def _is_at_work(client: Client, workflow: str) -> bool:
+    known = await _described(client, workflow)
+    if known is None:
+        return False
+    described = known.raw_description
+    return bool(described.pending_activities or described.pending_children)
 
 
 async def terminate(client: Client, workflow: str, word: str, run: str | None = None) -> bool:

@@ -1,7 +1,8 @@
 """A conversation that its owner has deleted, over HTTP with the worker and Temporal real."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -10,21 +11,24 @@ import pytest
 from httpx import AsyncClient, Response
 from temporalio.client import Client
 
-from router.contracts.conversation import workflow_id
+from router.api import conversations
+from router.cli import erase
+from router.contracts.conversation import FORGET, workflow_id
 from router.domain.errors import Unavailable
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import LogEntry
 from router.gateway import executions
-from router.gateway.executions import begun_by, workflows_of
+from router.gateway.executions import Execution, begun_by, workflows_of
 from router.runtime.composition import Parts
 from router.store.erasure import ConversationErasure
 from router.store.legal_holds import LegalHold
-from router.tool.tool import tool
+from router.tool.tool import Tool, tool
 from tests.fakes.model_server import calls
 from tests.integration.api.conftest import problem
 from tests.workflow.desk import Talk, person
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import Tooled
+from workflows.conversation import DELETED
 
 ALICE = {"Authorization": "Bearer alice"}
 
@@ -62,36 +66,114 @@ async def test_it_goes_and_its_run_goes_on(api: AsyncClient, alice: Talk, parts:
     assert (again.status_code, others.status_code) == (204, 404)
 
 
-async def test_a_turn_under_way_comes_to_nothing_and_who_follows_is_let_go(
+class Booked:
+    """A tool that books something, and goes on when it is let."""
+
+    def __init__(self) -> None:
+        self.began, self.goes_on, self.booked = asyncio.Event(), asyncio.Event(), 0
+
+    def tool(self) -> Tool:
+        @tool(permission="read", retries=1, timeout="60s", title={"zh": "订", "en": "Book"})
+        async def book_it() -> str:
+            """Book something."""
+            self.began.set()
+            await self.goes_on.wait()
+            self.booked += 1
+            return "booked"
+
+        return book_it
+
+
+@asynccontextmanager
+async def at_work(tooled: Tooled, bookings: Booked) -> AsyncIterator[tuple[AsyncClient, Talk]]:
+    """A house whose model books for each message."""
+    book = calls(("book_it", {}))
+    async with (
+        tooled([bookings.tool()], [book, book]) as talk,
+        served(talk.parts, talk.client, talk.queue) as api,
+    ):
+        yield api, talk
+
+
+async def send(api: AsyncClient, talk: Talk, text: str, **more: str) -> Response:
+    return await api.post(f"{path_of(talk)}/messages", json={"text": text, **more})
+
+
+async def become_open(talk: Talk, number: int) -> None:
+    """Return when so many messages wait or run."""
+    for _ in range(3000):
+        if len((await talk.status()).running) == number:
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"never {number}: {await talk.status()}")
+
+
+async def told_to_forget(talk: Talk) -> None:
+    """Return when the conversation's workflow has been told of the deletion."""
+    for _ in range(3000):
+        if any([_is_told(event) async for event in talk.handle.fetch_history_events()]):
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("never told")
+
+
+def _is_told(event: Any) -> bool:
+    told = event.workflow_execution_signaled_event_attributes
+    return bool(told.signal_name == FORGET)
+
+
+async def test_a_turn_under_way_is_answered_and_what_has_not_begun_is_refused(
     tooled: Tooled, parts: Parts
 ) -> None:
-    began, goes_on = asyncio.Event(), asyncio.Event()
-
-    @tool(permission="read", retries=1, timeout="30s", title={"zh": "等着", "en": "Linger"})
-    async def linger() -> str:
-        """Wait for something."""
-        began.set()
-        await goes_on.wait()
-        return "done"
-
-    async with (
-        tooled([linger], calls(("linger", {}))) as talk,
-        served(talk.parts, talk.client, talk.queue) as api,
-        api.stream("GET", f"{path_of(talk)}/events") as events,
-    ):
-        said = {"text": "wait for it"}
-        waiting = asyncio.create_task(api.post(f"{path_of(talk)}/messages", json=said))
-        async with asyncio.timeout(30):
-            await began.wait()
-            deleted = await delete(api, talk)
+    bookings = Booked()
+    async with at_work(tooled, bookings) as (api, talk):
+        running = asyncio.create_task(send(api, talk, "book it"))
+        await asyncio.wait_for(bookings.began.wait(), 30)
+        behind = [asyncio.create_task(send(api, talk, f"book {n} more")) for n in range(5)]
+        await become_open(talk, 6)
+        async with api.stream("GET", f"{path_of(talk)}/events") as events:
+            deleting = asyncio.create_task(delete(api, talk))
             heard = [line async for line in events.aiter_lines()]
-        goes_on.set()
-        assert (deleted.status_code, (await waiting).status_code) == (204, 404)
-        assert not [line for line in heard if line in {"event: turn", "event: forgotten"}]
-        # The call ends in its own time, and has nowhere to tell of it.
-        assert await parts.store.log.since(DEFAULT_TENANT, talk.id, 0, 10) == []
-        snapshot = parts.store.conversations.load_snapshot(DEFAULT_TENANT, talk.id)
-        assert await snapshot is None
+        await told_to_forget(talk)
+        bookings.goes_on.set()
+        answer, refusals = await running, await asyncio.gather(*behind)
+        assert (await deleting).status_code == 204
+    assert (answer.status_code, bookings.booked) == (200, 1)
+    assert [(c["name"], c["status"]) for c in answer.json()["tool_calls"]] == [("book_it", "done")]
+    assert {problem(each, 404)["detail"] for each in refusals} == {DELETED.zh}
+    assert not [line for line in heard if line in {"event: turn", "event: forgotten"}]
+    assert await parts.store.log.since(DEFAULT_TENANT, talk.id, 0, 10) == []
+    assert await parts.store.conversations.load_snapshot(DEFAULT_TENANT, talk.id) is None
+
+
+async def test_a_turn_that_takes_long_is_left_to_end_and_whoever_deletes_is_told_so(
+    tooled: Tooled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bookings = Booked()
+    monkeypatch.setattr(conversations, "FINISHED_WITHIN_S", 0.2)
+    async with at_work(tooled, bookings) as (api, talk):
+        running = asyncio.create_task(send(api, talk, "book it"))
+        await asyncio.wait_for(bookings.began.wait(), 30)
+        early = await delete(api, talk)
+        bookings.goes_on.set()
+        answer, late = await running, await delete(api, talk)
+    assert "正在处理" in problem(early, 503)["detail"]
+    assert (answer.status_code, late.status_code) == (200, 204)
+
+
+async def test_a_person_is_erased_after_what_is_under_way(tooled: Tooled) -> None:
+    bookings = Booked()
+    async with at_work(tooled, bookings) as (api, talk):
+        running = asyncio.create_task(send(api, talk, "book it"))
+        await asyncio.wait_for(bookings.began.wait(), 30)
+        theirs = begun_by([talk.handle.id])
+        found = [Execution(talk.handle.id, "", open=True, began_at=datetime.now(UTC))]
+        ending = asyncio.create_task(erase.end_workflows(talk.client, theirs, found))
+        await told_to_forget(talk)
+        bookings.goes_on.set()
+        answer = await running
+        await ending
+    assert (answer.status_code, bookings.booked) == (200, 1)
 
 
 async def test_what_comes_late_brings_nothing_back(

@@ -96,6 +96,10 @@ class EchoConversation:
     def cancel_turn(self) -> None:
         self._cancelled = True
 
+    @workflow.signal(name=conversation.FORGET)
+    def forget(self) -> None:
+        self._closed = True
+
     @workflow.query(name=conversation.STATUS)
     def status(self) -> conversation.ConversationStatus:
         return conversation.ConversationStatus(
