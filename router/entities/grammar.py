@@ -21,8 +21,9 @@ Groups = dict[str, str]
 Span = tuple[int, int]
 """Where something stands in a text, half-open."""
 
-# No sentence names more things than this; a text that does is bait, and costs no more.
-MOST_FOUND = 40
+# A list of 60 costs with their days names 180 things. A text that names more is bait, and costs
+# no more.
+MOST_FOUND = 200
 
 # How much of what stands before and after a match a rule may look at.
 _CONTEXT = 16

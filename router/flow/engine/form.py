@@ -5,8 +5,9 @@ one that changes takes with it what was looked up from it. A check is judged onc
 it can't do without is known.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -16,6 +17,7 @@ from router.flow.engine import changes, documents
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import StepContext, in_both_languages
 from router.flow.engine.events import Skipped
+from router.flow.engine.list_bounds import Surplus, describe_surplus, keep_first_items
 from router.flow.engine.run import Run
 from router.flow.engine.slots import (
     at,
@@ -192,11 +194,13 @@ def _needed(context: StepContext, asked: str) -> Localised:
 def take_offered(context: StepContext) -> dict[str, Localised]:
     """Take into the slots what was offered and holds; say of the rest, which it gives, why not.
 
+    Of a list that is too long the first items are taken.
+
     Nothing is changed before every check has been evaluated: a check may need a lookup,
     and then this is done again from the start when its answer is there.
     """
     run = context.run
-    offered, refused = fit_offered(context)
+    offered, refused, surplus = fit_offered(context)
     refused |= without_failing_fields(context, offered)
     remarked = _remarked(context, {**run.slots, **offered})
     after = without_stale(context, {**run.slots, **offered}, differing(context, offered), offered)
@@ -215,7 +219,9 @@ def take_offered(context: StepContext) -> dict[str, Localised]:
     run.changing = choosing or (run.changing and not offered and change is None)
     changes_of = (context.definition, run, before, paths)
     read = documents.told(context, before)
-    for say in [said_back(*changes_of), read, attached(*changes_of), *refused.values()]:
+    left_out = _describe_left_out(context, offered, surplus)
+    told = [said_back(*changes_of), read, attached(*changes_of), *left_out.values()]
+    for say in [*told, *refused.values()]:
         if say is not None:
             context.say(say)
     stays = [path for path in paths if at(before, path) == at(run.slots, path) is not None]
@@ -225,7 +231,19 @@ def take_offered(context: StepContext) -> dict[str, Localised]:
         run.no_match()
     elif not refused:
         run.no_matches = 0
-    return refused
+    return {**left_out, **refused}
+
+
+def _describe_left_out(
+    context: StepContext, offered: SlotValues, surplus: Mapping[str, list[Surplus]]
+) -> dict[str, Localised]:
+    """Say by slot which items a list has no room for, unless none of it was taken at all."""
+    slots, files = context.run.slots, context.run.files
+    return {
+        name: describe_surplus(found, files)
+        for name, found in surplus.items()
+        if slots.get(name) == offered[name]
+    }
 
 
 def _leave_out_failing(
@@ -244,10 +262,22 @@ def _leave_out_failing(
         after.pop(name, None)
 
 
-def fit_offered(context: StepContext) -> tuple[SlotValues, dict[str, Localised]]:
-    """The offered values by slot, in the shape that slots keep; and why the others don't fit."""
+class FittedValues(NamedTuple):
+    """What fits of the offered values, by slot."""
+
+    taken: SlotValues
+    """The values in the shape that slots keep."""
+    refused: dict[str, Localised]
+    """Why the others don't fit."""
+    surplus: dict[str, list[Surplus]]
+    """What lists have no room for."""
+
+
+def fit_offered(context: StepContext) -> FittedValues:
+    """Return which of the offered values fit, and what is wrong with the others."""
     taken: SlotValues = {}
     refused: dict[str, Localised] = {}
+    surplus: dict[str, list[Surplus]] = {}
     documents.placed_by_content(context)
     for path, value in context.run.offered.items():
         name = root(path)
@@ -263,13 +293,15 @@ def fit_offered(context: StepContext) -> tuple[SlotValues, dict[str, Localised]]
             continue
         try:
             whole = placed(taken.get(name, context.run.slots.get(name)), path.split(".")[1:], value)
-            fitting = fitted(slot, whole)
+            kept, left_out = keep_first_items(name, slot, whole)
+            fitting = fitted(slot, kept)
             _check_files(context, slot, fitting)
             taken[name] = fitting
+            surplus[name] = [*surplus.get(name, []), *left_out]
         except Unfit as unfit:
             refused[name] = unfit.say
     documents.fill(context, taken)
-    return taken, refused
+    return FittedValues(taken, refused, {name: found for name, found in surplus.items() if found})
 
 
 def _remarked(context: StepContext, slots: SlotValues) -> dict[str, list[Localised]]:
@@ -417,7 +449,7 @@ def lacking(context: StepContext, names: Collection[str]) -> set[str]:
 def corrected(context: StepContext) -> set[str]:
     """The slots that what is offered would change, of those that have a value."""
     run = context.run
-    changed = differing(context, fit_offered(context)[0])
+    changed = differing(context, fit_offered(context).taken)
     more = {root(path) for path, v in run.offered.items() if path.endswith(".more") and v}
     again = {root(p) for p in [run.offered.get(CHANGE)] if isinstance(p, str)}
     return {name for name in changed | more | again if run.slots.get(name) is not None}

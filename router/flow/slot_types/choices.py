@@ -88,7 +88,8 @@ class TextType(_Worded):
         if not text:
             raise Unfit(self.fits)
         if len(text) > limit:
-            zh, en = f"太长了：最多 {limit} 个字。", f"Too long: {limit} characters at most."
+            zh = f"太长了：写了 {len(text)} 个字，最多 {limit} 个。请写短一点再发一次。"
+            en = f"That has {len(text)} characters; {limit} fit. Please say it in fewer words."
             raise Unfit(Localised(zh=zh, en=en))
         return text
 

@@ -17,6 +17,10 @@ from router.flow.slot_types.slot import Example, Files, Slot, SlotType, Unfit, p
 
 LARGEST_AMOUNT = Decimal(10) ** 12
 """Beyond this a double no longer counts minor units exactly, with room to add up a list."""
+_TOO_LARGE = Localised(
+    zh="这个金额太大了：最多一万亿。请核对一下，比如 58 元。",
+    en=f"That amount is too large: {LARGEST_AMOUNT:,} at most. Please check it, such as 58 CNY.",
+)
 _NEGATIVE = compiled("^(?:[-−]|(?:负|minus ) ?)(?P<n>[^-−].*)$")
 _COUNTED = compiled(
     f"^(?:是|有|要|共|一共|大概|改成|就"
@@ -169,8 +173,10 @@ class MoneyType(SlotType):
         currency = value.get("currency", DEFAULT_CURRENCY)
         if not isinstance(currency, str) or len(currency) != len("CNY") or not currency.isalpha():
             raise unfit
-        if not amount.is_finite() or abs(amount) > LARGEST_AMOUNT or amount != written:
+        if not amount.is_finite() or amount != written:
             raise unfit
+        if abs(amount) > LARGEST_AMOUNT:
+            raise Unfit(_TOO_LARGE)
         return {"amount": str(amount), "currency": currency.upper()}
 
     def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:

@@ -26,6 +26,8 @@ from router.flow.slot_types.slot import (
 
 _SEPARATOR = re.compile(r"[、，;；\n]|(?<!\d),|,(?!\d{3}(?!\d))")
 """A comma between thousands, `1,200`, separates nothing."""
+_BULLET = re.compile(r"^(?:[-*•·–]|\d{1,3}[.)])\s{1,9}(?=\S)")
+"""Before each line of a list that is written as one: `- milk`, `2. eggs`."""
 _AND = re.compile(r"\s{1,99}(?:and|&)\s{1,99}", re.IGNORECASE)
 _LAST = re.compile(r"(?<=\S)\s{0,99}(?:以及|和|及)\s{0,99}(?=\S)")
 """Between the last two of a row only: by itself it is part of many a word, `和平`, `以及格`."""
@@ -33,12 +35,14 @@ _LEADING = re.compile(r"^(?:and|&)\s+|^(?:以及|和)\s*", re.IGNORECASE)
 
 
 def pieces(typed: str) -> list[str]:
-    """The things that are named in a row; one alone where nothing separates any.
+    r"""The things that are named in a row; one alone where nothing separates any.
 
     >>> pieces("milk, 1,200 eggs and bread"), pieces("张三、李四和王五")
     (['milk', '1,200 eggs', 'bread'], ['张三', '李四', '王五'])
+    >>> pieces("- milk\n- eggs"), pieces("1. milk\n2. eggs")
+    (['milk', 'eggs'], ['milk', 'eggs'])
     """
-    row = list(filter(None, map(str.strip, _SEPARATOR.split(typed))))
+    row = [_BULLET.sub("", piece.strip()) for piece in _SEPARATOR.split(typed) if piece.strip()]
     if not row:
         return []
     *before, last = row

@@ -156,7 +156,7 @@ def added(view: FlowView, utterance: Utterance) -> Values | None:
     """
     for name, slot in view.fillable.items():
         known = view.slots.get(name)
-        if not (slot.is_itemised and isinstance(known, list) and 0 < len(known) < slot.max):
+        if not (slot.is_itemised and isinstance(known, list) and known):
             continue
         if _ONE_MORE.search(utterance.text):
             return {f"{name}.more": True}

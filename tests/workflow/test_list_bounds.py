@@ -1,0 +1,69 @@
+"""More items in a message than a request takes, over HTTP: the first are kept, the rest named."""
+
+from httpx import AsyncClient
+
+from router.domain.locale import Locale
+from tests.table import each_row
+from tests.workflow.desk import defined
+from tests.workflow.test_streaming import served
+from tests.workflow.tooled import Tooled
+
+SHOPPING = defined("""
+flow: shopping
+title: {zh: 采购单, en: Shopping list}
+description: {zh: 买东西, en: Buy things}
+triggers:
+  patterns: [buy things, 买东西]
+slots:
+  things:
+    type: list
+    label: {zh: 东西, en: things}
+    ask: {zh: 买什么？, en: What to buy?}
+    of: {type: text, ask: {zh: 买什么？, en: What to buy?}}
+    max: 20
+  reason:
+    type: text
+    label: {zh: 原因, en: reason}
+    ask: {zh: 为什么？, en: Why?}
+start: ask
+states:
+  ask: {collect: [things, reason], next: done}
+  done: {end: completed, say: {zh: 好, en: OK}}
+""")
+SIXTY = [f"thing {number}" for number in range(1, 61)]
+LEFT_OUT = {
+    "zh": "“东西”最多 20 项，记下了前 20 项。还有 40 项没有记下：thing 21、",
+    "en": "“things” takes 20 at most, so the first 20 are kept. 40 were left out: thing 21; ",
+}
+
+
+@each_row(
+    ("locale", "opening", "said"),
+    [
+        ("en", "buy things", {"text": ", ".join(SIXTY)}),
+        ("zh", "买东西", {"text": "、".join(SIXTY)}),
+        ("en", "buy things", {"text": "\n".join(f"- {thing}" for thing in SIXTY)}),
+        ("zh", "买东西", {"action": {"type": "form", "values": {"things": SIXTY}}}),
+    ],
+)
+async def test_twenty_of_sixty_items_are_kept_and_the_others_named(
+    tooled: Tooled, locale: Locale, opening: str, said: dict[str, object]
+) -> None:
+    async with (
+        tooled([], flows=[SHOPPING]) as talk,
+        served(talk.parts, talk.client, talk.queue) as api,
+    ):
+        id_ = (await api.post("/v1/conversations", json={"locale": locale})).json()["id"]
+        await send(api, id_, {"text": opening})
+        turn = await send(api, id_, said)
+    replies = "\n".join(reply["text"] for reply in turn["replies"])
+    assert turn["flow"]["slots"]["things"] == SIXTY[:20]
+    assert LEFT_OUT[locale] in replies
+    assert turn["flow"]["awaiting"] == ["reason"]
+
+
+async def send(api: AsyncClient, conversation: str, said: dict[str, object]) -> dict[str, object]:
+    answer = await api.post(f"/v1/conversations/{conversation}/messages", json=said)
+    assert answer.status_code == 200, answer.text
+    turn: dict[str, object] = answer.json()
+    return turn
