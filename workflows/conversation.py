@@ -37,6 +37,7 @@ from router.domain.records import LogEntry, RecordedTurn
 from router.entities.language import language_of
 from workflows import awaited_calls, memory, turns
 from workflows.activity import TurnQueue, Visibility, drained, is_history_long, perform, until
+from workflows.answered_questions import repeat_answer
 from workflows.background import start_awaited_task, survives_failures
 from workflows.command_runner import CommandRunner
 from workflows.hand_offs import RUNG_AGAIN, HandOffs, Step
@@ -530,6 +531,8 @@ class ConversationWorkflow(Hooked):
         landed = self._skills.heard.pop(message.id, None)
         if landed is not None:
             return turns.heard_at_work(message, self._number, landed)
+        if (again := repeat_answer(message, self._number, self._state)) is not None:
+            return again
         action = message.submission.message.action
         if isinstance(action, ToolResultAction) and self._state.hand_off is None:
             route, outcome = await self._runner(message, self._state).hear(action)

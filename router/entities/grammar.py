@@ -21,9 +21,8 @@ Groups = dict[str, str]
 Span = tuple[int, int]
 """Where something stands in a text, half-open."""
 
-# A list of 60 costs with their days names 180 things. A text that names more is bait, and costs
-# no more.
-MOST_FOUND = 200
+# 60 costs with their days are 120 things. A text that names more is bait, and costs no more.
+MOST_FOUND = 120
 
 # How much of what stands before and after a match a rule may look at.
 _CONTEXT = 16

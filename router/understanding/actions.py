@@ -79,7 +79,10 @@ def read_action(
         return _started(action, situation, flows)
     if isinstance(action, messages.ChooseAction) and (own := _of_the_desk(action, situation)):
         return own
-    if isinstance(action, messages.Answering) and action.question not in (None, *_open(situation)):
+    if isinstance(action, messages.Answering) and action.question not in (
+        None,
+        *open_questions(situation),
+    ):
         return _outdated(situation)
     if isinstance(action, messages.ChooseAction):
         return _pressed(action, situation, flows, index)
@@ -201,7 +204,8 @@ def _answered(
     return route, commands.FillSlots(slots=form_values(view.fillable, action.values, situation.now))
 
 
-def _open(situation: Situation) -> list[str]:
+def open_questions(situation: Situation) -> list[str]:
+    """Return the names of the questions that an action may answer now."""
     view = asking(situation)
     asked = [view.shown_question] if view is not None and view.shown_question else []
     offered = [messages.offer_question(situation.offered)] if situation.offered else []
@@ -217,7 +221,7 @@ def _outdated(situation: Situation) -> Outcome:
     if situation.offered:
         route = why.OUTDATED.route(locale).model_copy(update={"kind": "clarify"})
         return route, commands.Clarify(text=STALE.within(locale), options=situation.offered)
-    return _told(why.OUTDATED, why.OVER, situation)
+    return _told(why.OUTDATED, why.ANSWERED_BEFORE, situation)
 
 
 def _unasked(

@@ -149,6 +149,10 @@ NONE_OF_THEM = Localised(zh="好的，都不办。", en="All right, none of them
 OVER = Localised(
     zh="刚才的问题已经结束了，没有任何改变。", en="That question is over; nothing was changed."
 )
+ANSWERED_BEFORE = Localised(
+    zh="这个问题之前已经答过，或者已经过去了，这次没有再改动什么。",
+    en="That question was answered before, or is past: this changed nothing more.",
+)
 NOTHING_ASKED = {
     action: Localised(
         zh=f"现在没有{zh}，没有任何改变。",

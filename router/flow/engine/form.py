@@ -17,7 +17,13 @@ from router.flow.engine import changes, documents
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import StepContext, in_both_languages
 from router.flow.engine.events import Skipped
-from router.flow.engine.list_bounds import Surplus, describe_surplus, keep_first_items
+from router.flow.engine.list_bounds import (
+    Surplus,
+    describe_full_list,
+    describe_surplus,
+    is_full,
+    keep_first_items,
+)
 from router.flow.engine.run import Run
 from router.flow.engine.slots import (
     at,
@@ -283,6 +289,8 @@ def fit_offered(context: StepContext) -> FittedValues:
         name = root(path)
         slot = context.definition.slots.get(name)
         if slot is None or path.endswith(".more"):
+            if slot is not None and value is True and is_full(slot, context.run.slots.get(name)):
+                refused[name] = describe_full_list(name, slot)
             continue
         if not slot.is_fillable:
             label = slot.label or Localised(zh=name, en=name)
@@ -345,7 +353,7 @@ def _close_lists(context: StepContext, slots: SlotValues) -> None:
             run.closed = sorted({*run.closed, name})
             # One that was announced and then thought better of.
             slots[name] = [item for item in items if item is not None]
-        elif rest == "more" and value is True:
+        elif rest == "more" and value is True and len(items) < slot.max:
             slots[name] = [*items, {} if slot.of.fields else None]
 
 
@@ -417,8 +425,7 @@ def next_question(context: StepContext) -> str | None:
             continue
         if gap := _wanted(run, name) or missing(slot, value, name):
             return gap
-        full = isinstance(value, list) and len(value) >= slot.max
-        if slot.of is not None and name not in run.closed and not full:
+        if slot.of is not None and name not in run.closed and not is_full(slot, value):
             return name
     return CHANGE if run.changing else None
 

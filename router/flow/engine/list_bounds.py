@@ -51,6 +51,21 @@ def keep_first_items(name: str, slot: Slot, value: JsonValue) -> tuple[JsonValue
     return value, left_out
 
 
+def is_full(slot: Slot, value: JsonValue) -> bool:
+    """Return whether the list takes no more items."""
+    return isinstance(value, list) and len(value) >= slot.max
+
+
+def describe_full_list(name: str, slot: Slot) -> Localised:
+    """Say that the list takes no more items, and what to do instead."""
+    label, most = label_of(name, slot), slot.max
+    return Localised(
+        zh=f"“{label.zh}”最多 {most} 项，已经满了。请另外再提一次，或者说换掉哪一项。",
+        en=f"“{label.en}” takes {most} at most and is full. Put more in another request, or say "
+        "which one to replace.",
+    )
+
+
 def describe_surplus(surplus: Sequence[Surplus], files: Files) -> Localised:
     """Say how many items the list takes, which ones are left out, and what to do with them."""
     slot, items = surplus[0].slot, [item for each in surplus for item in each.items]

@@ -34,6 +34,15 @@ def asked(slot: dict[str, Any]) -> Driver:
     return Driver(flow_of("shopping", states, {"things": slot})).begin()
 
 
+def reviewed(slot: dict[str, Any]) -> Driver:
+    states = {
+        "ask": {"collect": ["things"], "next": "sure"},
+        "sure": {"confirm": text("Sure?"), "confirmed": "done", "declined": "ask"},
+        "done": {"end": "completed"},
+    }
+    return Driver(flow_of("shopping", states, {"things": slot})).begin()
+
+
 @each_row(
     ("slot", "given", "kept", "said"),
     [
@@ -96,6 +105,13 @@ def test_items_that_are_said_one_by_one_beyond_a_full_list_are_named_together() 
     assert [item["what"] for item in driver.run.slots["things"]] == ["a", "b"]
     (said,) = [said for said in driver.said if "left out" in said]
     assert "2 were left out: what c; what d." in said
+
+
+def test_who_wants_to_add_to_a_full_list_is_told_that_it_is_full() -> None:
+    driver = reviewed(list_of(1, type="object", fields=COST)).answer({"things": [{"what": "a"}]})
+    driver.answer({"things.more": True})
+    assert driver.run.slots["things"] == [{"what": "a"}]
+    assert "takes 1 at most and is full" in driver.said[-1]
 
 
 @each_row(

@@ -273,8 +273,9 @@ def test_that_there_is_more_is_no_leave_to_hand_in_what_there_is(typed: str) -> 
         assert not isinstance(command(typed, view), Confirm)
 
 
-def test_a_full_list_takes_no_more() -> None:
-    assert filled("再加一项", confirming(*[TAXI] * EXPENSE.slots["items"].max)) == {}
+def test_the_flow_says_itself_that_a_full_list_takes_no_more() -> None:
+    full = confirming(*[TAXI] * EXPENSE.slots["items"].max)
+    assert filled("再加一项", full) == {"items.more": True}
 
 
 @each_row("typed", ["还有客户要见", "见客户，住酒店", "酒店300元", "a dinner with another client"])
