@@ -152,9 +152,27 @@ async def settle(
             if run is not None:
                 return RunStanding(id=run.id, status=run.status, state=run.state)
         if now.verdict not in DONE:
-            raise
+            made = await find_decision(services, now)
+            if made is None or not isinstance(error, ApprovalClosed):
+                raise
+            raise decided_already(made[0], None, made[1]) from error
         person = await services.directory.find(now.tenant, now.person)
         raise already_decided(now, person) from error
+
+
+async def find_decision(services: Services, record: ApprovalRecord) -> tuple[str, str] | None:
+    """Return the verdict by which somebody closed an approval, and their name; None if unknown."""
+    run = await services.store.runs.find(record.tenant, record.run)
+    since = [line for line in run.history if line.at >= record.since] if run else []
+    made = next((line for line in since if line.event in DECISIONS and line.by), None)
+    if made is None or made.by is None:
+        return None
+    decider = await services.directory.find(record.tenant, made.by)
+    return made.event, decider.name if decider else made.by
+
+
+DECISIONS = frozenset({*DONE, "escalated"})
+"""Events of a run's history by which an approval is somebody's no longer."""
 
 
 def already_decided(record: ApprovalRecord, person: Principal | None) -> Conflict:

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from router.api.approvals import settle
+from router.api.approvals import find_decision, settle
 from router.api.dependencies import Services
 from router.api.files import files_named
 from router.api.params import derived_id, said_text
@@ -144,13 +144,8 @@ async def standing_of(services: Services, record: ApprovalRecord, digest: str) -
 async def _what_happened(services: Services, record: ApprovalRecord) -> Localised:
     if record.verdict is not None:
         return _already(record.verdict)
-    run = await services.store.runs.find(record.tenant, record.run)
-    since = [line for line in run.history if line.at >= record.since] if run else []
-    made = next((line for line in since if line.event in cards.DONE and line.by), None)
-    if made is None or made.by is None:
-        return cards.CLOSED
-    decider = await services.directory.find(record.tenant, made.by)
-    return _already(made.event, decider.name if decider else made.by)
+    made = await find_decision(services, record)
+    return _already(*made) if made else cards.CLOSED
 
 
 async def _outcome(
