@@ -26,8 +26,13 @@ NOTHING_THERE = Localised(
     en="No approval with the number #{number} waits for you: it was decided, or has changed. "
     "Nothing was returned.",
 )
-MOST_WAITING = 200
-"""Approvals of one person among which a number is looked for, the newest first."""
+SEVERAL_THERE = Localised(
+    zh="编号 #{number} 对应两项以上的审批，分不清是哪一项。没有退回任何内容，请在网页上退回。",
+    en="The number #{number} stands for more than one approval, so nothing was returned. Return "
+    "it on the web page.",
+)
+APPROVALS_PER_PAGE = 200
+"""Approvals that are read at once while a number is looked for among all that wait."""
 _WORDS = re.compile(
     r"(?:退回|return) {0,4}[#＃]([a-z2-7]{5})(?![a-z0-9])(.*)", re.DOTALL | re.IGNORECASE
 )
@@ -55,14 +60,21 @@ def number_of(approval: str, digest: str) -> str:
     return derived_id("return", approval, digest)[:5]
 
 
-async def numbered(services: Services, person: Principal, number: str) -> CardDecision | None:
-    """The return of what has this number and waits for the person; None where nothing does."""
-    runs = services.store.runs
-    waiting, _ = await runs.waiting_for(person.tenant, person.id, None, MOST_WAITING)
-    for record in waiting:
-        if number_of(record.id, record.digest) == number:
-            return CardDecision(approval=record.id, digest=record.digest, verdict="return")
-    return None
+async def find_numbered(services: Services, person: Principal, number: str) -> list[CardDecision]:
+    """Return the returns of all that have this number and wait for the person: usually one."""
+    runs, cursor = services.store.runs, None
+    found: list[CardDecision] = []
+    while True:
+        waiting, cursor = await runs.waiting_for(
+            person.tenant, person.id, cursor, APPROVALS_PER_PAGE
+        )
+        found += [
+            CardDecision(approval=record.id, digest=record.digest, verdict="return")
+            for record in waiting
+            if number_of(record.id, record.digest) == number
+        ]
+        if cursor is None:
+            return found
 
 
 async def request_for_words(services: Services, person: Principal, made: CardDecision) -> str:

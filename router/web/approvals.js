@@ -13,6 +13,7 @@ const MANY = 6;
 const FEW = 3; // so many stand open from the start
 const PAGE = 30;
 const NEVER = "9999";
+const OF_ONE = new Set([404, 409, 422]); // what is wrong with one decision, and not with the next
 
 export function approvals(page) {
   const list = element("ul", { class: "cards rows" });
@@ -153,18 +154,26 @@ export function approvals(page) {
     several.count();
   }
 
-  // One after the other, since each is a decision of its own; what can't be decided stays chosen.
+  // One after the other, since each is a decision of its own. One that was decided elsewhere meanwhile
+  // doesn't stop the others; what can't be decided now stays chosen.
   async function decideAll(decision, comment) {
     let done = 0;
+    const failed = [];
     try {
       for (const { item } of chosen()) {
-        await decide(item, { decision }, comment, fresh());
-        done += 1;
+        try {
+          await decide(item, { decision }, comment, fresh());
+          done += 1;
+        } catch (problem) {
+          if (!OF_ONE.has(problem.status)) throw problem;
+          failed.push(`${item.title}: ${problem.message}`);
+        }
       }
     } finally {
       page.say(t("decidedAll", done));
       await refresh();
     }
+    if (failed.length) page.complain(t("notDecided", failed.length, failed.slice(0, FEW).join(" ")));
   }
 
   return { view, show, refresh };

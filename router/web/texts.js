@@ -232,6 +232,7 @@ const TEXTS = {
   tickAll: { zh: "全选", en: "Choose all" },
   tickNone: { zh: "取消选择", en: "Choose none" },
   together: { zh: "一起审批", en: "Decide together" },
+  notDecided: { zh: "有 {} 项没有处理：{}", en: "{} weren't decided: {}" },
   decidedAll: { zh: "已处理 {} 项", en: "{} decided" },
   changedSince: { zh: "和之前的不同", en: "What is different from before" },
   comment: { zh: "意见", en: "Comment" },

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from tests.page.house import PHONE, Caller, Door, Served, Visitor
 from tests.samples import one_in
@@ -292,6 +292,35 @@ async def test_several_are_decided_with_one_comment_and_stand_under_what_was_dec
     await decided.first.locator(".opener").click()
     await decided.first.get_by_text("History", exact=True).click()
     await expect(decided.first.locator(".timeline q")).to_have_text("玩得开心")
+
+
+@pytest.mark.slow
+async def test_one_that_was_decided_elsewhere_does_not_stop_the_others_that_are_chosen(
+    door: Door, served: Served
+) -> None:
+    asked = [f"我要请年假，明年9月{6 + n}日一天，露营第{n + 1}队" for n in range(3)]
+    carol = await inbox_of(door, served, asked, forgives=("status of 409",))
+    for group in (1, 2, 3):
+        await carol.card(f"露营第{group}队").get_by_role("checkbox").check()
+    refused = {"status": 409, "detail": "You decided this already: rejected."}
+    decided = 0
+
+    async def refuse_first(route: Route) -> None:
+        nonlocal decided
+        decided += 1
+        if decided == 1:
+            await route.fulfill(status=409, json=refused, content_type="application/problem+json")
+        else:
+            await route.continue_()
+
+    await carol.page.route("**/v1/approvals/*/decision", refuse_first)
+    bar = carol.page.get_by_role("group", name="Decide together")
+    await bar.get_by_role("button", name="Approve").click()
+    await expect(carol.page.locator(".settled")).to_have_count(2)
+    await expect(carol.page.get_by_role("alert")).to_contain_text("1 weren't decided")
+    await expect(carol.page.get_by_role("alert")).to_contain_text("decided this already: rejected")
+    await expect(bar).to_contain_text("1 chosen")
+    assert decided == 3
 
 
 @pytest.mark.slow

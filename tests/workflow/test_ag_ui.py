@@ -9,6 +9,7 @@ import pytest
 from ag_ui.core import EventType
 from httpx import AsyncClient
 
+from router.api.agui import routes
 from tests.unit.api.agui.client import FrontEnd, Told
 
 WHOLE = "我要请年假，12月7日到8日，家里有事"
@@ -161,6 +162,19 @@ async def test_an_approval_of_what_was_changed_says_what_is_different(
     assert (until["label"], days) == ("结束", {"label": "工作日天数", "before": "2", "now": "3"})
     assert "8日" in until["before"]
     assert "和上次相比改了：\n- 结束" in asked.message
+
+
+@pytest.mark.slow
+async def test_a_full_inbox_says_how_many_more_wait(
+    alice: FrontEnd, bob: FrontEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "MOST_APPROVALS", 1)
+    await handed_in(alice)
+    await handed_in(FrontEnd(alice.http))
+    looked = await bob.run(bob.input())
+    (warning,) = looked.custom("warning")
+    assert len(looked.interrupts) == 1
+    assert "more approvals wait" in warning
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Approvals with everything real: orders, copies, stand-ins, working time and files, over HTTP."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -161,6 +162,34 @@ async def test_a_position_belongs_to_adding_and_is_after_by_default(opened: Desk
         await d.decide("bob", "add", to="erin")
         assert await d.waiting("bob") == []
         assert (await d.decide("erin", "approve")).json()["flow_run"]["status"] == "completed"
+
+
+async def test_of_two_who_race_where_one_is_enough_the_slower_hears_who_decided_what(
+    opened: Desks,
+) -> None:
+    decided = {
+        "bob": ("Bob", {"bob": "同意", "carol": "approved"}),
+        "carol": ("Carol", {"bob": "拒绝", "carol": "rejected"}),
+    }
+    async with opened(by=["'bob'", "'carol'"], mode="any", escalate_to="'erin'") as d:
+        bobs, carols = [(await d.waiting(who))[0]["id"] for who in decided]
+        both = await asyncio.gather(
+            d.decide("bob", "approve", bobs), d.decide("carol", "reject", carols)
+        )
+        quicker, slower = ("bob", "carol") if both[0].status_code == 200 else ("carol", "bob")
+        told = dict(zip(decided, both, strict=True))
+        later = {
+            "bob": await d.decide("bob", "reject", bobs),
+            "carol": await d.decide("carol", "approve", carols),
+        }
+    name, verdict = decided[quicker]
+    assert told[quicker].status_code == 200
+    for answer in (told[slower], later[slower]):
+        assert answer.status_code == 409
+        assert name in answer.json()["detail"]
+        assert verdict[slower] in answer.json()["detail"]
+    assert later[quicker].status_code == 409
+    assert verdict[quicker] in later[quicker].json()["detail"]
 
 
 async def test_those_with_a_copy_may_look_but_not_decide(opened: Desks) -> None:

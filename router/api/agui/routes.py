@@ -346,7 +346,8 @@ class AguiRun:
         if operations := patch(before, state_of(after, record.locale, touched)):
             events.append(core.StateDeltaEvent.model_validate({"delta": operations}))
         events += await self._given()
-        interrupts = await self._interrupts(after)
+        interrupts, warnings = await self._interrupts(after)
+        events += [core.CustomEvent(name="warning", value=warning) for warning in warnings]
         end = ended(self.input.thread_id, self.input.run_id, self._made, interrupts)
         return [*events, end]
 
@@ -360,25 +361,34 @@ class AguiRun:
             for each in shown
         ]
 
-    async def _interrupts(self, stands: ConversationStatus) -> list[core.Interrupt]:
-        """The question that was asked last, or else what waits for the person's decision.
+    async def _interrupts(
+        self, stands: ConversationStatus
+    ) -> tuple[list[core.Interrupt], list[str]]:
+        """Return the question that was asked last, or else what waits for the person's decision.
 
-        A question in words alone has no interrupt; it is answered by the next message.
+        A question in words alone has no interrupt; it is answered by the next message. Approvals
+        beyond `MOST_APPROVALS` are told of in a warning.
         """
         last = self._made[-1].replies if self._made else [stands.asked] if stands.asked else []
         if question := question_in(last):
-            return [of_question(question)]
+            return [of_question(question)], []
         if not self.input.wants_approvals:
-            return []
-        waiting, _ = await self.services.store.runs.waiting_for(
-            self.caller.tenant, self.caller.id, None, MOST_APPROVALS
-        )
+            return [], []
+        tenant, person, kept = self.caller.tenant, self.caller.id, self.services.store.runs
+        waiting, following = await kept.waiting_for(tenant, person, None, MOST_APPROVALS)
+        warnings = []
+        if following is not None:
+            more = await kept.count_waiting(tenant, person) - len(waiting)
+            warnings.append(f"{more} more approvals wait; they follow as these are decided")
         decided = {decision.approval.id for decision in self.plan.decisions}
         done_with = decided | self.plan.left_alone
         left, locale = [r for r in waiting if r.id not in done_with], self.caller.locale
         runs = [record.run for record in left]
         before = await self.services.store.runs.shown_before(self.caller.tenant, runs)
-        return [of_approval(r, locale, r.changes_since(before.get(r.run, r), locale)) for r in left]
+        shown = [
+            of_approval(r, locale, r.changes_since(before.get(r.run, r), locale)) for r in left
+        ]
+        return shown, warnings
 
 
 PATH = "/ag-ui"

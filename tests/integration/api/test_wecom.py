@@ -428,6 +428,37 @@ async def test_a_return_without_a_word_is_asked_about_again(
     assert how.endswith(f"退回 #{number} ")
 
 
+async def test_a_number_is_found_behind_all_that_came_later(
+    wecom: Wecom,
+    awaited: tuple[AsyncClient, DecisionRequest],
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worded_return, "APPROVALS_PER_PAGE", 2)
+    router, request = awaited
+    for number in range(5):
+        later = run_record(f"later{number}")
+        await store.runs.publish(later, [approval_record(later)])
+    number = worded_return.number_of(request.approval.id, request.approval.digest)
+    await wecom.deliver(router, wecom.message("bob", f"退回 #{number} 到周三就好"))
+    await wecom.posted("已退回")
+
+
+async def test_a_number_that_stands_for_two_approvals_returns_neither(
+    wecom: Wecom,
+    awaited: tuple[AsyncClient, DecisionRequest],
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    router, _ = awaited
+    other = run_record("another")
+    await store.runs.publish(other, [approval_record(other)])
+    monkeypatch.setattr(worded_return, "number_of", lambda *_: "aaaaa")
+    await wecom.deliver(router, wecom.message("bob", "退回 #aaaaa 到周三就好"))
+    await wecom.posted("分不清是哪一项")
+    assert "已退回" not in str(wecom.posts)
+
+
 @pytest.mark.parametrize("where", ["group", "single"])
 async def test_a_return_in_words_is_one_to_the_robot_too_and_answered_to_its_approver_alone(
     wecom: Wecom, awaited: tuple[AsyncClient, DecisionRequest], where: str

@@ -125,13 +125,14 @@ class _WecomRoutes:
         if (person := self._person(inbound)) is None:
             await self.dispatcher.take(inbound)
             return
-        made = await worded_return.numbered(state.services, person, words.number)
-        if made is not None:
-            press = replace(inbound, button=Button(decision=made), comment=words.comment)
-            await self._decide(press, made, "")
+        found = await worded_return.find_numbered(state.services, person, words.number)
+        if len(found) == 1:
+            press = replace(inbound, button=Button(decision=found[0]), comment=words.comment)
+            await self._decide(press, found[0], "")
             return
         state.rates.admit(person)
-        said = worded_return.NOTHING_THERE.within(person.locale).format(number=words.number)
+        why = worded_return.SEVERAL_THERE if found else worded_return.NOTHING_THERE
+        said = why.within(person.locale).format(number=words.number)
         self.dispatcher.aside(self.client.say(inbound.place, said))
 
     def _person(self, inbound: Inbound) -> Principal | None:
