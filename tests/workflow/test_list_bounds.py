@@ -1,5 +1,7 @@
 """More items in a message than a request takes, over HTTP: the first are kept, the rest named."""
 
+from typing import Any
+
 from httpx import AsyncClient
 
 from router.domain.locale import Locale
@@ -47,7 +49,7 @@ LEFT_OUT = {
     ],
 )
 async def test_twenty_of_sixty_items_are_kept_and_the_others_named(
-    tooled: Tooled, locale: Locale, opening: str, said: dict[str, object]
+    tooled: Tooled, locale: Locale, opening: str, said: dict[str, Any]
 ) -> None:
     async with (
         tooled([], flows=[SHOPPING]) as talk,
@@ -62,8 +64,8 @@ async def test_twenty_of_sixty_items_are_kept_and_the_others_named(
     assert turn["flow"]["awaiting"] == ["reason"]
 
 
-async def send(api: AsyncClient, conversation: str, said: dict[str, object]) -> dict[str, object]:
+async def send(api: AsyncClient, conversation: str, said: dict[str, Any]) -> dict[str, Any]:
     answer = await api.post(f"/v1/conversations/{conversation}/messages", json=said)
     assert answer.status_code == 200, answer.text
-    turn: dict[str, object] = answer.json()
+    turn: dict[str, Any] = answer.json()
     return turn

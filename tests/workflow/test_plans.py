@@ -13,6 +13,7 @@ from router.domain.messages import ConfirmReply, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.runtime.composition import Parts
 from router.tool.tool import tool
+from router.understanding.route_reasons import ANSWERED_BEFORE
 from tests.fakes.model_server import (
     Behaviour,
     ModelServer,
@@ -417,7 +418,7 @@ async def test_a_plan_that_was_changed_cannot_be_agreed_to(
     await shown.say("第二步不要")
     late = await shown.press("confirm", value=True, question=first.question)
     said, again = late.replies
-    assert said.text == "刚才的问题已经结束了，没有任何改变。"
+    assert said.text == ANSWERED_BEFORE.zh
     assert isinstance(again, ConfirmReply)
     assert again.summary == {"1": TRAIN}
     assert model.asked[TRAIN] == []

@@ -436,8 +436,8 @@ async def test_a_number_is_found_behind_all_that_came_later(
 ) -> None:
     monkeypatch.setattr(worded_return, "APPROVALS_PER_PAGE", 2)
     router, request = awaited
-    for number in range(5):
-        later = run_record(f"later{number}")
+    for count in range(5):
+        later = run_record(f"later{count}")
         await store.runs.publish(later, [approval_record(later)])
     number = worded_return.number_of(request.approval.id, request.approval.digest)
     await wecom.deliver(router, wecom.message("bob", f"退回 #{number} 到周三就好"))

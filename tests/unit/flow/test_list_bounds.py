@@ -102,7 +102,7 @@ def test_a_list_keeps_its_first_items_and_names_the_others(
 def test_items_that_are_said_one_by_one_beyond_a_full_list_are_named_together() -> None:
     driver = asked(list_of(2, type="object", fields=COST))
     driver.answer({f"things.{n}": {"what": what} for n, what in enumerate("abcd")})
-    assert [item["what"] for item in driver.run.slots["things"]] == ["a", "b"]
+    assert driver.run.slots["things"] == [{"what": "a"}, {"what": "b"}]
     (said,) = [said for said in driver.said if "left out" in said]
     assert "2 were left out: what c; what d." in said
 

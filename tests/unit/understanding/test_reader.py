@@ -14,6 +14,7 @@ from router.domain.commands import (
     StartFlow,
 )
 from router.flow.view import FlowView
+from router.understanding import route_reasons
 from tests.table import each_row
 from tests.unit.entities.tables import typed
 from tests.unit.understanding.dialogue import TAXI, asking, command, read, routed
@@ -92,7 +93,7 @@ def test_a_flow_that_was_offered_begins_with_what_the_first_words_named(
     ("action", "said"),
     [
         (choose("reimbursement"), "没有要选的"),
-        (messages.ConfirmAction(type="confirm", value=True, question="a"), "没有任何改变"),
+        (messages.ConfirmAction(type="confirm", value=True, question="a"), "没有再改动什么"),
         (DECEMBER, "没有要填的"),
     ],
 )
@@ -240,7 +241,7 @@ def test_an_option_of_an_earlier_offer_shows_the_present_one() -> None:
 
 def test_where_no_question_is_open_any_more_that_is_said() -> None:
     late = messages.ConfirmAction(type="confirm", value=True, question="review:4::ab")
-    assert command(late) == ReplyText(text="刚才的问题已经结束了，没有任何改变。")
+    assert command(late) == ReplyText(text=route_reasons.ANSWERED_BEFORE.zh)
 
 
 def test_a_flow_is_started_by_name_with_values_read_like_a_forms() -> None:
