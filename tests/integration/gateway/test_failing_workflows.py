@@ -3,6 +3,7 @@
 import base64
 import logging
 from functools import partial
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -10,6 +11,7 @@ from prometheus_client import REGISTRY
 from temporalio.api.enums.v1 import EventType, TimeoutType
 from temporalio.api.history.v1 import HistoryEvent, WorkflowTaskTimedOutEventAttributes
 from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
 
 from router.gateway import failing_workflows
 from router.gateway.failing_workflows import (
@@ -131,6 +133,28 @@ async def test_a_server_that_doesnt_report_them_is_no_server_without_them(
         await find_failing_workflows(temporal_client, queue)
     state = await FailingWorkflowMonitor(temporal_client, queue).latest()
     assert "can't be told" in state.trouble
+
+
+async def test_what_cant_be_asked_isnt_told_as_none(
+    temporal_client: Client, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monitor = FailingWorkflowMonitor(temporal_client, queue)
+    found = FailingWorkflows([failing(1)], {"Flow": 1})
+
+    async def answer(*_: Any) -> FailingWorkflows:
+        return found
+
+    async def be_away(*_: Any) -> FailingWorkflows:
+        raise RPCError("away", RPCStatusCode.UNAVAILABLE, b"")
+
+    monkeypatch.setattr(FailingWorkflowMonitor, "_find", answer)
+    assert not (await monitor.look()).trouble
+    monkeypatch.setattr(FailingWorkflowMonitor, "_find", be_away)
+    state = await monitor.look()
+    assert (state.found, "can't be told" in state.trouble) == (found, True)
+    assert gauge("Flow") == 1
+    monkeypatch.setattr(FailingWorkflowMonitor, "_find", answer)
+    assert not (await monitor.look()).trouble
 
 
 def failing(number: int, may_quote: bool = True) -> FailingWorkflow:
