@@ -150,7 +150,7 @@ async def _checked(asking: Awaitable[str]) -> ReadinessCheck:
 
 
 async def _check_workflows(failing_workflows: FailingWorkflowMonitor) -> ReadinessCheck:
-    """Report the last look at failing workflows; never `down`, since the others continue."""
+    """Report the last look, which costs nothing; never down, since other workflows continue."""
     try:
         async with asyncio.timeout(PATIENCE):
             state = await failing_workflows.latest()
