@@ -18,6 +18,7 @@ from temporalio.exceptions import (
 from temporalio.exceptions import TimeoutError as TimedOut
 
 from router.contracts.failures import from_failure
+from router.contracts.limits import MAX_DETAILS_BYTES, cut_summary, cut_text, fit_attribute
 from router.contracts.payload import ActivityStub
 from router.contracts.start_options import CONTINUE_AFTER
 from router.domain.errors import SetAside
@@ -35,11 +36,13 @@ class Visibility:
         self._attributes: list[SearchAttributeUpdate[Any]] = []
 
     def show(self, attributes: list[SearchAttributeUpdate[Any]], details: str) -> None:
-        """Have it found by these attributes, and described by these lines of Markdown."""
-        if attributes != self._attributes:
-            workflow.upsert_search_attributes(attributes)
-            self._attributes = attributes
-        workflow.set_current_details(details)
+        """Set search attributes and details, each cut to what Temporal accepts."""
+        # Temporal terminates a workflow that sets a larger attribute.
+        fitting = [fit_attribute(attribute) for attribute in attributes]
+        if fitting != self._attributes:
+            workflow.upsert_search_attributes(fitting)
+            self._attributes = fitting
+        workflow.set_current_details(cut_text(details, MAX_DETAILS_BYTES))
 
 
 In = TypeVar("In", bound=BaseModel)
@@ -58,7 +61,7 @@ async def perform(stub: ActivityStub[In, Out], given: In, summary: str | None = 
     )
     limits: dict[str, Any] = {"retry_policy": retry}
     limits["start_to_close_timeout"] = _limit(stub.timeout, given)
-    known: dict[str, Any] = {"result_type": stub.gives, "summary": summary, **limits}
+    known: dict[str, Any] = {"result_type": stub.gives, "summary": cut_summary(summary), **limits}
     result: Out
     if stub.local:
         known["local_retry_threshold"] = LOCAL_RETRY_THRESHOLD

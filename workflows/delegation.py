@@ -14,6 +14,7 @@ from temporalio.workflow import ChildWorkflowHandle
 
 from router.contracts.activities import Account
 from router.contracts.conversation import OpenSkill
+from router.contracts.limits import cut_summary
 from router.contracts.skill_run import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer, workflow_id
 from router.contracts.start_options import TASK_TIMEOUT
 from router.domain.locale import Locale
@@ -35,7 +36,7 @@ async def begun(start: SkillStart, locale: Locale) -> ChildWorkflowHandle[Any, A
         id=workflow_id(skill.name, start.account.caller.tenant, fresh_id()),
         result_type=SkillOutcome,
         task_timeout=TASK_TIMEOUT,
-        static_summary=skill.title.within(locale),
+        static_summary=cut_summary(skill.title.within(locale)),
     )
     return handle
 

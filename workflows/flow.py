@@ -18,6 +18,7 @@ with workflow.unsafe.imports_passed_through():
     from router.contracts import activities
     from router.contracts import flow as contract
     from router.contracts.failures import to_failure
+    from router.contracts.limits import cut_summary
     from router.contracts.start_options import ASSIGNEE, FLOW_STATE, FLOW_STATUS
     from router.domain.errors import Conflict, Forbidden, RouterError
     from router.domain.messages import ENDED, ToolCallView
@@ -370,7 +371,7 @@ class FlowWorkflow(Hooked):
     async def _wait_for(self, timer: Timer) -> None:
         """Sleep until the timer is due; the UI shows it under its name."""
         summary = f"{timer.name} in {self._run.state}"
-        await workflow.sleep(until(timer.due), summary=summary)
+        await workflow.sleep(until(timer.due), summary=cut_summary(summary))
         self._under_way.pop(timer.id, None)
         self._take(events.Fired(timer=timer.id))
 

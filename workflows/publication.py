@@ -19,6 +19,7 @@ from router.contracts.flow import CallLimits, FlowAnswer
 from router.domain import records
 from router.domain.hooks import LONGEST_TEXT, ApprovalEvent, ErrorEvent, VerdictEvent
 from router.domain.messages import ENDED, Reply, TextReply, ToolCallView
+from router.domain.name_lists import say_names
 from router.domain.progress import ProgressPlace, ToolCallProgress, ToolStatus
 from router.domain.records import LogEntry
 from router.flow.definition import FlowDefinition
@@ -206,7 +207,7 @@ def details(definition: FlowDefinition, run: Run) -> str:
     lines = [
         f"**{definition.title.en}** v{definition.version}: {run.status} in `{run.state}`",
         f"requester: {run.requester.id}",
-        *([f"waiting for: {', '.join(waiting)}"] if waiting else []),
+        *([f"waiting for: {say_names(waiting).en}"] if waiting else []),
         *(f"- {label}: {value}" for label, value in known.items()),
     ]
     return "\n".join(lines)

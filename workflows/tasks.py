@@ -16,6 +16,7 @@ from router.contracts import activities
 from router.contracts import flow as contract
 from router.contracts.failures import RETRYABLE, from_failure
 from router.contracts.flow import CallLimits, DecisionTaken, FlowEnded, FlowStart
+from router.contracts.limits import cut_summary
 from router.contracts.start_options import TASK_TIMEOUT, of_run
 from router.domain import errors
 from router.domain.locale import Localised
@@ -177,7 +178,7 @@ class Children:
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
                 search_attributes=of_run(flow, requester, start.conversation),
                 task_timeout=TASK_TIMEOUT,
-                static_summary=f"{about}: {task.branch}" if task.branch else about,
+                static_summary=cut_summary(f"{about}: {task.branch}" if task.branch else about),
             )
             begun.set_result(child)
             if task.detached:

@@ -16,6 +16,7 @@ from temporalio.exceptions import TimeoutError as TimedOut
 from router.contracts.activities import LookupAnswer, ToolCall
 from router.contracts.failures import attempts_in, from_failure
 from router.contracts.flow import CallLimits
+from router.contracts.limits import cut_summary
 from router.contracts.tool_rounds import ToolFinding
 from router.domain.errors import (
     AnswersNeeded,
@@ -93,7 +94,7 @@ async def made(
             schedule_to_close_timeout=within,
             heartbeat_timeout=limits.heartbeat,
             retry_policy=retry,
-            summary=say,
+            summary=cut_summary(say),
         )
     except ActivityError as failure:
         if limits.hooks and not is_cancelled_exception(failure):

@@ -331,6 +331,8 @@ class Told(BaseModel):
     outcome: Outcome
     status: FlowStatus
     waits_for: list[str] = []
+    others: int = 0
+    """How many more it waits for than `waits_for` names."""
     said: str
     """The outcome in the language of the conversation."""
     summary: str
@@ -531,7 +533,8 @@ def _told(
         title=title,
         outcome=outcome,
         status=status,
-        waits_for=list(waits_for),
+        waits_for=list(waits_for[:MOST_NAMES]),
+        others=max(len(waits_for) - MOST_NAMES, 0),
         said=said,
         summary=f"{title}：{said}" if ctx.locale == "zh" else f"{title}: {said}",
     )

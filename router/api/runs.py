@@ -218,7 +218,7 @@ def schema_of_options(options: Sequence[Option]) -> dict[str, JsonValue]:
 
 
 TitleOf = Callable[[str], Localised | None]
-Kind = Literal["call", "undo", "lookup", "approver", "data", "lost", "unknown"]
+Kind = Literal["call", "undo", "lookup", "approver", "data", "lost", "over_limit", "unknown"]
 
 LONGEST = 300
 """Characters of what a tool answered: the whole of it is in the history."""
@@ -239,6 +239,9 @@ HAPPENED: Mapping[Kind, Localised] = {
     ),
     "lost": Localised(
         zh="它在 Temporal 里的工作流没有了", en="its workflow in Temporal can't go on"
+    ),
+    "over_limit": Localised(
+        zh="它超过了一次办理能带的上限", en="it has reached a limit of what one run can carry"
     ),
     "unknown": Localised(zh="有一步没有办成", en="a step didn't work out"),
 }
@@ -309,6 +312,8 @@ def _failed_before(line: HistoryLine) -> tuple[Kind, str, str]:
     match line.event:
         case incidents.DATA_FAILED:
             return "data", "", _shown(line.comment)
+        case incidents.OVER_LIMIT:
+            return "over_limit", "", _shown(line.comment)
         case "call failed":
             return "call", step, quoted(_shown(answer))
         case "undo failed":

@@ -30,6 +30,7 @@ from router.contracts.conversation import (
     update_id,
     workflow_id,
 )
+from router.contracts.limits import cut_summary
 from router.contracts.start_options import TASK_TIMEOUT, Fairness
 from router.domain.errors import (
     FieldProblem,
@@ -372,7 +373,7 @@ class Turns:
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
             task_timeout=TASK_TIMEOUT,
             priority=self._fairness.share(record.tenant, record.owner),
-            static_summary=f"Conversation of {record.owner}",
+            static_summary=cut_summary(f"Conversation of {record.owner}"),
         )
 
 

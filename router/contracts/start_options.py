@@ -14,9 +14,9 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import Literal
 
-from temporalio import common
 from temporalio.common import Priority, SearchAttributeKey, TypedSearchAttributes
 
+from router.contracts.limits import make_attributes
 from router.domain.principals import Principal
 
 TASK_TIMEOUT = timedelta(seconds=3)
@@ -61,8 +61,7 @@ def of_run(flow: str, requester: Principal, conversation: str | None) -> TypedSe
         CONVERSATION_ID: conversation or "",
         TENANT: requester.tenant,
     }
-    pairs = [common.SearchAttributePair(key, value) for key, value in values.items()]
-    return TypedSearchAttributes(pairs)
+    return make_attributes(values)
 
 
 FairTo = Literal["tenant", "person"]

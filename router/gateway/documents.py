@@ -3,16 +3,11 @@
 from dataclasses import dataclass
 
 from temporalio.client import Client
-from temporalio.common import (
-    Priority,
-    SearchAttributePair,
-    TypedSearchAttributes,
-    WorkflowIDConflictPolicy,
-    WorkflowIDReusePolicy,
-)
+from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from router.contracts.document import WORKFLOW, ReadFile, workflow_id
+from router.contracts.limits import cut_summary, make_attributes
 from router.contracts.start_options import REQUESTER, TASK_TIMEOUT, TENANT
 from router.gateway.retries import RPC_TIMEOUT, own_errors
 
@@ -28,7 +23,6 @@ class DocumentReading:
         self, tenant: str, file: str, owner: str, share: Priority = Priority.default
     ) -> None:
         """Have the file read, unless that is under way or done; raises `Unavailable`."""
-        attributes = [SearchAttributePair(TENANT, tenant), SearchAttributePair(REQUESTER, owner)]
         with own_errors():
             try:
                 await self.temporal.start_workflow(
@@ -40,10 +34,10 @@ class DocumentReading:
                     id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
                     id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
                     task_timeout=TASK_TIMEOUT,
-                    search_attributes=TypedSearchAttributes(attributes),
+                    search_attributes=make_attributes({TENANT: tenant, REQUESTER: owner}),
                     priority=share,
                     rpc_timeout=RPC_TIMEOUT,
-                    static_summary=file,
+                    static_summary=cut_summary(file),
                 )
             except WorkflowAlreadyStartedError:
                 return

@@ -22,6 +22,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from router.contracts import flow
+from router.contracts.limits import cut_summary
 from router.contracts.start_options import TASK_TIMEOUT, of_run
 from router.domain.errors import (
     Conflict,
@@ -105,7 +106,7 @@ def operation(
         search_attributes=of_run(definition.flow, requester, start.conversation),
         task_timeout=TASK_TIMEOUT,
         priority=share,
-        static_summary=f"{definition.title.en} of {requester.id}",
+        static_summary=cut_summary(f"{definition.title.en} of {requester.id}"),
     )
 
 

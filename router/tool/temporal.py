@@ -28,6 +28,7 @@ from temporalio.exceptions import (
 from temporalio.exceptions import TimeoutError as TimedOut
 from temporalio.service import RPCError, RPCStatusCode
 
+from router.contracts.limits import cut_summary
 from router.domain.errors import (
     ArgumentsToolError,
     Fault,
@@ -262,7 +263,9 @@ class WorkflowImplementation(SchemaImplementation):
                     id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
                     id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                     execution_timeout=timedelta(seconds=call.seconds + RPC_SECONDS),
-                    static_summary=f"{call.operation} of {call.service} at {call.endpoint}",
+                    static_summary=cut_summary(
+                        f"{call.operation} of {call.service} at {call.endpoint}"
+                    ),
                 )
             except WorkflowAlreadyStartedError:
                 handle = client.get_workflow_handle(id_)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pydantic import JsonValue
 
 from router.domain.locale import LOCALES, Localised
+from router.domain.name_lists import say_names
 from router.domain.visible_text import one_line
 from router.flow.definition import Approve
 from router.flow.engine import decisions, documents, incidents
@@ -113,7 +114,11 @@ def approve(context: StepContext) -> bool:
     """One move in an `approve` state; False where the run now waits for a verdict."""
     run = context.run
     if run.approval is None:
-        open_approval(context)
+        try:
+            open_approval(context)
+        except decisions.TooManyPeople as error:
+            incidents.hold_over_limit(context, str(error))
+            return True
     if run.approval is None or run.departs:
         return True
     run.status = "waiting_approval"
@@ -215,8 +220,8 @@ def _announce(context: StepContext, approval: Approval, names: Mapping[str, str]
 
 
 def _listed(people: list[str], names: Mapping[str, str]) -> tuple[str, str]:
-    called = [names.get(person, person) for person in people]
-    return "、".join(called), ", ".join(called)
+    said = say_names([names.get(person, person) for person in people])
+    return said.zh, said.en
 
 
 def _asked_for(context: StepContext) -> Approve:
@@ -254,6 +259,15 @@ LEFT = "approver left"
 
 
 def review(context: StepContext, pending: Reviewing) -> bool:
+    """Ask others in place of those who are gone; hold the run if that were too many people."""
+    try:
+        return _review(context, pending)
+    except decisions.TooManyPeople as error:
+        incidents.hold_over_limit(context, str(error))
+        return True
+
+
+def _review(context: StepContext, pending: Reviewing) -> bool:
     """Ask others in place of those who are gone, or didn't answer, and tell who is waited for.
 
     Everything is looked up before anything is changed, as it is where an approval is opened.
@@ -301,7 +315,7 @@ def _ask_instead(
 ) -> list[Assignee]:
     asked = {a.person for a in approval.assignees if a.open} if gone[0].via != "added" else ()
     new = [one for one in found if one.person not in asked]
-    names = (", ".join(one.person for one in people) for people in (gone, found) if people)
+    names = (say_names([one.person for one in people]).en for people in (gone, found) if people)
     context.note(LEFT, comment=" ▸ ".join(names))
     return decisions.replace(context, approval, gone, new, "asked")
 
@@ -318,14 +332,14 @@ def _tell_of_review(
     new = [one.person for one in awaited if one in anew]
     others = [one.person for one in awaited if one not in anew and one not in left]
     if reason == "escalated" and others:
-        context.note(reason, comment=", ".join(others))
+        context.note(reason, comment=say_names(others).en)
     if reason is not None:
         tell(context, others, reason)
     tell(context, new, "asked")
     if anew:
         decisions.set_anew(context, decisions.FOR_EACH_TURN)
     if left:
-        names = ", ".join(one.person for one in left)
+        names = say_names([one.person for one in left]).en
         why = f"{NOBODY_INSTEAD}{names}; have it reassigned"
         incidents.hold(context, "permanent", why)
 

@@ -43,17 +43,41 @@ class Approver:
     source: str = ""
 
 
+MAX_APPROVERS = 500
+"""People whom one approval asks, or tells as `cc`. Each is carried with the run and published with
+each of its steps; see docs/limits.md for what that costs."""
+MAX_ADDED = 50
+"""People whom approvers ask in one approval besides those whom the file names."""
+
+
+class TooManyPeople(Exception):
+    """The directory names more people than one approval can ask or tell."""
+
+
+def check_number(people: Collection[str], source: str) -> None:
+    """Raise `TooManyPeople` for more people than `MAX_APPROVERS`, named by this expression."""
+    if len(people) > MAX_APPROVERS:
+        raise TooManyPeople(
+            f"{source} names {len(people)} people; one approval asks or tells {MAX_APPROVERS} at "
+            "most. Name fewer in the directory and retry, or terminate the run"
+        )
+
+
 def to_ask(context: StepContext, ask: Approve) -> list[Approver]:
     """Those whom the file asks, else those it asks otherwise; perhaps nobody."""
     return named(context, ask.by) or named(context, [ask.otherwise])
 
 
-def named(context: StepContext, sources: Iterable[str | None], **more: JsonValue) -> list[Approver]:
-    """Those whom these expressions name and who are there, or whoever stands in for them."""
+def named(context: StepContext, sources: Sequence[str | None], **more: JsonValue) -> list[Approver]:
+    """Those whom these expressions name and who are there, or whoever stands in for them.
+
+    Raises `TooManyPeople`.
+    """
     found: dict[str, str] = {}
     for source in filter(None, sources):
         for person in others(context, [context.evaluate(source, **more)]):
             found.setdefault(person, source)
+    check_number(found, ", ".join(filter(None, sources)))
     asked: dict[str, Approver] = {}
     for (person, source), other in zip(found.items(), _stand_ins(context, [*found]), strict=True):
         if other is not None:
@@ -137,7 +161,9 @@ def copied(context: StepContext, ask: Approve, asked: list[Approver]) -> list[st
     approvers = [one.stands_in or one.person for one in asked]
     answers = [context.evaluate(source, approver=a) for source in ask.cc for a in approvers]
     known = {one.person for one in asked}
-    return [person for person in others(context, answers) if person not in known]
+    told = [person for person in others(context, answers) if person not in known]
+    check_number(told, f"cc: {', '.join(ask.cc)}")
+    return told
 
 
 def assignee(context: StepContext, asked: Approver, via: Via = "asked") -> Assignee:
@@ -252,8 +278,6 @@ def decide_by(approval: Approval, timers: dict[str, datetime]) -> datetime | Non
 
 MOST_PASSED_ON = 10
 """How often one approval may be delegated before somebody has to decide it."""
-MOST_ASKED = 50
-"""People asked in one approval, those added and delegated to among them."""
 EXITS = {"approve": "approved", "reject": "rejected", "return": "returned"}
 
 
@@ -417,6 +441,7 @@ def _unusable(context: StepContext, approval: Approval, decided: Decided) -> Con
     }
     if decided.verdict in ("delegate", "add"):
         passed_on = sum(a.verdict == "delegate" for a in asked)
+        added = sum(a.via in ("delegated", "added") for a in asked)
         faults |= {
             f"Say in `to` whom to {decided.verdict}.": not to,
             "Nobody approves a request of their own; name someone else in `to`.": (
@@ -428,7 +453,9 @@ def _unusable(context: StepContext, approval: Approval, decided: Decided) -> Con
             f"This was passed on {passed_on} times already; approve, reject or return it.": (
                 decided.verdict == "delegate" and passed_on >= MOST_PASSED_ON
             ),
-            f"{MOST_ASKED} people were asked already; no more can be.": len(asked) >= MOST_ASKED,
+            f"{added} people were added to this approval already; no more can be.": (
+                added >= MAX_ADDED
+            ),
         }
     return next((Conflict(what) for what, holds in faults.items() if holds), None)
 

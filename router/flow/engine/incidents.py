@@ -97,6 +97,18 @@ def hold(context: StepContext, kind: HeldKind, why: str | None = None) -> None:
         run.missing_tries += 1
 
 
+OVER_LIMIT = "over limit"
+"""The history line that says which limit a run has reached; `held` follows it."""
+
+
+def hold_over_limit(context: StepContext, why: str) -> None:
+    """Have a run that has reached a limit wait for an operator, whom the history tells why."""
+    context.note(OVER_LIMIT, comment=why)
+    hold(context, "permanent")
+    # What was looked up is asked again when an operator has the run go on.
+    context.run.known = {}
+
+
 def retry(context: StepContext, event: Retried) -> None:
     """Make the call again now; its tries are counted anew."""
     run = context.run

@@ -7,6 +7,7 @@ from router.domain.durations import MAX_WORKING_DAYS, fits_working_time
 from router.domain.errors import nearest
 from router.flow.definition import LAST_VERSION, Approve, State
 from router.flow.engine.changes import TAKEN
+from router.flow.engine.decisions import MAX_APPROVERS
 from router.flow.engine.documents import FILE, TYPE
 from router.flow.slot_types.slot import Slot
 from router.flow.validation.unchecked import DECISION, ERROR, UNSAID, UncheckedFlow, complaint
@@ -29,6 +30,10 @@ def approval_complaints(here: Place, ask: Approve) -> Iterator[Complaint]:
     """What is wrong with who is asked to agree, and with what happens while they don't answer."""
     if not ask.by:
         yield complaint((*here, "by"), "nobody is asked", 'write by: "manager(requester)"')
+    for key, sources in (("by", ask.by), ("cc", ask.cc)):
+        if len(sources) > MAX_APPROVERS:
+            what = f"{len(sources)} expressions each name somebody"
+            yield complaint((*here, key), what, f"name {MAX_APPROVERS} people at most")
     if (ask.escalate_after is None) != (ask.escalate_to is None):
         what = "escalate_after and escalate_to mean nothing without each other"
         yield complaint(here, what, "write both, or neither")

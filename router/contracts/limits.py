@@ -1,0 +1,106 @@
+"""The sizes that Temporal accepts, and functions that cut values to fit.
+
+Temporal terminates a workflow whose search attributes are too large, and refuses a start or a
+continue-as-new whose input is. Everything that is set or carried without being bounded elsewhere
+passes through here. All functions are pure, so that workflows can call them.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from temporalio.common import (
+    SearchAttributeKey,
+    SearchAttributePair,
+    SearchAttributeUpdate,
+    TypedSearchAttributes,
+)
+
+MAX_KEYWORD_CHARS = 255
+"""Characters of a Keyword. On PostgreSQL and MySQL its visibility column is `VARCHAR(255)`, and a
+longer value keeps the workflow out of every list; SQLite takes it."""
+MAX_ATTRIBUTE_BYTES = 1_900
+"""Bytes of one search attribute, as JSON with `\\u` escapes. Temporal terminates the workflow at
+2,048 (`limit.searchAttributeSizeOfValue`)."""
+MAX_SUMMARY_BYTES = 240
+"""Bytes of a summary, in UTF-8. Temporal documents 400 with the payload's metadata, and encryption
+adds to them."""
+MAX_DETAILS_BYTES = 16_000
+"""Bytes of the details that Temporal's UI shows, in UTF-8. Temporal documents 20,000."""
+MAX_CARRIED_BYTES = 1_700_000
+"""Bytes of JSON that a continue-as-new carries. Temporal refuses 2 MiB, encryption included."""
+
+ELLIPSIS = "…"
+
+
+def cut_text(text: str, max_bytes: int) -> str:
+    """Return the text, or its beginning with an ellipsis if it has more bytes in UTF-8.
+
+    >>> cut_text("annual leave", 9)
+    'annual…'
+    """
+    encoded = text.encode()
+    if len(encoded) <= max_bytes:
+        return text
+    kept = encoded[: max_bytes - len(ELLIPSIS.encode())]
+    return kept.decode(errors="ignore") + ELLIPSIS
+
+
+def cut_summary(summary: str | None) -> str | None:
+    """Return a summary of an activity, a timer or a workflow that Temporal accepts."""
+    return None if summary is None else cut_text(summary, MAX_SUMMARY_BYTES)
+
+
+def cut_keyword(value: str) -> str:
+    """Return the beginning of a value that a Keyword attribute can hold."""
+    kept = value[:MAX_KEYWORD_CHARS]
+    while _encoded_bytes(kept) > MAX_ATTRIBUTE_BYTES:
+        kept = kept[:-1]
+    return kept
+
+
+def cut_keyword_list(values: Iterable[str]) -> list[str]:
+    """Return as many of the values, from the first on, as a KeywordList attribute can hold."""
+    kept: list[str] = []
+    left = MAX_ATTRIBUTE_BYTES - len("[]")
+    for value in map(cut_keyword, values):
+        left -= _encoded_bytes(value) + len(",")
+        if left < 0:
+            break
+        kept.append(value)
+    return kept
+
+
+def fit_attribute(update: SearchAttributeUpdate[Any]) -> SearchAttributeUpdate[Any]:
+    """Return the update of a search attribute with a value that Temporal accepts."""
+    key: SearchAttributeKey[Any] = update.key
+    match update.value:
+        case str() as value:
+            return key.value_set(cut_keyword(value))
+        case [*values]:
+            return key.value_set(cut_keyword_list(values))
+    return update
+
+
+def make_attributes(values: Mapping[SearchAttributeKey[str], str]) -> TypedSearchAttributes:
+    """Return the search attributes that a workflow starts with."""
+    pairs = [SearchAttributePair(key, cut_keyword(value)) for key, value in values.items()]
+    return TypedSearchAttributes(pairs)
+
+
+def measure_bytes(*values: BaseModel | Sequence[BaseModel] | None) -> int:
+    """Return the bytes of these values as JSON, which is how they are carried."""
+    found = 0
+    for value in values:
+        match value:
+            case BaseModel():
+                found += len(value.model_dump_json().encode())
+            case [*several]:
+                found += sum(len(one.model_dump_json().encode()) + 1 for one in several)
+    return found
+
+
+def _encoded_bytes(value: str) -> int:
+    """Return the size of a string as the SDK encodes search attributes: ASCII, with escapes."""
+    return len(json.dumps(value))
