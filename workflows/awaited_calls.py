@@ -10,11 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 from pydantic import JsonValue
 
 from router.contracts.conversation import ConversationState, WaitingCall
+from router.contracts.limits import measure_bytes
 from router.contracts.tool_rounds import AwaitedRounds, ToolFinding
 from router.domain import messages
 from router.llm.types import NO_REASONING
 from router.routing.excerpt import excerpt
-from workflows.memory import place_of, size_of
+from workflows.memory import place_of
 
 WAITING = 16
 RESULT_LENGTH, RESULTS_LENGTH = 6_000, 16_000
@@ -37,7 +38,7 @@ def waiting_for(
     newest = {call.group for call in calls}
     waiting, awaited = [*state.waiting, *calls], [*state.awaited, *map(short_enough, rounds)]
     older = list(dict.fromkeys(c.group for c in state.waiting if c.group not in newest))
-    while older and (len(waiting) > WAITING or size_of(awaited) > AWAITED_BYTES):
+    while older and (len(waiting) > WAITING or measure_bytes(awaited) > AWAITED_BYTES):
         gone = older.pop(0)
         waiting = [call for call in waiting if call.group != gone]
         awaited = [a for a in awaited if gone != (a.message_id, "")]
@@ -52,10 +53,10 @@ def short_enough(awaited: AwaitedRounds) -> AwaitedRounds:
     every = sum(len(made.findings) for made in awaited.rounds)
     longest = min(RESULT_LENGTH, RESULTS_LENGTH // every)
     kept = _with_results(awaited, longest)
-    while size_of([kept]) > AWAITED_BYTES and longest > _SHORTEST:
+    while measure_bytes([kept]) > AWAITED_BYTES and longest > _SHORTEST:
         longest //= 2
         kept = _with_results(awaited, longest)
-    return kept if size_of([kept]) <= AWAITED_BYTES else _without_thoughts(kept)
+    return kept if measure_bytes([kept]) <= AWAITED_BYTES else _without_thoughts(kept)
 
 
 def _with_results(awaited: AwaitedRounds, longest: int) -> AwaitedRounds:

@@ -22,6 +22,7 @@ from router.contracts import activities, start_options
 from router.contracts import conversation as contract
 from router.contracts.activities import RoutingDecision
 from router.contracts.failures import from_failure, to_failure
+from router.contracts.limits import MAX_CARRIED_BYTES, measure_bytes
 from router.contracts.skill_run import Steer
 from router.domain.commands import Clarify, Resume, RunSkill, StartFlow
 from router.domain.errors import (
@@ -32,10 +33,10 @@ from router.domain.errors import (
     Unavailable,
 )
 from router.domain.locale import Locale, Localised
-from router.domain.messages import Route, ToolResultAction, Turn, Usage
+from router.domain.messages import Route, TextReply, ToolResultAction, Turn, Usage
 from router.domain.records import LogEntry, RecordedTurn
 from router.entities.language import language_of
-from workflows import awaited_calls, memory, turns
+from workflows import awaited_calls, carrying, flow_client, memory, open_requests, turns
 from workflows.activity import TurnQueue, Visibility, drained, is_history_long, perform, until
 from workflows.answered_questions import repeat_answer
 from workflows.background import start_awaited_task, survives_failures
@@ -65,7 +66,7 @@ class ConversationWorkflow(Hooked):
     @workflow.init
     def __init__(self, start: contract.ConversationStart) -> None:
         self._start = start
-        self._state = start.state or contract.ConversationState()
+        self._state = carrying.restore_slots(start.state or contract.ConversationState())
         self._recalled = start.state is not None
         self._gone = False
         self._knows_all_messages = False
@@ -103,20 +104,22 @@ class ConversationWorkflow(Hooked):
                 await drained()
                 return
             if self._full:
+                await workflow.wait_condition(lambda: carrying.is_ready(self._unheard))
                 # Before nobody is let in any more: then only the last turn's are left.
                 await self.hooks.done()
                 await self._queue.close()
                 await self.hooks.done()
                 if self._gone:
                     return
+                state = await self._fitted()
                 accepted = list(self._accepted.values())
-                workflow.continue_as_new(start.changed(state=self._carried(), accepted=accepted))
+                workflow.continue_as_new(start.changed(state=state, accepted=accepted))
             await self.hooks.done()
             await drained()
             if self._full:
                 continue
             quiet_since = self._last_word
-            state = memory.put_away(self._carried())
+            state = memory.put_away(await self._fitted())
             await perform(activities.KEEP, activities.Keep(**self._whose, state=state))
             if workflow.all_handlers_finished() and self._last_word == quiet_since:
                 return
@@ -318,6 +321,26 @@ class ConversationWorkflow(Hooked):
                     await self._write(rows)
                 self._state = after
                 self._unheard.remove(first)
+                await self._make_room()
+
+    async def _make_room(self) -> None:
+        """Put away the oldest requests as long as too many ask something, and say so."""
+        spared: set[str] = set()
+        while (oldest := open_requests.find_surplus(self._state, spared)) is not None:
+            try:
+                after = await flow_client.put_away(self._start, oldest, self._locale)
+            except ActivityError:
+                # The next news or message makes room; until then the state is cut to fit.
+                workflow.logger.exception("run %s isn't put away yet", oldest.id)
+                return
+            if after is not None and after.asking:
+                spared.add(oldest.id)
+                continue
+            self._state = open_requests.without_surplus(self._state, oldest, after)
+            if notice := open_requests.say_closed(oldest, after):
+                said = TextReply(text=notice.within(self._locale), notice=True)
+                key = f"put_away:{oldest.id}:{oldest.events}"
+                await self._write([memory.row_of_person(self._start, key, [said], None, None)])
 
     async def _write(self, entries: list[LogEntry]) -> list[RecordedTurn]:
         if self._gone:
@@ -349,7 +372,7 @@ class ConversationWorkflow(Hooked):
     @workflow.query(name=contract.STATE)
     def state(self) -> contract.ConversationState:
         """What would be kept if the conversation were put away right now."""
-        return memory.put_away(self._carried())
+        return memory.put_away(self._carried().state)
 
     @property
     def _asked(self) -> str:
@@ -381,8 +404,19 @@ class ConversationWorkflow(Hooked):
     def _is_moved(self, alarm: datetime | None) -> bool:
         return self._full or self._gone or self._alarm != alarm
 
-    def _carried(self) -> contract.ConversationState:
-        return memory.bounded(self._state).changed(unheard=self._unheard)
+    def _carried(self) -> carrying.Carried:
+        """What is carried next to the messages that were taken in and not begun."""
+        left = MAX_CARRIED_BYTES - measure_bytes([*self._accepted.values()])
+        return carrying.fit_state(self._state.changed(unheard=self._unheard), left)
+
+    async def _fitted(self) -> contract.ConversationState:
+        """The state as it can be carried; the person is told what gives way for that."""
+        carried = self._carried()
+        if carried.said:
+            key = f"carried:{workflow.info().run_id}:{self._state.turns}"
+            replies = [TextReply(text=said.within(self._locale)) for said in carried.said]
+            await self._write([memory.row_of_person(self._start, key, [*replies], None, None)])
+        return carried.state
 
     async def _recall(self) -> None:
         if self._recalled:
@@ -391,7 +425,7 @@ class ConversationWorkflow(Hooked):
         found = await perform(activities.RECALL, asked, summary="snapshot")
         self._gone = self._gone or found.gone
         if found.state is not None:
-            self._state = found.state
+            self._state = carrying.restore_slots(found.state)
             self.hooks.known = found.state.hooks
             self._asked_of_old = self._asked
         self._recalled = True

@@ -14,15 +14,17 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.conversation import News
+from router.contracts.conversation import ConversationStart, News
 from router.contracts.flow import STOP, FlowAnswer, StopReason, Told, workflow_id
 from router.domain import commands
+from router.domain.locale import Locale
 from router.domain.messages import Reply, TextReply
+from router.domain.principals import Principal
 from router.flow.engine import events
 from router.flow.view import FlowView
 from router.understanding.route_reasons import WHICH_TO_RESUME
 from router.understanding.slots.attachments import filled_by_files, texts_in
-from workflows import memory, notices
+from workflows import memory, notices, open_requests
 from workflows.activity import fresh_id, perform, until
 from workflows.background import start_awaited_task
 from workflows.turns import TurnContext, TurnOutcome
@@ -66,6 +68,23 @@ def before_question(
     return [*replies[:at], *said, *replies[at:]]
 
 
+async def put_away(start: ConversationStart, run: FlowView, locale: Locale) -> FlowView | None:
+    """Put a request away outside of any turn; None if the run is over already."""
+    id_ = workflow_id(run.flow, start.tenant, run.id)
+    tell = activities.TellFlow(
+        workflow_id=id_,
+        flow=run.flow,
+        event=events.PutAway(),
+        caller=Principal(id=start.owner, name=start.owner, tenant=start.tenant),
+        locale=locale,
+        conversation=start.conversation,
+        first=False,
+        update_id=f"{start.conversation}:put_away:{run.id}:{run.events}",
+    )
+    told = await perform(activities.TELL_FLOW, tell, summary=f"put away ▸ {run.flow}")
+    return told.answer.view if told.answer else None
+
+
 PATIENCE = timedelta(seconds=3)
 """How long a turn waits for the first word of runs that were begun, since it told the first."""
 
@@ -80,6 +99,7 @@ class FlowClient:
         self._message = message
         self._outcome = outcome
         self._unheard = unheard
+        self._begun: set[str] = set()
         self._sent = 0
         self._sent_at = message.began
         self.stopped = False
@@ -100,6 +120,25 @@ class FlowClient:
             await self._resume()
             return
         await self._heard(answer)
+        await self._make_room()
+
+    async def _make_room(self) -> None:
+        """Put away the oldest requests as long as too many are unfinished, and say so."""
+        outcome, spared = self._outcome, set(self._begun)
+        while (oldest := open_requests.find_surplus(outcome.state, spared)) is not None:
+            if self.stopped:
+                return  # the next message makes room
+            answer = await self._tell(oldest, events.PutAway())
+            after = answer.view if answer else None
+            if after is not None and after.asking:
+                spared.add(oldest.id)
+                continue
+            outcome.state = open_requests.without_surplus(outcome.state, oldest, after)
+            notice = open_requests.say_closed(oldest, after)
+            said: list[Reply] = [self._message.says(notice, notice=True)] if notice else []
+            told = [reply for reply in answer.replies if reply not in said] if answer else []
+            active = outcome.state.active
+            outcome.replies = before_question(outcome.replies, active, [*told, *said])
 
     async def _start_later(self, flow: str, event: events.Began) -> None:
         outcome, message = self._outcome, self._message
@@ -112,6 +151,7 @@ class FlowClient:
             return
         outcome.change(paused=[answer.view, *outcome.state.paused])
         outcome.replies.append(message.says(notices.later(answer.view.title)))
+        await self._make_room()
 
     async def tell(self, command: commands.Command) -> None:
         """Tell the flow that is being talked about; the outcome is void where that is over."""
@@ -185,6 +225,7 @@ class FlowClient:
         if active is not None:
             outcome.change(paused=[*outcome.state.paused, active], active=None)
         await self._heard(answer)
+        await self._make_room()
 
     async def resume(self, run: str) -> None:
         """Go on with a run that is put aside, or begin one with what a lapsed one was told."""
@@ -269,7 +310,9 @@ class FlowClient:
 
     async def _begin(self, flow: str, event: events.Began) -> FlowAnswer | None:
         """Start a run; None where there is no such flow (any more)."""
-        id_ = workflow_id(flow, self._message.caller.tenant, fresh_id())
+        run = fresh_id()
+        self._begun.add(run)
+        id_ = workflow_id(flow, self._message.caller.tenant, run)
         return await self._send(id_, flow, event, first=True)
 
     async def _tell(self, run: FlowView, event: Told) -> FlowAnswer | None:

@@ -25,7 +25,6 @@ from router.contracts.conversation import (
     Submission,
     WithPerson,
 )
-from router.contracts.payload import Payload
 from router.contracts.skill_run import SkillOutcome, SkillStart
 from router.domain import messages
 from router.domain.errors import DuplicateKey
@@ -42,8 +41,6 @@ IDS = 200
 ANSWERS = 8
 """As many as may be sent again by whoever didn't hear the end of them, and some more: the log has
 the others, and each that is held is some kilobytes, in memory and in what is carried."""
-ANSWER_BYTES = 120_000
-"""Answers carried into a new run, at most: with views and ids it stays under 256 KiB."""
 NEWS_OF = 50
 LINES = 12
 LINE_LENGTH, RESULT_OF_LINE = 4_000, 2_000
@@ -251,22 +248,6 @@ def plan_shown(state: ConversationState) -> str:
     """The name of the question by which a sub-agent shows its plan; empty where none does."""
     card = state.skill.plan_shown if state.skill else None
     return card.question or "" if card else ""
-
-
-def size_of(kept: Sequence[Payload]) -> int:
-    """Bytes of all of it, as it is kept."""
-    return sum(len(one.model_dump_json().encode()) for one in kept)
-
-
-def bounded(state: ConversationState) -> ConversationState:
-    """The state small enough to be carried: the oldest answers go first."""
-    others = [*([state.skill] if state.skill else []), *state.awaited, *state.waiting]
-    tools = sum(len(tool.model_dump_json().encode()) for tool in state.front_end)
-    left, taken = ANSWER_BYTES - size_of(others) - tools, []
-    for one in reversed(state.taken):
-        left -= len(one.model_dump_json().encode())
-        taken.append(one if left > 0 else one.changed(turn=None))
-    return state.changed(taken=taken[::-1])
 
 
 def leaves_several(state: ConversationState, view: FlowView) -> bool:

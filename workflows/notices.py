@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from router.domain.locale import Localised
+from router.domain.name_lists import say_titles
 
 NOTHING_SAID = Localised(
     zh="我还什么都没说。想办什么，直接说就行。",
@@ -111,6 +112,86 @@ def back_to(title: Localised, question: str = "") -> Localised:
 def go_on(title: Localised) -> Localised:
     """A button that takes up what was put away."""
     return Localised(zh=f"接着办{title.zh}", en=f"Go on: {title.en}")
+
+
+def put_away(title: Localised, known: Localised, most: int, *, kept: bool) -> Localised:
+    """Say that the oldest of too many unfinished requests was closed; `known` is its content."""
+    zh_name = f"“{title.zh}”" + (f"（{known.zh}）" if known.zh else "")
+    en_name = f"“{title.en}”" + (f" ({known.en})" if known.en else "")
+    zh_then, en_then = "还要办的话，请重新说一遍。", "Please start it again if you still need it."
+    if kept:
+        zh_then = f"填过的都还在，想接着办，说“继续刚才的{title.zh}”就行。"
+        en_then = f"What you gave is kept: to go on with it, say “continue {title.en}”."
+    return Localised(
+        zh=f"这里最多同时放 {most} 件没办完的事，最早的{zh_name}先收起来了，"
+        f"什么都没有提交。{zh_then}",
+        en=f"Only {most} unfinished requests fit here, so the oldest, {en_name}, was put away; "
+        f"nothing was submitted. {en_then}",
+    )
+
+
+TOO_LONG = Localised(zh="这次对话太长了", en="This conversation has become too long")
+"""How the notices begin that say what a conversation can't carry any longer."""
+PAST_DROPPED = Localised(
+    zh=f"{TOO_LONG.zh}，前面说过的我记不得了；聊天记录都还在。",
+    en=f"{TOO_LONG.en}, so I no longer remember what was said before. The transcript is complete.",
+)
+
+CALLS_DROPPED = Localised(
+    zh=f"{TOO_LONG.zh}，等你这边设备返回的结果没法再接着用了，请重新说一遍要什么。",
+    en=f"{TOO_LONG.en} to go on with what your device was asked to do. Please say again what you "
+    "need.",
+)
+
+
+def lapsed_dropped(titles: Sequence[Localised]) -> Localised:
+    """Say that what was kept of expired requests is gone."""
+    named = say_titles(titles)
+    return Localised(
+        zh=f"{TOO_LONG.zh}，之前收起来的{named.zh}填过的内容没法再留着了；还要办的话，请重新说一遍。",
+        en=f"{TOO_LONG.en} to keep what you had given for {named.en}. Please start again if you "
+        "still need it.",
+    )
+
+
+def skill_dropped(titles: Sequence[Localised]) -> Localised:
+    """Say that a skill can't go on from where it was."""
+    named = say_titles(titles)
+    return Localised(
+        zh=f"{TOO_LONG.zh}，{named.zh}没法接着刚才的往下办了，请重新说一遍要什么。",
+        en=f"{TOO_LONG.en} for {named.en} to go on from where it was. Please say again what you "
+        "need.",
+    )
+
+
+def handed_in_dropped(titles: Sequence[Localised]) -> Localised:
+    """Say that requests which wait for approval can't be changed here any longer."""
+    named = say_titles(titles)
+    return Localised(
+        zh=f"{TOO_LONG.zh}。{named.zh}还在审批，只是不能再在这里改内容了。",
+        en=f"{TOO_LONG.en}. You are still waiting for a decision on {named.en}, but it can't be "
+        "changed from here any more.",
+    )
+
+
+def runs_dropped(titles: Sequence[Localised]) -> Localised:
+    """Say that unfinished requests can't be continued in this conversation."""
+    named = say_titles(titles)
+    return Localised(
+        zh=f"{TOO_LONG.zh}，{named.zh}没法在这里接着办了；在你的申请列表里还能看到。",
+        en=f"{TOO_LONG.en} to go on with {named.en} here. You still find it in the list of your "
+        "requests.",
+    )
+
+
+def news_dropped(titles: Sequence[Localised]) -> Localised:
+    """Say that news of requests wasn't told here."""
+    named = say_titles(titles)
+    return Localised(
+        zh=f"{named.zh}有新进展，但{TOO_LONG.zh}，请到申请列表里看。",
+        en=f"There is news of {named.en}, but this conversation has become too long to tell it "
+        "here; please look at the list of your requests.",
+    )
 
 
 def on_with(title: Localised) -> Localised:

@@ -32,6 +32,7 @@ from router.domain.messages import (
 )
 from router.domain.principals import Principal
 from router.domain.records import RecordedTurn
+from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
 from router.routing.front_end_tools import FrontEndTool
 from router.routing.skill_memory import AgentMemory
@@ -222,6 +223,8 @@ class ConversationState(Payload):
     skill: OpenSkill | None = None
     unheard: list[News] = []
     """News that came in and wasn't passed on yet."""
+    shared_slots: dict[str, dict[str, Slot]] = {}
+    """While the state is carried: the slots of its runs' flows, by their views' `shared_slots`."""
     news: dict[str, int] = {}
     """The newest event heard of each run that is still going, by run id."""
     history: list[SpokenLine] = []

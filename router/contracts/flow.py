@@ -37,6 +37,7 @@ Told = Annotated[
     | events.StartedOver
     | events.Amended
     | events.Cancelled
+    | events.PutAway
     | events.Nudged,
     Field(discriminator="type"),
 ]

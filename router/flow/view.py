@@ -40,6 +40,8 @@ class FlowView(BaseModel):
     latest: list[str] = []
     """The slots that the requester gave last, all with one word."""
     fillable: dict[str, Slot] = {}
+    shared_slots: str = ""
+    """While the view is carried: names its `fillable`, which stands there once for all runs."""
     replies: list[Reply] = []
     events: int = 0
     no_matches: int = 0

@@ -61,6 +61,7 @@ const EVENTS = {
   "check failed": { zh: "有一项检查没有通过", en: "A check didn't pass" },
   "flow failed": { zh: "接着要办的没有办成", en: "What was to follow failed" },
   lapse: { zh: "没有回音，收起来了", en: "Put away for want of a word" },
+  "put away": { zh: "对话里放不下，收起来了", en: "Put away for want of room" },
   "lookup failed": { zh: "有一项没有查到", en: "Something couldn't be looked up" },
   "completed there": { zh: "其中一项办好了", en: "One part is done" },
   "rejected there": { zh: "其中一项没有获批", en: "One part was rejected" },

@@ -10,13 +10,20 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from temporalio.client import Client
 
+from router.domain.locale import Localised
+from router.domain.messages import Turn
 from router.domain.principals import Principal
+from router.flow import paused
+from router.flow.definition import FlowDefinition
 from router.flow.engine.decisions import MAX_APPROVERS
+from router.flow.slot_types.slot import Choice, Slot
 from router.runtime.composition import Parts
-from tests.workflow.desk import Talk, becomes, defined, flow_of, words
+from tests.workflow.desk import Talk, becomes, defined, flow_of, run_of, texts, words
 from tests.workflow.tooled import talking
+from workflows.open_requests import MAX_PAUSED
 
 CROWD_APPROVES = defined("""
 flow: ask_crowd
@@ -33,6 +40,33 @@ states:
   tell_yes: {say: {zh: "通过了。", en: "Approved."}, end: completed}
   tell_no: {say: {zh: "没通过。", en: "Rejected."}, end: rejected}
 """)
+
+
+REQUEST = """
+flow: {name}
+version: 1
+title: {{zh: "{verb}东西", en: "{name}"}}
+description: {{zh: "{verb}一样东西。", en: "{name} something."}}
+triggers: {{patterns: ["{verb}(?P<what>第[0-9]+件)"]}}
+slots:
+  what: {{type: text, label: {{zh: "东西", en: "Thing"}}, ask: {{zh: "什么？", en: "What?"}}}}
+  day: {{type: date, label: {{zh: "日期", en: "Day"}}, ask: {{zh: "哪天要？", en: "When?"}}}}
+start: details
+states:
+  details: {{collect: [what, day], next: done}}
+  done: {{say: {{zh: "{verb}好了。", en: "Done."}}, end: completed}}
+"""
+VERBS = {"buy": "订", "rent": "租"}
+FLOWS = [defined(REQUEST.format(name=name, verb=verb)) for name, verb in VERBS.items()]
+"""Two flows: while one asks, only what starts the other is no answer."""
+
+
+def with_many_choices(flow: FlowDefinition, number: int) -> FlowDefinition:
+    """The flow with one more slot, which nothing collects: 260 bytes for each of its choices."""
+    label = Localised(zh="选" * 30, en="Choose " * 20)
+    choices = {f"choice_{n}": Choice(label=label) for n in range(number)}
+    slot = Slot(type="choice", required=False, choices=choices)
+    return flow.model_copy(update={"slots": {**flow.slots, "kind": slot}})
 
 
 class Crowd:
@@ -106,3 +140,46 @@ async def test_more_people_than_one_approval_takes_are_an_operators_to_see_to(
         f"role('crowd') names {MAX_APPROVERS + 1} people; one approval asks or tells "
         f"{MAX_APPROVERS} at most. Name fewer in the directory and retry, or terminate the run"
     )
+
+
+async def orders(talk: Talk, number: int) -> list[Turn]:
+    """Begin so many requests, each of which sets the one before aside."""
+    return [await talk.say(f"{'租' if n % 2 else '订'}第{n}件") for n in range(number)]
+
+
+async def test_the_oldest_of_too_many_requests_is_put_away_and_can_be_taken_up_again(
+    real_client: Client, parts: Parts
+) -> None:
+    async with talking(real_client, parts, [], flows=FLOWS) as talk:
+        first, *_, before, last = await orders(talk, MAX_PAUSED + 2)
+        status = await talk.status()
+        put_away = await run_of(talk.parts, flow_of(first).id)
+        resumed = await talk.press("choose", value=paused.value(put_away.id))
+    assert "收起来" not in words(before)
+    assert words(last) == (
+        "这里最多同时放 20 件没办完的事，最早的“订东西”（东西 第0件）先收起来了，什么都没有提交。"
+        "填过的都还在，想接着办，说“继续刚才的订东西”就行。\n哪天要？"
+    )
+    assert len(status.paused_flows) == MAX_PAUSED
+    assert put_away.status == "expired"
+    assert flow_of(resumed).id != put_away.id
+    assert flow_of(resumed).slots == {"what": "第0件"}
+    # The one that was asked waits in its turn, and the oldest but one had to make room for it.
+    assert "“租东西”（东西 第1件）先收起来了" in words(resumed)
+
+
+@pytest.mark.slow
+async def test_a_conversation_lives_on_with_more_unfinished_requests_than_it_could_carry(
+    real_client: Client, parts: Parts
+) -> None:
+    # Of each of these 32 KB were carried, 2.5 MB in all.
+    flows = [with_many_choices(flow, 120) for flow in FLOWS]
+    async with talking(real_client, parts, [], flows=flows) as talk:
+        await orders(talk, 80)
+        turn = await talk.say("2026-12-01")
+        history = await talk.handle.fetch_history()
+    assert texts(turn)[0] == "租好了。"
+    (begins, *_) = history.events
+    carried = begins.workflow_execution_started_event_attributes
+    assert carried.continued_execution_run_id
+    assert carried.ByteSize() < 100_000

@@ -107,6 +107,12 @@ class Cancelled(Event):
     final: bool = False
 
 
+class PutAway(Event):
+    """The conversation has no room for the run, which ends as one that was never answered."""
+
+    type: Literal["put_away"] = "put_away"
+
+
 class LookedUp(Event):
     """A lookup's answer."""
 
@@ -237,7 +243,7 @@ Operated = Decided | Retried | Reassigned
 """What may be refused: a decision, and what operators do."""
 CameBack = LookedUp | Called | Failed | AskedBack | Finished
 AnyEvent = Annotated[
-    Word | Operated | CameBack | Amended | Cancelled | Nudged | Fired | Arrived | Agreed,
+    Word | Operated | CameBack | Amended | Cancelled | PutAway | Nudged | Fired | Arrived | Agreed,
     Field(discriminator="type"),
 ]
 

@@ -269,6 +269,13 @@ def _cancelled(context: StepContext, event: events.Cancelled) -> None:
     run.status = "running"
 
 
+def _put_away(context: StepContext, event: events.PutAway) -> None:
+    if context.run.asks_to_amend:
+        amendment.answer(context, events.ToQuestion(by=event.by))
+    elif _listens(context.run):
+        waiting.put_away(context)
+
+
 def _decided(context: StepContext, event: events.Decided) -> None:
     if decisions.refusal(context, event) is None:
         decisions.decide(context, event)
@@ -317,6 +324,7 @@ HANDLERS: dict[type, Callable[[StepContext, Any], None]] = {
     events.StartedOver: compensation.start_over,
     events.Amended: amendment.propose,
     events.Cancelled: _cancelled,
+    events.PutAway: _put_away,
     events.LookedUp: _looked_up,
     events.Called: _called,
     events.Failed: _failed,

@@ -206,13 +206,23 @@ def fired(context: StepContext, timer: Timer) -> None:
         )
         context.say(open_)
         return
-    put_away = Localised(
+    text = Localised(
         zh=f"“{title.zh}”一直没等到回答，先收起来了，什么都没有提交。"
         "想接着办，说“继续刚才的”加上它的名字就行，填过的都还在。",
         en=f"“{title.en}” heard nothing and was put away; nothing was submitted. "
         "To go on with it, say “continue” and its name: what you gave is kept.",
     )
-    context.say(put_away)
+    context.say(text)
+    _lapse(run)
+
+
+def put_away(context: StepContext) -> None:
+    """End a run that asks something, for whose answer its conversation has no room."""
+    context.note("put away")
+    _lapse(context.run)
+
+
+def _lapse(run: Run) -> None:
     run.lapsed, run.pending, run.status = True, Ending(status="expired"), "running"
     run.offered, run.timers = {}, {}
 

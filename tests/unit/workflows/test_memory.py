@@ -15,7 +15,7 @@ from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask
 from router.skill.skill import Skill
 from tests.table import each_row
-from workflows import memory
+from workflows import carrying, memory
 
 FLOW = Route(kind="flow", target="leave_request", by="pattern")
 REPLY = Route(kind="reply", by="llm")
@@ -85,7 +85,9 @@ def test_the_last_few_answers_are_held_and_of_two_hundred_messages_what_they_wer
 @each_row("turns", [0, 1, 8, 9, 199, 200, 201])
 def test_what_is_carried_into_a_new_run_knows_the_same_messages(turns: int) -> None:
     state = after(turns)
-    carried = ConversationState.model_validate_json(memory.bounded(state).model_dump_json())
+    carried = ConversationState.model_validate_json(
+        carrying.fit_state(state).state.model_dump_json()
+    )
     assert carried == state
     assert carried.older == (turns > memory.IDS)
     assert len(carried.taken) + len(carried.known) == min(turns, memory.IDS)
