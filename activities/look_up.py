@@ -1,5 +1,6 @@
 """Answers to the lookups of flow files: what an expression needs to know of the world."""
 
+import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from inspect import signature
@@ -102,6 +103,8 @@ def _amounts(duration: JsonValue) -> tuple[int, float]:
     )
 
 
+MAX_ANSWER_BYTES = 128 * 1024
+"""Bytes of JSON of one answer: a run carries it for as long as it stands in the state."""
 MOST_STAND_INS = 2
 """Steps from somebody who is away: a stand-in who is away too, or asks, is stood in for once."""
 
@@ -162,6 +165,12 @@ class LookUps:
         """The answer to a lookup; arguments that it can't use are an `ArgumentsToolError`."""
         with temporal_failures():
             value = await self.answer(asked.requester.tenant, asked.name, *asked.arguments)
+            size = len(json.dumps(value, ensure_ascii=False).encode())
+            if size > MAX_ANSWER_BYTES:
+                raise ArgumentsToolError(
+                    f"{asked.name} answers {size:,} bytes, and {MAX_ANSWER_BYTES:,} are the most: "
+                    "look up less at a time"
+                )
             return LookupAnswer(value=value)
 
     async def working_from(self, person: Principal, at: datetime) -> datetime:

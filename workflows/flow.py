@@ -18,12 +18,12 @@ with workflow.unsafe.imports_passed_through():
     from router.contracts import activities
     from router.contracts import flow as contract
     from router.contracts.failures import to_failure
-    from router.contracts.limits import cut_summary
+    from router.contracts.limits import MAX_CARRIED_BYTES, cut_summary, measure_bytes
     from router.contracts.start_options import ASSIGNEE, FLOW_STATE, FLOW_STATUS
     from router.domain.errors import Conflict, Forbidden, RouterError
     from router.domain.messages import ENDED, ToolCallView
     from router.flow.definition import FlowDefinition
-    from router.flow.engine import amendment, documents, elicitation, events, machine, waiting
+    from router.flow.engine import amendment, documents, elicitation, events, machine, room, waiting
     from router.flow.engine.run import Run, Task, Timer
     from router.flow.prompts import question
     from router.flow.view import FlowView
@@ -70,6 +70,7 @@ class FlowWorkflow(Hooked):
         self._visibility = Visibility()
         self._told = dict(start.told)
         self._decided = dict(start.decided)
+        self._too_large_at = -1
 
     @workflow.run
     @survives_failures
@@ -95,7 +96,10 @@ class FlowWorkflow(Hooked):
                 if self._full and not self._has_news and not self._publisher.is_behind(self._run):
                     about = {"created_at": self._created_at, "told": self._told}
                     about["decided"] = self._decided
-                    workflow.continue_as_new(start.changed(run=self._run, **about))
+                    next_start = fit_start(start.changed(run=self._run, **about))
+                    if next_start is not None:
+                        workflow.continue_as_new(next_start)
+                    self._hold_over_limit()
 
     @workflow.update(name=contract.TELL)
     async def tell(self, told: contract.Tell) -> contract.FlowAnswer:
@@ -270,7 +274,18 @@ class FlowWorkflow(Hooked):
     @property
     def _full(self) -> bool:
         owing = self._run.tasks or self._notifier.owes(self._run)
-        return not owing and is_history_long()
+        return not owing and is_history_long() and self._run.events != self._too_large_at
+
+    def _hold_over_limit(self) -> None:
+        """Have an operator see to a run that can't be carried, and continue in this history."""
+        held = machine.hold_over_limit(
+            self._definition, self._run, MAX_CARRIED_BYTES, workflow.now()
+        )
+        self._run = held
+        # It is tried again once something else has happened to the run.
+        self._too_large_at = held.events
+        workflow.logger.error("run %s can't continue as new: it is too large", held.id)
+        self._show()
 
     async def _taken(self, event: events.AnyEvent) -> contract.DecisionTaken:
         taken = self._decided.get(_update_id())
@@ -391,6 +406,20 @@ class FlowWorkflow(Hooked):
         status, state = FLOW_STATUS.value_set(run.status), FLOW_STATE.value_set(run.state)
         details = publication.details(self._whole, run)
         self._visibility.show([state, status, ASSIGNEE.value_set(waiting)], details)
+
+
+def fit_start(start: contract.FlowStart) -> contract.FlowStart | None:
+    """Return what the next run starts with, without what it can do without; None if it can't fit.
+
+    The run gives way before the answers to updates that may come again.
+    """
+    if start.run is None:
+        return start
+    run = room.shrink_run(start.definition, start.run)
+    for each in (start, start.changed(run=run), start.changed(run=run, told={}, decided={})):
+        if measure_bytes(each) <= MAX_CARRIED_BYTES:
+            return each
+    return None
 
 
 def with_answer(

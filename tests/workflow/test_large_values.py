@@ -11,17 +11,23 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from temporalio.client import Client
+from temporalio.api.history.v1 import WorkflowExecutionStartedEventAttributes
+from temporalio.client import Client, WorkflowHandle
 
+from router.contracts.flow import OPERATE, TELL, OperatorAction, Tell
 from router.domain.locale import Localised
 from router.domain.messages import Turn
 from router.domain.principals import Principal
 from router.flow import paused
 from router.flow.definition import FlowDefinition
 from router.flow.engine.decisions import MAX_APPROVERS
+from router.flow.engine.events import Nudged, Retried
+from router.flow.engine.room import MAX_RUN_BYTES
 from router.flow.slot_types.slot import Choice, Slot
 from router.runtime.composition import Parts
-from tests.workflow.desk import Talk, becomes, defined, flow_of, run_of, texts, words
+from router.tool.tool import tool
+from tests.unit.flow.definitions import text
+from tests.workflow.desk import Talk, becomes, defined, flow_of, run_of, texts, withdrawn, words
 from tests.workflow.tooled import talking
 from workflows.open_requests import MAX_PAUSED
 
@@ -177,9 +183,74 @@ async def test_a_conversation_lives_on_with_more_unfinished_requests_than_it_cou
     async with talking(real_client, parts, [], flows=flows) as talk:
         await orders(talk, 80)
         turn = await talk.say("2026-12-01")
-        history = await talk.handle.fetch_history()
+        carried = await started(talk.handle)
     assert texts(turn)[0] == "租好了。"
-    (begins, *_) = history.events
-    carried = begins.workflow_execution_started_event_attributes
     assert carried.continued_execution_run_id
     assert carried.ByteSize() < 100_000
+
+
+@tool(permission="read", title={"zh": "查档", "en": "Fetch"})
+async def fetch() -> str:
+    """Almost the longest result that a tool may have."""
+    return "x" * 60_000
+
+
+def fetching(number: int, then: dict[str, Any]) -> FlowDefinition:
+    """A flow that saves so many results, all of which its last state reads."""
+    states: dict[str, dict[str, Any]] = {
+        f"s{n}": {"call": "fetch", "save": f"r{n}", "next": f"s{n + 1}"} for n in range(number)
+    }
+    read = " ".join(f"{{{{ results.r{n}|length }}}}" for n in range(number))
+    states[f"s{number}"] = then
+    states["done"] = {"say": {"zh": read, "en": read}, "end": "completed"}
+    about = {"title": text("Fetch"), "description": text("Fetches."), "start": "s0"}
+    triggers = {"patterns": ["fetch all"]}
+    given = {"flow": "fetching", "version": 1, "states": states, "triggers": triggers}
+    return FlowDefinition.model_validate({**about, **given})
+
+
+APPROVED = {"approve": {"by": "'bob'", "title": text("Right?")}, "approved": "done"}
+
+
+async def test_a_run_with_more_results_than_it_could_carry_waits_for_an_operator(
+    real_client: Client, parts: Parts
+) -> None:
+    flows = [fetching(45, APPROVED | {"rejected": "done"})]
+    async with talking(real_client, parts, [fetch], flows=flows) as talk:
+        run = flow_of(await talk.say("fetch all")).id
+        held = await becomes(talk.parts, run, lambda found: found.status == "waiting")
+        handle = real_client.get_workflow_handle(held.workflow_id)
+        retried = await handle.execute_update(OPERATE, OperatorAction(event=Retried(by="olga")))
+        await withdrawn(talk, run)
+        over = await becomes(talk.parts, run, lambda found: found.status == "cancelled")
+    over_limit, last = held.history[-2:]
+    assert (over_limit.event, last.event) == ("over limit", "held")
+    assert "and 786,432 are the most: results.r0 (60,002 bytes)" in str(over_limit.comment)
+    assert retried["status"] == "waiting"
+    assert [line.event for line in over.history][-2:] == ["withdrawn", "cancelled"]
+
+
+async def started(handle: WorkflowHandle[Any, Any]) -> WorkflowExecutionStartedEventAttributes:
+    """How the workflow run that goes on now began."""
+    first = (await handle.fetch_history()).events[0]
+    return first.workflow_execution_started_event_attributes
+
+
+@pytest.mark.slow
+async def test_a_run_that_is_almost_full_continues_as_new_and_is_decided(
+    real_client: Client, parts: Parts
+) -> None:
+    flows = [fetching(12, APPROVED | {"rejected": "done"})]
+    async with talking(real_client, parts, [fetch], flows=flows) as talk:
+        run = flow_of(await talk.say("fetch all")).id
+        record = await becomes(talk.parts, run, lambda found: found.status == "waiting_approval")
+        handle = real_client.get_workflow_handle(record.workflow_id)
+        nudge = Tell(event=Nudged(by="alice"), locale="zh", aside=True)
+        for number in range(40):
+            await handle.execute_update(TELL, nudge, id=f"nudge-{number}")
+        carried = await started(handle)
+        while not carried.continued_execution_run_id:
+            carried = await started(handle)
+        await talk.approver("bob").decide(run, "approve")
+        await becomes(talk.parts, run, lambda found: found.status == "completed")
+    assert 12 * 60_000 < carried.ByteSize() < MAX_RUN_BYTES

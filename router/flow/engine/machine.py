@@ -11,7 +11,7 @@ from typing import Any
 
 from router.domain.errors import RouterError
 from router.domain.locale import Localised
-from router.flow.definition import FlowDefinition
+from router.flow.definition import FlowDefinition, SlotValues
 from router.flow.engine import (
     amendment,
     approval,
@@ -23,6 +23,7 @@ from router.flow.engine import (
     form,
     incidents,
     parallel,
+    room,
     slots,
     waiting,
 )
@@ -218,14 +219,29 @@ def _listens(run: Run) -> bool:
     return run.status in ("collecting", "confirming") and not run.tasks
 
 
+MAX_SLOTS_BYTES = 256 * 1024
+"""Bytes of JSON that a requester may give a run in all; views of it are carried by others."""
+TOO_MUCH = Localised(
+    zh="这件事填的内容已经太多了，刚才这部分放不下，请写短一点。",
+    en="That is more than one request can hold; please make it shorter.",
+)
+
+
+def _offer(context: StepContext, given: SlotValues) -> None:
+    if room.offered_bytes(context.run.slots, given) > MAX_SLOTS_BYTES:
+        context.say(TOO_MUCH)
+    else:
+        context.run.offered = dict(given)
+
+
 def _answered(context: StepContext, event: events.Answered) -> None:
-    context.run.offered = dict(event.slots)
+    _offer(context, event.slots)
 
 
 def _confirmed(context: StepContext, event: events.Confirmed) -> None:
     run = context.run
     if run.status == "confirming" and event.slots and not event.value:
-        run.offered = dict(event.slots)
+        _offer(context, event.slots)
     elif run.status == "confirming":
         context.leave("confirmed" if event.value else "declined", event.by)
 
@@ -376,6 +392,7 @@ def step(
         context = StepContext(context.definition, run.draft(), now)
         _hold(context, event, stuck.error)
     waiting.keep_time(context, event)
+    room.bound_lists(context.run)
     return context.run, context.effects
 
 
@@ -409,6 +426,16 @@ def _hold(context: StepContext, event: AnyEvent, error: Exception) -> None:
     if isinstance(context.run.pending, Ending | GoingBack):
         raise error
     incidents.hold_over_data(context, error)
+
+
+def hold_over_limit(definition: FlowDefinition, run: Run, max_bytes: int, now: datetime) -> Run:
+    """Return the run held for an operator, since it can't be carried; no second time."""
+    context = StepContext(elicitation.extended(definition, run), run.draft(), now)
+    if context.ended or run.held is not None:
+        return run
+    context.run.events += 1
+    incidents.hold_over_limit(context, room.explain(run, max_bytes))
+    return context.run
 
 
 def advance(context: StepContext) -> None:
@@ -455,7 +482,7 @@ def _move(context: StepContext) -> bool:
             return approval.review(context, reviewing)
         case Rescheduling() as rescheduling:
             return decisions.reschedule(context, rescheduling)
-    return context.state.execute(context)
+    return not room.lacks_room(context) and context.state.execute(context)
 
 
 def why_locked(definition: FlowDefinition, run: Run, event: events.Cancelled) -> Localised | None:

@@ -1,0 +1,163 @@
+"""How much a run may carry, and what happens when it has no room for more.
+
+A run is carried whole into each new workflow run, and Temporal refuses one above 2 MiB. So a run is
+measured before it calls anything: results that nothing can read any more are dropped first, and a
+run that is still too large waits for an operator. Nothing is called whose result could not be kept.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from pydantic import JsonValue
+
+from router.domain.name_lists import say_names
+from router.flow.definition import FlowDefinition
+from router.flow.engine import incidents
+from router.flow.engine.context import StepContext
+from router.flow.engine.run import Happening, History, Run
+
+MAX_RUN_BYTES = 768 * 1024
+"""Bytes of JSON up to which a run calls tools and starts flows. The definition travels with it."""
+MAX_HISTORY_LINES = 1_000
+"""Lines of its history that a run carries: the first hundred, and the last ones."""
+MAX_LASTING = 100
+MAX_AGREEMENTS = 2_000
+"""Entries of what is remembered of each kind; older ones go."""
+LEFT_OUT = "left out"
+"""The history line that stands for those between the first and the last ones."""
+
+CALLING_STATES = frozenset({"call", "check", "flow", "parallel"})
+_FIRST_LINES = 100
+_NAMED_AS_TEXT = r"\s*\[\s*\\?['\"]([^'\"\\]+)\\?['\"]\s*\]"
+_RESULT = re.compile(rf"\bresults\b(?:\s*\.\s*([A-Za-z_]\w*)|{_NAMED_AS_TEXT})?")
+_OF_ALL = frozenset(dir(dict))
+"""What a text can ask of all results at once: `results.items()`."""
+_EXPLAINED_BYTES = 1_000
+"""A part of this size is worth naming to an operator."""
+
+
+def measure_run(run: Run) -> int:
+    """Return the bytes of a run as JSON, which is how it is carried."""
+    return len(run.model_dump_json().encode())
+
+
+def lacks_room(context: StepContext) -> bool:
+    """Hold a run that is about to call something and has no room for a result; True if it waits.
+
+    An operator who has it retried is asked again, unless the run has become smaller.
+    """
+    run = context.run
+    if context.state.kind not in CALLING_STATES or run.tasks or run.batch is not None:
+        return False
+    if run.held is None and measure_run(run) > MAX_RUN_BYTES:
+        drop_unread_results(context.definition, run)
+        if measure_run(run) > MAX_RUN_BYTES:
+            incidents.hold_over_limit(context, explain(run, MAX_RUN_BYTES))
+    if run.held is None:
+        return False
+    run.status = "waiting"
+    return True
+
+
+def explain(run: Run, max_bytes: int) -> str:
+    """Return what of the run is large, for operators: its largest parts with their sizes."""
+    parts: dict[str, int] = {}
+    for name, value in run.model_dump(mode="json", exclude={"results"}).items():
+        parts[name] = _bytes_of(value)
+    parts |= {f"results.{name}": _bytes_of(value) for name, value in run.results.items()}
+    largest = sorted(parts.items(), key=lambda part: -part[1])
+    named = say_names(
+        [f"{name} ({size:,} bytes)" for name, size in largest if size > _EXPLAINED_BYTES]
+    )
+    return (
+        f"the run carries {measure_run(run):,} bytes, and {max_bytes:,} are the most: {named.en}. "
+        "Save less in its flow, and terminate this run"
+    )
+
+
+def _bytes_of(value: JsonValue) -> int:
+    return len(json.dumps(value, ensure_ascii=False).encode())
+
+
+def drop_unread_results(definition: FlowDefinition, run: Run) -> None:
+    """Drop the results that no state which the run can still come to reads.
+
+    A part of another run keeps all of them: that one may read them.
+    """
+    if run.parent is not None:
+        return
+    read = read_results(definition, {run.state, *(visit.state for visit in run.trail)})
+    if read is not None:
+        run.results = {name: value for name, value in run.results.items() if name in read}
+
+
+def read_results(definition: FlowDefinition, states: set[str]) -> set[str] | None:
+    """Return the results named from these states on, or None if any may be read.
+
+    `error` and `decision` are always among them.
+    """
+    names = {"error", "decision"}
+    for text in _texts(definition, states):
+        for found in _RESULT.finditer(text):
+            name = found[1] or found[2]
+            if name is None or name in _OF_ALL:
+                return None
+            names.add(name)
+    return names
+
+
+def _texts(definition: FlowDefinition, states: set[str]) -> Iterator[str]:
+    yield definition.model_dump_json(exclude={"states", "triggers"}, by_alias=True)
+    reached, waiting = set(states), list(states)
+    while waiting:
+        state = definition.states.get(waiting.pop())
+        if state is None:
+            continue
+        yield state.model_dump_json(by_alias=True)
+        exits = {branch.to for branches in state.exits().values() for branch in branches}
+        exits |= set(state.batch.branches) if state.batch else set()
+        waiting += exits - reached
+        reached |= exits
+
+
+def bound_lists(run: Run) -> None:
+    """Keep the lists of a run within their bounds: what is left out changes no decision."""
+    run.lasting = run.lasting[-MAX_LASTING:]
+    # Whoever's older agreement is left out is asked once more.
+    run.agreements = run.agreements[-MAX_AGREEMENTS:]
+    run.settled_before = run.settled_before[-2:]
+    if len(run.history) > MAX_HISTORY_LINES:
+        run.history = shorten_history(run.history, MAX_HISTORY_LINES - _FIRST_LINES)
+
+
+def shorten_history(history: History, last: int) -> History:
+    """Return the first hundred lines, one that says how many are left out, and the last ones."""
+    first, rest = list(history[:_FIRST_LINES]), list(history[_FIRST_LINES:])
+    left, kept = rest[:-last], rest[-last:]
+    if not left:
+        return history
+    number = sum(_left_out_by(line) for line in left)
+    line = Happening(
+        at=left[-1].at, state=left[-1].state, event=LEFT_OUT, comment=f"{number} lines"
+    )
+    return History([*first, line, *kept])
+
+
+def _left_out_by(line: Happening) -> int:
+    """Return how many lines this one stands for."""
+    return int((line.comment or "1").split()[0]) if line.event == LEFT_OUT else 1
+
+
+def shrink_run(definition: FlowDefinition, run: Run) -> Run:
+    """Return the run without what it can do without, for one that can't be carried whole."""
+    smaller = run.draft()
+    drop_unread_results(definition, smaller)
+    smaller.settled_before = []
+    smaller.history = shorten_history(smaller.history, _FIRST_LINES)
+    return smaller
+
+
+def offered_bytes(slots: Mapping[str, JsonValue], offered: Mapping[str, JsonValue]) -> int:
+    """Return the bytes that the slots would have with what is offered for them."""
+    return _bytes_of({**slots, **offered})
