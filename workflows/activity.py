@@ -18,10 +18,11 @@ from temporalio.exceptions import (
 from temporalio.exceptions import TimeoutError as TimedOut
 
 from router.contracts.failures import from_failure
-from router.contracts.limits import MAX_DETAILS_BYTES, cut_summary, cut_text, fit_attribute
+from router.contracts.limits import fit_attribute
 from router.contracts.payload import ActivityStub
 from router.contracts.start_options import CONTINUE_AFTER
 from router.domain.errors import SetAside
+from router.domain.summaries import MAX_DETAILS_BYTES, cut_summary, cut_text
 
 
 def fresh_id() -> str:

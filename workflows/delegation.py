@@ -14,10 +14,10 @@ from temporalio.workflow import ChildWorkflowHandle
 
 from router.contracts.activities import Account
 from router.contracts.conversation import OpenSkill
-from router.contracts.limits import cut_summary
 from router.contracts.skill_run import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer, workflow_id
 from router.contracts.start_options import TASK_TIMEOUT
 from router.domain.locale import Locale
+from router.domain.summaries import cut_summary
 from router.routing.prompts import material
 from router.skill.loop import Share
 from workflows.activity import fresh_id

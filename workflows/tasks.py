@@ -16,12 +16,12 @@ from router.contracts import activities
 from router.contracts import flow as contract
 from router.contracts.failures import RETRYABLE, from_failure
 from router.contracts.flow import CallLimits, DecisionTaken, FlowEnded, FlowStart
-from router.contracts.limits import cut_summary
 from router.contracts.start_options import TASK_TIMEOUT, of_run
 from router.domain import errors
 from router.domain.locale import Localised
 from router.domain.messages import ToolCallView
 from router.domain.progress import ToolStatus
+from router.domain.summaries import cut_summary
 from router.flow.definition import FlowDefinition
 from router.flow.engine import documents
 from router.flow.engine.events import Agreed, AskedBack, Began, Called, Failed, Finished, LookedUp

@@ -16,7 +16,6 @@ from temporalio.exceptions import TimeoutError as TimedOut
 from router.contracts.activities import LookupAnswer, ToolCall
 from router.contracts.failures import attempts_in, from_failure
 from router.contracts.flow import CallLimits
-from router.contracts.limits import cut_summary
 from router.contracts.tool_rounds import ToolFinding
 from router.domain.errors import (
     AnswersNeeded,
@@ -34,6 +33,7 @@ from router.domain.hooks import LONGEST_TEXT, ErrorEvent, ToolEvent, ToolResultE
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ToolCallView, Usage
 from router.domain.principals import Principal
+from router.domain.summaries import cut_summary
 from router.flow.prompts.values import readable
 from router.skill.skill import OF_FOLDER
 from workflows.activity import ends_turn

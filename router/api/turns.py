@@ -30,7 +30,6 @@ from router.contracts.conversation import (
     update_id,
     workflow_id,
 )
-from router.contracts.limits import cut_summary
 from router.contracts.start_options import TASK_TIMEOUT, Fairness
 from router.domain.errors import (
     FieldProblem,
@@ -43,6 +42,7 @@ from router.domain.file_types import MOST_FILES
 from router.domain.locale import Localised
 from router.domain.messages import Action, Message, ToolResultAction, Turn
 from router.domain.records import ConversationRecord
+from router.domain.summaries import cut_summary
 from router.formats.strict_json import strict_json
 from router.routing.excerpt import excerpt
 from router.routing.response_schema import ResponseSchema

@@ -7,8 +7,9 @@ from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReus
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from router.contracts.document import WORKFLOW, ReadFile, workflow_id
-from router.contracts.limits import cut_summary, make_attributes
+from router.contracts.limits import make_attributes
 from router.contracts.start_options import REQUESTER, TASK_TIMEOUT, TENANT
+from router.domain.summaries import cut_summary
 from router.gateway.retries import RPC_TIMEOUT, own_errors
 
 

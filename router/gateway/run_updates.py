@@ -22,7 +22,6 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from router.contracts import flow
-from router.contracts.limits import cut_summary
 from router.contracts.start_options import TASK_TIMEOUT, of_run
 from router.domain.errors import (
     Conflict,
@@ -38,6 +37,7 @@ from router.domain.locale import Localised
 from router.domain.messages import ASKING, ENDED, FlowStatus
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, RunRecord
+from router.domain.summaries import cut_summary
 from router.flow.definition import FlowDefinition, SlotValues, Wait
 from router.flow.engine.events import (
     Amended,

@@ -28,7 +28,6 @@ from temporalio.exceptions import (
 from temporalio.exceptions import TimeoutError as TimedOut
 from temporalio.service import RPCError, RPCStatusCode
 
-from router.contracts.limits import cut_summary
 from router.domain.errors import (
     ArgumentsToolError,
     Fault,
@@ -38,6 +37,7 @@ from router.domain.errors import (
 )
 from router.domain.locale import Localised
 from router.domain.nexus import WORKFLOW, NexusCall
+from router.domain.summaries import cut_summary
 from router.formats.validation import Complaint, Entry
 from router.formats.yaml_document import Place
 from router.tool.context import Dependencies, Provider, ToolContext

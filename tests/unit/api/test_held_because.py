@@ -32,6 +32,7 @@ UNDO = (("undo failed", "pay (pay_out): no such booking"), ("held", None))
 LOOKUP = (("held", "pay_out: no answer: timed out"),)
 GONE = (("held", f"{NOBODY_INSTEAD}bob, carol; have it reassigned"),)
 DATA = (("data failed", "OverflowError: date value out of range"), ("held", None))
+OVER_LIMIT = (("over limit", "role('crowd') names 612 people"), ("held", None))
 LOST = (("lost", "its workflow was terminated"),)
 
 
@@ -53,6 +54,11 @@ LOST = (("lost", "its workflow was terminated"),)
             GONE,
             "（bob, carol）；从2026",
             "(bob, carol); it has waited since 2026-11-25 19:04: reassign",
+        ),
+        (
+            OVER_LIMIT,
+            "它超过了一次办理能带的上限（role('crowd') names 612 people）；从2026",
+            "It has reached a limit of what one run can carry (role('crowd') names 612 people); it",
         ),
         (LOST, "intent-router reconcile", "can't go on (its workflow was terminated); it has"),
         (

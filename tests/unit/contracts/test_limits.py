@@ -5,16 +5,10 @@ from typing import Any
 
 from temporalio.common import SearchAttributeKey
 
-from router.contracts import limits, start_options
-from router.contracts.limits import (
-    MAX_KEYWORD_CHARS,
-    cut_keyword,
-    cut_keyword_list,
-    cut_summary,
-    cut_text,
-    fit_attribute,
-)
+from router.contracts import start_options
+from router.contracts.limits import MAX_KEYWORD_CHARS, cut_keyword, cut_keyword_list, fit_attribute
 from router.domain.principals import Principal
+from router.domain.summaries import MAX_DETAILS_BYTES, cut_summary, cut_text
 from tests.table import each_row
 
 ATTRIBUTE_LIMIT_BYTES, SUMMARY_LIMIT_BYTES = 2_048, 400
@@ -83,7 +77,7 @@ def test_a_summary_is_cut_with_an_ellipsis(summary: str) -> None:
 
 @each_row("text", ["", "annual leave", "年假"])
 def test_what_fits_is_sent_as_it_is(text: str) -> None:
-    assert cut_text(text, limits.MAX_DETAILS_BYTES) == text
+    assert cut_text(text, MAX_DETAILS_BYTES) == text
     assert cut_summary(text) == text
     assert cut_keyword(text) == text
     assert cut_keyword_list([text]) == [text]

@@ -1,0 +1,75 @@
+"""A run continues as new with what fits, whatever has grown in it; or it doesn't, and is held."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from router.contracts.flow import AmendmentTaken, FlowAnswer, FlowStart
+from router.contracts.limits import MAX_CARRIED_BYTES, measure_bytes
+from router.domain.locale import Localised
+from router.domain.messages import TextReply
+from router.flow.engine import machine
+from router.flow.engine.run import Happening, History
+from router.flow.prompts.question import view
+from tests.table import each_row
+from tests.unit.flow.definitions import ALICE, NOW, Driver, flow_of, text
+from workflows.flow import fit_start
+
+HUGE = "长" * 600_000
+STATES = {
+    "wait": {"wait": {"for": "PT1H"}, "next": "done"},
+    "done": {"say": text("{{ results.read }}"), "end": "completed"},
+}
+DRIVER = Driver(flow_of("waiting", STATES)).begin()
+ANSWER = FlowAnswer(view=view(DRIVER.definition, DRIVER.run), replies=[TextReply(text=HUGE)])
+TAKEN = AmendmentTaken(status="waiting", state="wait", why=Localised(zh=HUGE, en=""))
+LINE = Happening(
+    at=datetime(2026, 11, 28, tzinfo=UTC), state="wait", event="x", comment="长" * 2_000
+)
+
+
+def start_of(run: dict[str, Any], **more: Any) -> FlowStart:
+    return FlowStart(
+        definition=DRIVER.definition,
+        requester=ALICE,
+        conversation="c1",
+        locale="en",
+        run=DRIVER.run.model_copy(update=run),
+        **more,
+    )
+
+
+@each_row(
+    ("start", "fits"),
+    [
+        (start_of({}, told={"u": ANSWER}), True),
+        (start_of({}, decided={"u": TAKEN}), True),
+        (start_of({"results": {"unread": HUGE}}), True),
+        (start_of({"history": History([LINE] * 900)}), True),
+        (start_of({"results": {"read": HUGE}}), False),
+        (start_of({"slots": {"reason": HUGE}}), False),
+        (start_of({"known": {"look()": HUGE}}), False),
+    ],
+    ids=["told", "decided", "results unread", "history", "results", "slots", "lookups"],
+)
+def test_what_is_carried_fits_or_isnt_sent(start: FlowStart, fits: bool) -> None:
+    assert measure_bytes(start) > MAX_CARRIED_BYTES
+    fitting = fit_start(start)
+    assert (fitting is not None) == fits
+    if fitting is not None and fitting.run is not None:
+        assert measure_bytes(fitting) <= MAX_CARRIED_BYTES
+        assert (fitting.run.state, fitting.run.slots) == ("wait", {})
+
+
+def test_what_fits_is_carried_as_it_is() -> None:
+    start = start_of({"results": {"unread": "x"}}, decided={"u": TAKEN.changed(why=None)})
+    assert fit_start(start) == start
+
+
+def test_a_run_that_cant_be_carried_is_held_once() -> None:
+    run = DRIVER.run.model_copy(update={"slots": {"reason": HUGE}})
+    held = machine.hold_over_limit(DRIVER.definition, run, MAX_CARRIED_BYTES, NOW)
+    again = machine.hold_over_limit(DRIVER.definition, held, MAX_CARRIED_BYTES, NOW)
+    over, last = list(held.history)[-2:]
+    assert (over.event, last.event, held.held) == ("over limit", "held", "permanent")
+    assert "slots (1,800,014 bytes)" in str(over.comment)
+    assert again == held
