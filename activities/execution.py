@@ -18,6 +18,7 @@ from opentelemetry.util.types import AttributeValue
 from temporalio import activity
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
+from activities.heartbeats import Pulse, beating_when_late
 from router.contracts.activities import CLERICAL
 from router.contracts.failures import to_failure
 from router.domain.errors import BrokenTool, RouterError, SetAside, ToolError, TransientToolError
@@ -87,23 +88,29 @@ EVERY = 0.5
 
 @asynccontextmanager
 async def heartbeating() -> AsyncIterator[None]:
-    """Heartbeat while something is waited for, where the activity's stub has a timeout for it."""
+    """Heartbeat while something is waited for, where the activity's stub has a timeout for it.
+
+    A thread goes on with it while the event loop is late (`activities.heartbeats`).
+    """
     if not activity.in_activity():
         yield
         return
-    beating = asyncio.create_task(_beat())
-    try:
-        yield
-    finally:
-        beating.cancel()
-        with suppress(asyncio.CancelledError):
-            await beating
+    with beating_when_late() as pulse:
+        beating = asyncio.create_task(_beat(pulse))
+        try:
+            yield
+        finally:
+            beating.cancel()
+            with suppress(asyncio.CancelledError):
+                await beating
 
 
-async def _beat() -> None:
+async def _beat(pulse: Pulse | None) -> None:
     while True:
         await asyncio.sleep(EVERY)
         activity.heartbeat()
+        if pulse is not None:
+            pulse.beat_by_loop()
 
 
 _log = logging.getLogger(__name__)
