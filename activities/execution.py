@@ -16,10 +16,11 @@ from typing import Any
 
 from opentelemetry.util.types import AttributeValue
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
 from activities.heartbeats import Pulse, beating_when_late
-from router.contracts.activities import CLERICAL
+from router.contracts.activities import CLERICAL, MAX_CODE_ERRORS
 from router.contracts.failures import to_failure
 from router.domain.errors import BrokenTool, RouterError, SetAside, ToolError, TransientToolError
 from router.domain.locale import Localised
@@ -156,6 +157,11 @@ class _Watched(ActivityInboundInterceptor):
             ):
                 async with self._tried(info, name):
                     return await super().execute_activity(input)
+        except Exception as error:
+            outcome = type(error).__name__
+            if (failure := _code_failure(info, error)) is not None:
+                raise failure from error
+            raise
         except BaseException as error:
             outcome = type(error).__name__
             raise
@@ -171,6 +177,22 @@ class _Watched(ActivityInboundInterceptor):
         except SetAside as refused:
             SET_ASIDE.labels(name).inc()
             raise to_failure(refused) from refused
+
+
+def _code_failure(info: activity.Info, error: Exception) -> ApplicationError | None:
+    """Return the final failure of an activity whose code fails each time; `None` for other errors.
+
+    Concerns what is tried until its total time is over, where only an error of code can be known
+    to come again.
+    """
+    is_tried_until_over = (
+        info.schedule_to_close_timeout is not None
+        and info.retry_policy is not None
+        and info.retry_policy.maximum_attempts == 0
+    )
+    if not is_tried_until_over or info.attempt < MAX_CODE_ERRORS or not is_of_code(error):
+        return None
+    return ApplicationError(str(error), type=type(error).__name__, non_retryable=True)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from temporalio import activity
 from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
+from activities.execution import heartbeating
 from activities.tell_flow import own_share
 from router.contracts import activities, conversation
 from router.contracts.conversation import ConversationStart
@@ -22,6 +23,10 @@ class Notifier:
     @activity.defn(name=activities.NOTIFY.name)
     async def notify(self, given: activities.Notify) -> None:
         """Signal the conversation, starting it again where it was put away, if it is known."""
+        async with heartbeating():
+            await self._signal(given)
+
+    async def _signal(self, given: activities.Notify) -> None:
         tenant = given.tenant
         known = await self._conversations.find(tenant, given.conversation)
         if known is None:

@@ -15,13 +15,13 @@ from temporalio.client import (
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 from temporalio.common import Priority
-from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.capabilities import Capabilities
 from activities.execution import heartbeating
 from router.contracts import activities, flow
-from router.contracts.failures import ended_meanwhile
+from router.contracts.failures import ended_meanwhile, from_failure, to_failure
 from router.contracts.flow import FlowAnswer, FlowStart, Tell
 from router.flow.definition import FlowDefinition
 from router.gateway import run_updates
@@ -58,7 +58,7 @@ class FlowTeller:
             answer = await _heartbeating(told(lambda: tell(given)))
         except (WorkflowAlreadyStartedError, RPCError, WorkflowUpdateFailedError) as error:
             if not _is_over(error):
-                raise
+                raise _try_failure(error) from error
             answer = None
         return activities.TellAnswer(answer=answer)
 
@@ -110,6 +110,30 @@ def _is_over(error: BaseException) -> bool:
     if isinstance(error, WorkflowUpdateFailedError):
         return ended_meanwhile(error.cause)
     return isinstance(error, WorkflowAlreadyStartedError)
+
+
+_REFUSALS = frozenset(
+    RPCStatusCode[name]
+    for name in ("INVALID_ARGUMENT", "PERMISSION_DENIED", "UNAUTHENTICATED", "UNIMPLEMENTED")
+)
+"""What Temporal answers to a request that it would not take later either. Everything else is about
+the moment: a server that restarts or is too busy, or a run whose workflow task failed."""
+
+
+def _try_failure(error: Exception) -> Exception:
+    """Return what a try ends with: final if the run or Temporal refused, else the error itself.
+
+    The update has the same id in every try, so that the run would only refuse again.
+    """
+    if isinstance(error, WorkflowUpdateFailedError):
+        own = from_failure(error.cause)
+        if own is not None:
+            return to_failure(own)
+        said = str(error.cause or error)
+        return ApplicationError(said, type=type(error).__name__, non_retryable=True)
+    if isinstance(error, RPCError) and error.status in _REFUSALS:
+        return ApplicationError(str(error), type=error.status.name, non_retryable=True)
+    return error
 
 
 async def told(tell: Callable[[], Awaitable[T]]) -> T:

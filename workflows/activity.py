@@ -62,6 +62,7 @@ async def perform(stub: ActivityStub[In, Out], given: In, summary: str | None = 
     )
     limits: dict[str, Any] = {"retry_policy": retry}
     limits["start_to_close_timeout"] = _limit(stub.timeout, given)
+    limits["schedule_to_close_timeout"] = _limit(stub.total, given)
     known: dict[str, Any] = {"result_type": stub.gives, "summary": cut_summary(summary), **limits}
     result: Out
     if stub.local:

@@ -492,15 +492,20 @@ class Notify(Payload):
     news: News
 
 
-TRIES = 5
-"""Tries of an activity that a turn waits for, before the turn says that it failed."""
-SOON = timedelta(seconds=5)
-UNDERSTAND = ActivityStub("understand", Understand, Understood, SOON, local=True, attempts=TRIES)
+MAX_CODE_ERRORS = 5
+"""Tries of an activity whose code fails each time, before the turn says that it failed."""
+TOTAL = timedelta(minutes=5)
+"""What an activity that a turn waits for has for all its tries. A machine that is so busy that
+none of them ends within this time answers nobody; the person can cancel the turn before."""
+SOON = timedelta(seconds=15)
+"""What a try of a local activity has. It takes milliseconds, unless the event loop is late or the
+database's connections are all in use, which the pool says after ten seconds."""
+UNDERSTAND = ActivityStub("understand", Understand, Understood, SOON, local=True, total=TOTAL)
 
 Asking = TypeVar("Asking", bound=Decide | Phrase | Structure | SkillQuestion | Condense)
 BEYOND = timedelta(seconds=20)
 """What an activity that asks a model has beyond the turn's time: to answer without one."""
-SILENT = (timedelta(seconds=2), timedelta(seconds=10))
+SILENT = (timedelta(seconds=5), timedelta(seconds=10))
 """Its worker counts as dead after a sixth of that time without a word, within these bounds."""
 
 
@@ -515,7 +520,7 @@ def _asking(name: str, takes: type[Asking], gives: type[Out]) -> ActivityStub[As
         takes,
         gives,
         timeout=lambda given: left(given) + BEYOND,
-        attempts=TRIES,
+        total=lambda given: left(given) + TOTAL,
         heartbeat=lambda given: min(max(left(given) / 6, SILENT[0]), SILENT[1]),
     )
 
@@ -532,19 +537,22 @@ NO_MODEL = "NoModelAnswered"
 CONDENSE = _asking("condense", Condense, Condensed)
 PLAN = _asking("plan", Draw, Planned)
 REFLECT = _asking("reflect", Reflect, Reflected)
-NOTE_STEP = ActivityStub("note_step", NoteStep, type(None), SOON, local=True, attempts=TRIES)
+NOTE_STEP = ActivityStub("note_step", NoteStep, type(None), SOON, local=True, total=TOTAL)
+ONE_RPC = timedelta(minutes=1)
+"""For one try of what asks Temporal for something, which may be repeated: a try that is given up
+while the server is busy makes it busier. Heartbeats tell of a worker's death."""
 TELL_FLOW = ActivityStub(
     "tell_flow",
     TellFlow,
     TellAnswer,
-    timedelta(seconds=10),
-    attempts=TRIES,
-    heartbeat=timedelta(seconds=1.5),
+    ONE_RPC,
+    heartbeat=timedelta(seconds=5),
+    total=TOTAL,
 )
 RECALL = ActivityStub("recall", Recall, Recalled, SOON, local=True)
 KEEP = ActivityStub("keep", Keep, type(None), SOON, local=True)
 WRITE = ActivityStub("write", Write, Written, SOON, local=True)
-REMEMBER = ActivityStub("remember", MemoryRequest, MemoryAnswer, SOON, local=True, attempts=TRIES)
+REMEMBER = ActivityStub("remember", MemoryRequest, MemoryAnswer, SOON, local=True, total=TOTAL)
 LOOK_UP = ActivityStub("look_up", LookUp, LookupAnswer, SOON, local=True)
 WAIT_FOR_DOCUMENT = ActivityStub(
     "wait_for_document",
@@ -575,7 +583,7 @@ DOCUMENTS_OF = ActivityStub("documents_of", DocumentsOf, DocumentsRead, SOON, lo
 PUBLISH = ActivityStub("publish", Publish, Published, SOON, local=True)
 WHO_IS_ON_DUTY = ActivityStub("who_is_on_duty", AskDuty, Duty, SOON, local=True)
 PUBLISH_HAND_OFF = ActivityStub("publish_hand_off", PublishHandOff, type(None), SOON, local=True)
-NOTIFY = ActivityStub("notify", Notify, type(None), timedelta(seconds=10))
+NOTIFY = ActivityStub("notify", Notify, type(None), ONE_RPC, heartbeat=timedelta(seconds=10))
 
 CLERICAL = frozenset(stub.name for stub in (TELL_FLOW, RECALL, KEEP, WRITE, PUBLISH, NOTIFY))
 """What writes down and passes on. It is never set aside: what was said would be lost by that; and

@@ -30,8 +30,12 @@ class ActivityStub(Generic[In, Out]):
     """An activity's name, types and limits.
 
     A `local` one runs within the workflow task, on the same worker: for what takes a few
-    milliseconds and may be repeated. `attempts` None retries until it succeeds. `timeout` is for
-    one try, `heartbeat` for a worker's silence; either may depend on what is given.
+    milliseconds and may be repeated. `timeout` is for one try, `heartbeat` for a worker's silence;
+    either may depend on what is given.
+
+    `attempts` None retries until the activity succeeds, or until `total` is over. An activity that
+    may be repeated has a `total` and no number of attempts: a try that a busy machine cuts short
+    says nothing about the next one, and must not count as a failure of the turn.
     """
 
     name: str
@@ -41,3 +45,4 @@ class ActivityStub(Generic[In, Out]):
     local: bool = False
     attempts: int | None = None
     heartbeat: timedelta | Callable[[In], timedelta] | None = None
+    total: timedelta | Callable[[In], timedelta] | None = None
