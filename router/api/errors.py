@@ -131,6 +131,9 @@ async def _router_error(request: Request, error: Exception) -> Response:
             headers = {"WWW-Authenticate": challenge(request)}
         case errors.TooManyRequests(retry_after=seconds):
             headers = {"Retry-After": str(seconds)}
+        case errors.Overloaded(retry_after=seconds):
+            log.warning("%s %s is answered 503: %s", request.method, request.url.path, error)
+            headers = {"Retry-After": str(seconds)}
         case errors.Unavailable():
             log.warning("%s %s is answered 503: %s", request.method, request.url.path, error)
             headers = {"Retry-After": "5"}

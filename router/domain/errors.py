@@ -149,6 +149,15 @@ class Unconfirmed(Unavailable):
     """It isn't known whether a request was carried out. The same request may be sent again."""
 
 
+class Overloaded(Unavailable):
+    """Nothing is broken, but more is under way than this can take; trying again helps.
+
+    It is welcome again after `retry_after` seconds.
+    """
+
+    retry_after = 5
+
+
 class MisconfiguredError(RouterError):
     """The operator has to change something before this can start."""
 

@@ -43,7 +43,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from router.domain.errors import MisconfiguredError, Unavailable
+from router.domain.errors import MisconfiguredError, Overloaded, Unavailable
 from router.domain.locale import Localised
 from router.store.columns import moment_there
 
@@ -183,6 +183,8 @@ Result = TypeVar("Result")
 class SqliteConnections:
     """How work gets at a SQLite file."""
 
+    number = READERS
+
     def __init__(self, url: URL) -> None:
         file = url.set(drivername="sqlite+pysqlite")
         # A pool of one thread is the queue that writers stand in: one at a time, in order.
@@ -316,7 +318,7 @@ class Database:
     """Connections to the database behind `url`, made when first needed.
 
     `url` is any SQLAlchemy URL of a SQLite file or of PostgreSQL, else `MisconfiguredError`.
-    `connections` bounds PostgreSQL's pool: work that finds none for ten seconds is `Unavailable`.
+    `connections` bounds PostgreSQL's pool: work that finds none for ten seconds is `Overloaded`.
     """
 
     def __init__(self, url: str, connections: int = CONNECTIONS) -> None:
@@ -399,13 +401,33 @@ class Database:
             if not _out_of_reach(error) and not self._connections.is_given_up(error.orig):
                 raise
             raise self._unavailable(error.orig or error) from error
-        except (PoolTimeout, OSError) as error:
+        except PoolTimeout as error:
+            raise Overloaded(self._all_in_use(), BUSY) from error
+        except OSError as error:
             raise self._unavailable(error) from error
         except Exception as error:
             # What asyncpg raises while it connects reaches us unwrapped, with an SQLSTATE.
             if getattr(error, "sqlstate", None) is None:
                 raise
             raise self._unavailable(error) from error
+
+    def _all_in_use(self) -> str:
+        return (
+            f"all {self._connections.number} connections of this process to the database {self} "
+            "are in use: start more processes, or raise ROUTER_DATABASE_CONNECTIONS if PostgreSQL "
+            "has room"
+        )
+
+    async def overload(self) -> str | None:
+        """Say why work waits for a connection although the database answers; `None` if it doesn't.
+
+        Asks over a connection beside the pool. Raises `Unavailable` if the database is away.
+        """
+        if isinstance(self._connections, SqliteConnections) or not self._connections.is_full:
+            return None
+        async with self.own_connection() as connection:
+            await connection.fetchval("SELECT 1")
+        return self._all_in_use()
 
     def _unavailable(self, cause: BaseException) -> Unavailable:
         said = str(cause).strip() or type(cause).__name__
@@ -414,6 +436,8 @@ class Database:
             "see that it runs and that ROUTER_DATABASE_URL names it",
         )
         told = f"the database {self} can't be used right now: {said}; {remedy}"
+        if getattr(cause, "sqlstate", None) == TOO_MANY_CONNECTIONS:
+            return Overloaded(told, BUSY)
         return Unavailable(told, AWAY)
 
 
@@ -428,6 +452,11 @@ AWAY = Localised(
     zh="数据库现在用不了，请稍后再试；管理员可以在日志里看到原因。",
     en="The database can't be used right now; try again in a moment. The log says why.",
 )
+BUSY = Localised(
+    zh="现在太忙了，请稍后再试。", en="It is too busy right now; try again in a moment."
+)
+TOO_MANY_CONNECTIONS = "53300"
+"""The SQLSTATE of a PostgreSQL server that has no connection left."""
 _PRIMARY = 0xFF
 """The part of SQLite's codes that says what kind of trouble it is."""
 _WRITABLE = (
@@ -437,6 +466,7 @@ _WRITABLE = (
 _REMEDIES: dict[int | str, str] = {
     "25006": "have it take writes again, or name the primary with ROUTER_DATABASE_URL",
     "53100": "its disk is full: make room there",
+    TOO_MANY_CONNECTIONS: "raise its max_connections, or lower ROUTER_DATABASE_CONNECTIONS",
     sqlite3.SQLITE_BUSY: "another program has held it for ten seconds: let that end, or stop it",
     sqlite3.SQLITE_READONLY: _WRITABLE,
     sqlite3.SQLITE_CANTOPEN: _WRITABLE,

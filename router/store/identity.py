@@ -96,3 +96,7 @@ class HealthChecks(Aggregate):
         row = {"name": name, "at": datetime.now(UTC)}
         noted = upsert(self._database.insert(_checks), _checks)
         await self._database.write(lambda connection: connection.execute(noted, row))
+
+    async def overload(self) -> str | None:
+        """Say why work waits although the database answers; see `Database.overload`."""
+        return await self._database.overload()

@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 import asyncpg  # type: ignore[import-untyped]
-from sqlalchemy import Connection, NullPool, event, text
+from sqlalchemy import Connection, NullPool, QueuePool, event, text
 from sqlalchemy.engine import URL, ExceptionContext
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
@@ -20,6 +20,7 @@ class PostgresConnections:
     """How work gets at a PostgreSQL server, over as many `connections` as it needs, and no more."""
 
     def __init__(self, url: URL, connections: int, **options: Any) -> None:
+        self.number = connections
         self._writer = _engine(
             url,
             pool_size=connections,
@@ -43,6 +44,12 @@ class PostgresConnections:
         """Run `work` in a transaction."""
         async with self._writer.begin() as connection:
             return await connection.run_sync(work)
+
+    @property
+    def is_full(self) -> bool:
+        """True if work would have to wait for a connection."""
+        pool = self._writer.pool
+        return isinstance(pool, QueuePool) and pool.checkedout() >= self.number
 
     @asynccontextmanager
     async def own(self) -> AsyncIterator[asyncpg.Connection]:

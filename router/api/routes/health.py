@@ -104,12 +104,26 @@ class Probe:
 
     async def _database(self) -> ReadinessCheck:
         check = await _checked(self._written())
+        if check.status == "down":
+            check = await self._overloaded() or check
         folder = self._services.settings.data
         free = shutil.disk_usage(folder if folder.exists() else ".").free
         if check.status == "ready" and free < LITTLE:
             detail = f"answers, but {free // MEBIBYTE} MiB are left where ROUTER_DATA is: make room"
             return ReadinessCheck(status="degraded", detail=detail)
         return check
+
+    async def _overloaded(self) -> ReadinessCheck | None:
+        """Return a degraded check if the database answers, but has no connection left for us.
+
+        Sending the load of this process to others would only make them as busy.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE):
+                detail = await self._services.store.health_checks.overload()
+        except (TimeoutError, Unavailable):
+            return None
+        return ReadinessCheck(status="degraded", detail=detail) if detail else None
 
     async def _written(self) -> str:
         services = self._services
