@@ -19,6 +19,7 @@ from router.api.audit import Arrivals, AuditWriter, request_id_of, sender_of
 from router.api.auth import CallerSession, Tokens
 from router.api.events import Hub
 from router.api.explanation import Reads
+from router.api.intake import Intake, IntakeLimits
 from router.api.limits import Backlog, RateLimits, TurnLimits
 from router.api.turns import Turns
 from router.beginnings.beginning import Beginning, BeginningContext
@@ -268,10 +269,19 @@ class AppState:
         settings, temporal = services.settings, services.temporal
         backlog = Backlog(temporal, settings.task_queue, settings.backlog_seconds)
         limits = TurnLimits(settings.user_open_turns, settings.tenant_open_turns)
+        intake = Intake(IntakeLimits(settings.intake_seconds, settings.loop_lateness_seconds))
         return cls(
             services=services,
             tokens=Tokens(settings),
-            turns=Turns(temporal, settings.task_queue, backlog, services.fairness, limits),
+            turns=Turns(
+                temporal,
+                settings.task_queue,
+                backlog,
+                services.fairness,
+                limits,
+                intake=intake,
+                _recorded_turn=services.store.log.turn,
+            ),
             ownership=Ownership(services.store.conversations),
             hub=Hub(),
             rates=RateLimits(

@@ -38,13 +38,14 @@ class Delivery:
     """Delivers one message until its turn is known.
 
     `start` makes the operation that starts the conversation's workflow if it doesn't run; each
-    attempt needs one of its own.
+    attempt needs one of its own. `on_accepted` is called once, when the message is accepted.
     """
 
     temporal: Client
     submission: Submission
     update_id: str
     start: Callable[[], WithStartWorkflowOperation[Any, Any]]
+    on_accepted: Callable[[], None]
     accepted: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once the workflow has accepted the message, or anything else proves that it has."""
     waiting: int = 0
@@ -52,6 +53,12 @@ class Delivery:
     _is_settled: bool = False
     _is_first: bool = True
     _began: float = field(default_factory=monotonic)
+
+    def note_accepted(self) -> None:
+        """Note that the workflow has accepted the message."""
+        if not self.accepted.is_set():
+            self.accepted.set()
+            self.on_accepted()
 
     @contextmanager
     def awaited(self) -> Iterator[None]:
@@ -99,14 +106,14 @@ class Delivery:
             # A refusal is an outcome too, and has come along: nothing was accepted then.
             await asyncio.wait({asking}, timeout=AT_HAND)
             if not asking.done():
-                self.accepted.set()
+                self.note_accepted()
             turn: Turn = await asking
         except WorkflowUpdateFailedError as failed:
             self._is_settled = not ended_meanwhile(failed.cause)
             raise
         finally:
             asking.cancel()
-        self.accepted.set()
+        self.note_accepted()
         return turn
 
 

@@ -9,6 +9,7 @@ import asyncio
 import json
 from asyncio import FIRST_COMPLETED
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, mo
 from temporalio.client import Client, WithStartWorkflowOperation
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
+from router.api.intake import PATIENCE_FOR_ANSWERS, Intake
 from router.api.limits import BUSY_RETRY, Backlog, TurnLimits
 from router.api.message_delivery import Delivery
 from router.api.params import IS_SCHEMA, PLAIN_JSON, Key, SaidText, check_plain
@@ -210,6 +212,14 @@ class TurnPending(Unavailable):
         )
 
 
+MessageLookup = Callable[[str, str, str], Awaitable[object | None]]
+"""Finds the recorded turn of a message, by tenant, conversation and message id."""
+
+
+async def _nothing_recorded(_tenant: str, _conversation: str, _message_id: str) -> None:
+    return None
+
+
 class _Place(NamedTuple):
     """Whose turns they are, and of which conversation."""
 
@@ -229,7 +239,7 @@ class _OpenTurn(NamedTuple):
 class Turns:
     """The turns awaited here, six of a conversation and as many of a person as `limits` allow.
 
-    None begins with a long `backlog`.
+    None begins with a long `backlog`, nor while messages wait too long for a worker (`intake`).
     """
 
     _temporal: Client
@@ -240,6 +250,8 @@ class Turns:
     _open: defaultdict[_Place, dict[str, _OpenTurn]] = field(
         default_factory=lambda: defaultdict(dict)
     )
+    intake: Intake = field(default_factory=Intake)
+    _recorded_turn: MessageLookup = _nothing_recorded
 
     async def submit(
         self, conversation: ConversationRecord, submission: Submission, wait: float
@@ -256,6 +268,7 @@ class Turns:
             Unconfirmed: it isn't known in time whether the message was accepted.
             RouterError: the conversation refuses it.
         """
+        await self._admit(conversation, submission)
         began, turn = monotonic(), self._begin(conversation, submission)
         await self._accepted(turn, min(RESTART_S, max(wait, MIN_ACCEPTANCE_S)))
         await asyncio.wait({turn.task}, timeout=max(0.0, wait - (monotonic() - began)))
@@ -268,6 +281,7 @@ class Turns:
 
         Anything heard of it, when `sign` is done, is certainty enough. Raises what `submit` raises.
         """
+        await self._admit(conversation, submission)
         turn = self._begin(conversation, submission)
         await self._accepted(turn, RESTART_S, sign)
         if turn.task.done():
@@ -281,8 +295,24 @@ class Turns:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def _admit(self, record: ConversationRecord, submission: Submission) -> None:
+        """Return if the message can be taken now; raises `TooManyRequests` if it can't.
+
+        A message that was taken before is let through: its sender asks for the answer.
+        """
+        if _update_of(submission) in self._open.get(_place(record), {}):
+            return
+        action = submission.message.action
+        answers = action is not None and action.type != "start"
+        try:
+            self.intake.check(PATIENCE_FOR_ANSWERS if answers else 1.0)
+        except TooManyRequests:
+            known = (record.tenant, record.id, submission.message_id)
+            if submission.fresh or await self._recorded_turn(*known) is None:
+                raise
+
     def _begin(self, record: ConversationRecord, submission: Submission) -> _OpenTurn:
-        place, message_id = _Place(record.tenant, record.owner, record.id), submission.message_id
+        place, message_id = _place(record), submission.message_id
         update, waiting = _update_of(submission), self._open.get(place, {})
         if (under_way := waiting.get(update)) is not None:
             return under_way
@@ -295,9 +325,11 @@ class Turns:
         if self._backlog is not None:
             self._backlog.check()
         start = partial(self._start, record)
-        delivery = Delivery(self._temporal, submission, update, start)
+        note_taken = partial(self.intake.note_taken, place, update)
+        delivery = Delivery(self._temporal, submission, update, start, note_taken)
         task = asyncio.create_task(self._observed(record, submission, delivery))
         turn = self._open[place][update] = _OpenTurn(task, delivery)
+        self.intake.begin(place, update)
         task.add_done_callback(partial(self._forget, place, update))
         return turn
 
@@ -306,8 +338,11 @@ class Turns:
         del waiting[update]
         if not waiting:
             del self._open[place]
-        if not task.cancelled():
-            task.exception()  # nobody may be left to hear of it
+        # `exception` is asked for in any case: nobody may be left to hear of it.
+        is_over = not task.cancelled() and task.exception() is None
+        turn = task.result() if is_over else None
+        is_plain = turn is not None and not turn.usage.llm_calls and not turn.tool_calls
+        self.intake.end(place, update, is_answered=is_over, is_plain=is_plain)
 
     async def _accepted(
         self, turn: _OpenTurn, seconds: float, sign: "asyncio.Future[Any] | None" = None
@@ -328,7 +363,7 @@ class Turns:
         finally:
             accepting.cancel()
         if sign is not None and sign.done():
-            delivery.accepted.set()
+            delivery.note_accepted()
         if task.cancelled() and delivery.accepted.is_set():
             return
         if task.cancelled() or not (task.done() or delivery.accepted.is_set()):
@@ -375,6 +410,10 @@ class Turns:
             priority=self._fairness.share(record.tenant, record.owner),
             static_summary=cut_summary(f"Conversation of {record.owner}"),
         )
+
+
+def _place(record: ConversationRecord) -> _Place:
+    return _Place(record.tenant, record.owner, record.id)
 
 
 def _update_of(submission: Submission) -> str:

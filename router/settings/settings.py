@@ -383,6 +383,11 @@ class Settings(Section):
     that falls out is replayed whole at its next word. Each takes 120 to 400 KiB."""
     backlog_seconds: Annotated[float, Field(gt=0)] = 15.0
     """Messages are refused (503) where work has been waiting for a worker for so long."""
+    intake_seconds: Annotated[float, Field(gt=0)] = 3.0
+    """New messages are refused (429) while those before them wait for a worker for so long, at each
+    API; answers to a question are at three times as long."""
+    loop_lateness_seconds: Annotated[float, Field(gt=0)] = 1.0
+    """New messages are refused (429) while others wait and this API's event loop is so late."""
 
     _sections: dict[type[Section], Section] = PrivateAttr(default_factory=dict)
 

@@ -35,7 +35,7 @@ ROUTES = Counter(
 REFUSED = Counter(
     "router_refused_requests",
     "Requests refused before any work: whose limit it was (user, tenant, user_turns, tenant_turns, "
-    "backlog, tool).",
+    "backlog, busy, tool).",
     ("limit",),
 )
 BACKLOG = Gauge(
