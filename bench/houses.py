@@ -43,6 +43,8 @@ class House:
     """The port where the process that runs workflows says how its event loop stood still."""
     database: str = ""
     """The URL of its PostgreSQL database, where it has one."""
+    workers: Sequence[int] = ()
+    """The ports where its workers show their metrics, where it has several."""
 
     def used(self) -> tuple[float, float]:
         """Seconds of processor time of our processes, and of the Temporal server."""
@@ -124,7 +126,8 @@ async def products_on_postgres(
     sys.path.insert(0, str(ROOT))
     from tests.postgres import make_database, postgres_server
 
-    ports, name = _free_ports(number), uuid4().hex[:8]
+    every, name = _free_ports(2 * number), uuid4().hex[:8]
+    ports, metrics = every[:number], every[number:]
     async with AsyncExitStack() as stack:
         (state := folder / name).mkdir()
         client = await stack.enter_async_context(dev_server(str(state)))
@@ -133,15 +136,18 @@ async def products_on_postgres(
         urls = stack.enter_context(postgres_server())
         given = {"ROUTER_TEMPORAL_ADDRESS": address, "ROUTER_CACHED_WORKFLOWS": str(cached)}
         given["ROUTER_DATABASE_URL"] = await make_database(urls, f"machines_{name}")
-        commands = [*(("serve", "--port", port) for port in ports), *[("worker",)] * number]
+        commands = [
+            *((("serve", "--port", port), {}) for port in ports),
+            *((("worker",), {"ROUTER_METRICS_PORT": str(port)}) for port in metrics),
+        ]
         processes = []
-        for command in commands:
-            running = _running("-m", "router", *command, **given)
+        for command, more in commands:
+            running = _running("-m", "router", *command, **given, **more)
             processes.append(await stack.enter_async_context(running))
         for port in ports:
             await _ready(port)
         database = given["ROUTER_DATABASE_URL"]
-        yield [House(port, processes, server, address, 0, database) for port in ports]
+        yield [House(port, processes, server, address, 0, database, metrics) for port in ports]
 
 
 def _floor(part: str, port: int, temporal: object, database: str, cached: int):

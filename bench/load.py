@@ -19,11 +19,17 @@ machine drifts for all.
 * `stop` and `>100`: the longest that the event loop of the process stood still meanwhile, at the
   fixed rate, in milliseconds, and how often it did for over a hundred (`stalls.py`).
 
+* overload: people who don't wait come at 0.5 to 3 times the rate of those who do, for a minute
+  each, to APIs and workers over PostgreSQL; how many answers a second there are while it lasts
+  (goodput), how many were refused early (429), how many failed, and how many tries of activities
+  the workers made again.
+
     python bench/load.py [--quick] [--conversations 1 100 1000 10000] [--seconds 6] [--rate 5]
         [--turns 1000] [--database sqlite|postgresql] [--workers 1 2] [--apis 1]
+        [--overload] [--step-seconds 60] [--pairs 1]
 
 `--quick` is a thousand and ten thousand open in eight minutes: no history, and rates at the first
-number alone.
+number alone. `--overload` prints the last table alone, of so many `--pairs` of an API and a worker.
 """
 
 import argparse
@@ -33,6 +39,7 @@ import itertools
 import os
 import platform
 import random
+import re
 import statistics
 import sys
 import tempfile
@@ -41,12 +48,13 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import bare_house
 from calling import Caller
-from houses import House, on_postgres, on_sqlite
-from open_loop import Taken, Turn, capacity, sustained, under_load
+from houses import House, on_postgres, on_sqlite, products_on_postgres
+from open_loop import Result, Taken, Turn, capacity, step, sustained, under_load
 from stalls import StallMeter, Stalls
 
 CONVERSATIONS = (1, 100, 1000, 10_000)
@@ -76,23 +84,32 @@ which is more than there is between two ratios that matter."""
 RENEWED_AFTER = 1500
 """Turns of a bare workflow: Temporal takes 2,000 updates of one."""
 WINDOW = 50
+OVERLOAD_STEPS = (0.5, 1, 1.5, 2, 3)
+"""Rates, of what people who wait for their answers get."""
+OVERLOAD_CONVERSATIONS, OVERLOAD_FLOWS = 200, 64
+"""So many that no conversation is sent more at once than one takes."""
+AGAIN = re.compile(r"^router_activity_retries_total\{[^}]*\} (\S+)$", re.MULTILINE)
 SEED = 2027
 
 
 class Desk:
     """Conversations of the product, and turns in them."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: House, *others: House, flows: int = WITH_A_FLOW) -> None:
         self.house = house
-        self._callers = [Caller(house.port, person) for person in PEOPLE]
+        self._with_flows = flows
+        ports = itertools.cycle(each.port for each in (house, *others))
+        self._callers = [Caller(next(ports), person) for person in PEOPLE]
         self._plain: list[str] = []
         self._flows: list[str] = []
         self._drawn = random.Random(SEED)
+        self.failures: Counter[str] = Counter()
+        """What was said to those whose message failed, and how often."""
 
     async def open_up_to(self, number: int) -> None:
         """So many open conversations, each of which has had a turn."""
         if not self._flows:
-            self._flows = [await self._with_a_flow(person) for person in range(WITH_A_FLOW)]
+            self._flows = [await self._with_a_flow(person) for person in range(self._with_flows)]
         first = itertools.count(len(self._plain))
 
         async def opener() -> None:
@@ -115,9 +132,24 @@ class Desk:
         raise SystemExit(f"{text!r} wasn't answered")
 
     async def _said(self, person: int, id_: str, text: str) -> bool:
-        path = f"/v1/conversations/{id_.partition(':')[2]}/messages"
-        status, _ = await self._caller(person).told(path, {"text": text})
+        status, _ = await self._sent(person, id_, text)
         return status == 200
+
+    async def _sent(self, person: int, id_: str, text: str) -> tuple[int, Any]:
+        path = f"/v1/conversations/{id_.partition(':')[2]}/messages?wait=120"
+        return await self._caller(person).told(path, {"text": text})
+
+    async def result_of_mixed(self, number: int) -> Result:
+        """What one message of the mix came to."""
+        kind = MIX[number % len(MIX)]
+        id_ = self._drawn.choice(self._flows if kind == "f" else self._plain)
+        text = {"f": TOO_EARLY, "s": STATUS, "t": SMALL_TALK}[kind]
+        status, body = await self._sent(int(id_.partition(":")[0]), id_, text)
+        if status == 200 and body["status"] == "done":
+            return "answered"
+        if status != 429:
+            self.failures[f"{status} {body.get('detail', body.get('replies'))}"] += 1
+        return "refused" if status == 429 else "failed"
 
     def _caller(self, person: int) -> Caller:
         return self._callers[person % len(PEOPLE)]
@@ -328,6 +360,48 @@ async def by_kind(desk: Desk, floor: Floor, turns: int) -> None:
         )
 
 
+async def overload(given: argparse.Namespace) -> None:
+    """Print the result of each step of load, up to three times what the machine can do."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        houses = products_on_postgres(Path(folder), OVERLOAD_CONVERSATIONS * 4, given.pairs)
+        async with houses as pairs:
+            desk = Desk(*pairs, flows=OVERLOAD_FLOWS)
+            await desk.open_up_to(OVERLOAD_CONVERSATIONS)
+            await asyncio.sleep(SETTLED)
+            await capacity(desk.mixed, given.seconds, 2 * AT_ONCE)
+            most = await capacity(desk.mixed, 2 * given.seconds, 2 * AT_ONCE)
+            print(
+                f"\noverload, {given.pairs} API(s) and as many workers over PostgreSQL, "
+                f"{given.step_seconds:g} s a step; {2 * AT_ONCE} people who wait get {most:.1f}/s\n"
+                f"{'load':>7}{'rate':>9}{'goodput':>10}{'p50 ms':>9}{'p99 ms':>9}"
+                f"{'sent':>7}{'answered':>10}{'429':>6}{'failed':>8}{'again':>7}",
+                flush=True,
+            )
+            best = 0.0
+            for share in OVERLOAD_STEPS:
+                before = await tries_again(pairs[0])
+                done = await step(desk.result_of_mixed, share * most, given.step_seconds, SEED)
+                again = await tries_again(pairs[0]) - before
+                best = max(best, done.goodput)
+                counted = [done.results[each] for each in ("answered", "refused", "failed")]
+                print(
+                    f"{share:>7g}{share * most:>7.1f}/s{done.goodput:>8.1f}/s"
+                    f"{done.percentile(0.5):>9.0f}{done.percentile(0.99):>9.0f}"
+                    f"{sum(counted):>7}{counted[0]:>10}{counted[1]:>6}{counted[2]:>8}{again:>7}",
+                    flush=True,
+                )
+            for said, number in desk.failures.most_common():
+                print(f"{'':8}{number} x {said[:120]}")
+            print(f"goodput at the last step: {100 * done.goodput / best:.0f} % of the best")
+
+
+async def tries_again(house: House) -> int:
+    """How many tries of activities workers have made after the first."""
+    callers = [Caller(port) for port in house.workers]
+    shown = [(await caller.get("/metrics"))[1].decode() for caller in callers]
+    return sum(int(float(number)) for text in shown for number in AGAIN.findall(text))
+
+
 async def measured(given: argparse.Namespace, workers: int) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         cached = 2 * max(given.conversations) + 1000
@@ -359,6 +433,9 @@ def _options() -> argparse.Namespace:
     options.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
     options.add_argument("--workers", type=int, nargs="+", default=[1])
     options.add_argument("--apis", type=int, default=1, help="processes of serve; PostgreSQL alone")
+    options.add_argument("--overload", action="store_true", help="the last table alone")
+    options.add_argument("--step-seconds", type=float, default=60.0, help="of the overload")
+    options.add_argument("--pairs", type=int, default=1, help="APIs and workers of the overload")
     options.add_argument("--quick", action="store_true", help="eight minutes")
     given = options.parse_args()
     if given.quick:
@@ -384,9 +461,10 @@ def main() -> None:
         return
     given = _options()
     print(_header(given), flush=True)
-    for workers in given.workers:
+    for workers in [] if given.overload else given.workers:
         print(f"\n{'one process' if given.database == 'sqlite' else f'{workers} worker(s)'}")
         asyncio.run(measured(given, workers))
+    asyncio.run(overload(given))
 
 
 if __name__ == "__main__":

@@ -10,11 +10,15 @@ import asyncio
 import math
 import random
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 Turn = Callable[[int], Awaitable[bool]]
 """Take the turn of this number; False where it was refused."""
+Result = Literal["answered", "refused", "failed"]
+"""What a request came to: refused with 429, and with the time to come again, or failed."""
 
 
 @dataclass
@@ -31,6 +35,48 @@ class Taken:
             return math.inf
         rank = math.ceil(share * len(self.latencies))
         return sorted(self.latencies)[max(rank, 1) - 1]
+
+
+@dataclass
+class Step:
+    """What came of one step of rising load."""
+
+    seconds: float
+    latencies: list[float] = field(default_factory=list)
+    """Milliseconds from the intended arrival, of those that were answered."""
+    in_time: int = 0
+    """How many answers came before the step was over."""
+    results: Counter[Result] = field(default_factory=Counter)
+
+    @property
+    def goodput(self) -> float:
+        """Answers a second while the load lasted."""
+        return self.in_time / self.seconds
+
+    def percentile(self, share: float) -> float:
+        """The nearest rank of the latencies."""
+        return Taken(self.latencies).percentile(share)
+
+
+async def step(
+    send: Callable[[int], Awaitable[Result]], rate: float, seconds: float, seed: int
+) -> Step:
+    """Send requests at `rate` a second for so long, and wait until each has its result."""
+    done, began = Step(seconds), time.perf_counter()
+
+    async def one(number: int, due: float) -> None:
+        result = await send(number)
+        now = time.perf_counter()
+        done.results[result] += 1
+        if result == "answered":
+            done.latencies.append(1000 * (now - due))
+            done.in_time += now - began <= seconds
+
+    async with asyncio.TaskGroup() as group:
+        for number, at in enumerate(arrivals(rate, seconds, seed)):
+            await asyncio.sleep(max(0.0, began + at - time.perf_counter()))
+            group.create_task(one(number, began + at))
+    return done
 
 
 def arrivals(rate: float, seconds: float, seed: int) -> list[float]:
