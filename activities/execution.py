@@ -185,11 +185,8 @@ def _code_failure(info: activity.Info, error: Exception) -> ApplicationError | N
     Concerns what is tried until its total time is over, where only an error of code can be known
     to come again.
     """
-    is_tried_until_over = (
-        info.schedule_to_close_timeout is not None
-        and info.retry_policy is not None
-        and info.retry_policy.maximum_attempts == 0
-    )
+    max_attempts = info.retry_policy.maximum_attempts if info.retry_policy else 0
+    is_tried_until_over = info.schedule_to_close_timeout is not None and max_attempts == 0
     if not is_tried_until_over or info.attempt < MAX_CODE_ERRORS or not is_of_code(error):
         return None
     return ApplicationError(str(error), type=type(error).__name__, non_retryable=True)

@@ -8,8 +8,9 @@ from activities.execution import heartbeating
 from activities.tell_flow import own_share
 from router.contracts import activities, conversation
 from router.contracts.conversation import ConversationStart
-from router.contracts.start_options import TASK_TIMEOUT
+from router.contracts.start_options import task_timeout
 from router.store.conversations import Conversations
+from router.telemetry.loop_stalls import LATENESS
 
 
 class Notifier:
@@ -41,7 +42,7 @@ class Notifier:
             task_queue=self._task_queue,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
-            task_timeout=TASK_TIMEOUT,
+            task_timeout=task_timeout(LATENESS.seconds),
             priority=own_share(),
             start_signal=conversation.NEWS,
             start_signal_args=[given.news],

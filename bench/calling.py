@@ -37,7 +37,14 @@ class Caller:
     async def _exchanged(self, request: bytes) -> tuple[int, bytes]:
         reader, writer = await self._connection()
         writer.write(request)
-        head = await reader.readuntil(b"\r\n\r\n")
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except (asyncio.IncompleteReadError, ConnectionResetError) as error:
+            if getattr(error, "partial", b""):
+                raise
+            # The server hung up on the idle connection at the same moment.
+            writer.close()
+            return await self._exchanged(request)
         lines = head.decode("latin-1").lower().split("\r\n")
         length = next(int(line[15:]) for line in lines if line.startswith("content-length:"))
         body = await reader.readexactly(length)

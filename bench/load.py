@@ -74,7 +74,9 @@ SETTLED = 12.0
 """Seconds after which the product has learnt what there is: it does so once, beside its work."""
 OPENED_AT_ONCE = 12
 """Conversations that are begun side by side, before anything is measured."""
-TRIES = 5
+COME_AGAIN = 1.0
+"""Seconds that people who wait for answers wait after they were refused."""
+TRIES = 60
 """Of their first words, for a machine that has other things to do."""
 AT_ONCE = 6
 """People, where one conversation has them all: so many of its turns may be open."""
@@ -86,7 +88,7 @@ RENEWED_AFTER = 1500
 WINDOW = 50
 OVERLOAD_STEPS = (0.5, 1, 1.5, 2, 3)
 """Rates, of what people who wait for their answers get."""
-OVERLOAD_CONVERSATIONS, OVERLOAD_FLOWS = 200, 64
+OVERLOAD_CONVERSATIONS, OVERLOAD_FLOWS = 100, 40
 """So many that no conversation is sent more at once than one takes."""
 AGAIN = re.compile(r"^router_activity_retries_total\{[^}]*\} (\S+)$", re.MULTILINE)
 SEED = 2027
@@ -133,6 +135,8 @@ class Desk:
 
     async def _said(self, person: int, id_: str, text: str) -> bool:
         status, _ = await self._sent(person, id_, text)
+        if status == 429:
+            await asyncio.sleep(COME_AGAIN)
         return status == 200
 
     async def _sent(self, person: int, id_: str, text: str) -> tuple[int, Any]:

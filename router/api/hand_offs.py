@@ -18,13 +18,14 @@ from router.contracts.conversation import (
     HandOffStanding,
     workflow_id,
 )
-from router.contracts.start_options import TASK_TIMEOUT
+from router.contracts.start_options import task_timeout
 from router.domain.errors import Conflict, NotFound, Unconfirmed
 from router.domain.hand_offs import NOBODY_HAS_IT, DeedKind, HandOffRecord, NamedPerson
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord, LogEntry
 from router.gateway.retries import TRANSIENT, UNCONFIRMED, persistently, watched
+from router.telemetry.loop_stalls import LATENESS
 
 EARLIER = 20
 """Things that were said before it was handed over, and that whoever takes it may read."""
@@ -103,7 +104,7 @@ async def _told(
             task_queue=task_queue,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
-            task_timeout=TASK_TIMEOUT,
+            task_timeout=task_timeout(LATENESS.seconds),
             priority=share,
         )
         telling = temporal.execute_update_with_start_workflow(

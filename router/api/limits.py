@@ -2,7 +2,7 @@
 
 Temporal knows how long the oldest task of a queue has waited; it is asked in the background, at
 most once a second. Tasks of conversations that a worker has in its cache go to that worker first,
-and to the queue after a second (`runtime.worker.MISSED_AFTER`): an overloaded one shows here too.
+and to the queue some seconds later (`runtime.worker.MISSED_AFTER`): a busy one shows here too.
 """
 
 import asyncio

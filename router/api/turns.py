@@ -32,7 +32,7 @@ from router.contracts.conversation import (
     update_id,
     workflow_id,
 )
-from router.contracts.start_options import TASK_TIMEOUT, Fairness
+from router.contracts.start_options import Fairness, task_timeout
 from router.domain.errors import (
     FieldProblem,
     InvalidInput,
@@ -50,6 +50,7 @@ from router.routing.excerpt import excerpt
 from router.routing.response_schema import ResponseSchema
 from router.telemetry import tracing
 from router.telemetry.logs import about
+from router.telemetry.loop_stalls import LATENESS
 from router.telemetry.metrics import ROUTES, TURNS
 
 
@@ -406,7 +407,7 @@ class Turns:
             task_queue=self._task_queue,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
-            task_timeout=TASK_TIMEOUT,
+            task_timeout=task_timeout(LATENESS.seconds),
             priority=self._fairness.share(record.tenant, record.owner),
             static_summary=cut_summary(f"Conversation of {record.owner}"),
         )

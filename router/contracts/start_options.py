@@ -23,6 +23,24 @@ TASK_TIMEOUT = timedelta(seconds=3)
 """For a workflow task: then another worker takes over what a dead one held. With Temporal's own
 ten seconds a worker's death held up the turns under way by eleven."""
 
+MAX_TASK_TIMEOUT = timedelta(seconds=10)
+LATENESS_FACTOR = 10
+"""A workflow task takes several turns of an event loop, each of which is late."""
+
+
+def task_timeout(lateness_s: float) -> timedelta:
+    """Return the time for a workflow task of what is started while the event loop is so late.
+
+    A task that is given up on a busy machine is only begun again there.
+
+    >>> task_timeout(0.0).total_seconds(), task_timeout(0.5).total_seconds()
+    (3.0, 8.0)
+    >>> task_timeout(60.0).total_seconds()
+    10.0
+    """
+    return min(TASK_TIMEOUT + timedelta(seconds=LATENESS_FACTOR * lateness_s), MAX_TASK_TIMEOUT)
+
+
 CONTINUE_AFTER = 150
 """Events in a run's history after which a conversation or a flow continues as new, as soon as it
 may: twenty turns or so. Whoever comes back to one that is in no worker's memory waits for them to

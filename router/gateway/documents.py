@@ -8,9 +8,10 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from router.contracts.document import WORKFLOW, ReadFile, workflow_id
 from router.contracts.limits import make_attributes
-from router.contracts.start_options import REQUESTER, TASK_TIMEOUT, TENANT
+from router.contracts.start_options import REQUESTER, TENANT, task_timeout
 from router.domain.summaries import cut_summary
 from router.gateway.retries import RPC_TIMEOUT, own_errors
+from router.telemetry.loop_stalls import LATENESS
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class DocumentReading:
                     # One that was terminated, or failed, is begun anew when somebody asks.
                     id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY,
                     id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-                    task_timeout=TASK_TIMEOUT,
+                    task_timeout=task_timeout(LATENESS.seconds),
                     search_attributes=make_attributes({TENANT: tenant, REQUESTER: owner}),
                     priority=share,
                     rpc_timeout=RPC_TIMEOUT,

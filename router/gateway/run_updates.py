@@ -22,7 +22,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from router.contracts import flow
-from router.contracts.start_options import TASK_TIMEOUT, of_run
+from router.contracts.start_options import of_run, task_timeout
 from router.domain.errors import (
     Conflict,
     FieldProblem,
@@ -59,6 +59,7 @@ from router.gateway.retries import (
 )
 from router.gateway.update_queue import UpdateLine, UpdateQueue
 from router.store.flow_runs import Runs
+from router.telemetry.loop_stalls import LATENESS
 
 AGAIN_AFTER = timedelta(hours=1)
 """How long those who were reminded by the requester are left in peace."""
@@ -104,7 +105,7 @@ def operation(
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
         id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
         search_attributes=of_run(definition.flow, requester, start.conversation),
-        task_timeout=TASK_TIMEOUT,
+        task_timeout=task_timeout(LATENESS.seconds),
         priority=share,
         static_summary=cut_summary(f"{definition.title.en} of {requester.id}"),
     )

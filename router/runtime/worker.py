@@ -118,9 +118,16 @@ class Diverting(temporal.Interceptor):
         return Inbound
 
 
-MISSED_AFTER = timedelta(seconds=1)
+MISSED_AFTER = timedelta(seconds=5)
 """How long a workflow's next task waits for the worker that has the workflow in its cache, before
-any other may take it: after that one's death nobody else would for ten seconds."""
+any other may take it. After that one's death nobody else would for ten seconds. It can't be much
+shorter: another worker has to replay the whole run, which takes as long as a dozen turns. On a
+machine where tasks wait for a second, that left no time for anything else."""
+
+MAX_WORKFLOW_TASKS = 40
+"""Workflow tasks that a worker takes at once. It works on one at a time, and the others' time
+(`TASK_TIMEOUT`) runs while they wait in the process; those that it doesn't take can wait in
+Temporal. There are many since a task whose local activity waits for something counts as well."""
 
 HEARD_WITHIN = timedelta(seconds=0.8)
 """How soon a cancellation reaches an activity that heartbeats."""
@@ -221,6 +228,7 @@ def build_worker(
         workflow_runner=runner or sandbox(),
         max_cached_workflows=settings.cached_workflows,
         sticky_queue_schedule_to_start_timeout=MISSED_AFTER,
+        max_concurrent_workflow_tasks=MAX_WORKFLOW_TASKS,
         max_heartbeat_throttle_interval=HEARD_WITHIN,
         graceful_shutdown_timeout=grace,
         deployment_config=versioned,

@@ -57,15 +57,17 @@ export function outbox(user, { changed, begun, connected, handedIn }) {
   async function delivered(entry) {
     for (let pause = 250; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
       if (gone.signal.aborted) throw new Problem(0, "");
+      let waits = pause;
       try {
         const answer = await attempt(entry);
         connected(true);
         if (answer.status !== "running") return answer;
       } catch (problem) {
-        if (!(problem instanceof Problem) || !problem.passes) throw problem;
-        connected(false);
+        if (!(problem instanceof Problem) || !(problem.passes || problem.isBusy)) throw problem;
+        connected(problem.isBusy);
+        waits = problem.waits(pause);
       }
-      await rest(pause, gone.signal);
+      await rest(waits, gone.signal);
     }
   }
 

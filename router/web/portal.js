@@ -202,14 +202,16 @@ export function open({ token, locale, within = document.body, base = new URL("..
   async function insistently(to, body) {
     const key = body.message_id ?? fresh();
     for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      let waits = pause;
       try {
         const answer = await desk.post(to, body, key);
         if (answer.status !== "running") return answer;
       } catch (problem) {
-        if (!(problem instanceof Problem) || !problem.passes) throw problem;
-        lost();
+        if (!(problem instanceof Problem) || !(problem.passes || problem.isBusy)) throw problem;
+        if (!problem.isBusy) lost();
+        waits = problem.waits(pause);
       }
-      await rest(pause);
+      await rest(waits);
     }
   }
 

@@ -1,16 +1,29 @@
 // Requests to the REST API: as whom they are made, how they fail, and what tells one from its repeat.
 
+const LONGEST_WAIT = 30; // seconds
+
 export class Problem extends Error {
-  constructor(status, detail, asWhom = null, errors = []) {
+  constructor(status, detail, asWhom = null, errors = [], retryAfter = 0) {
     super(detail);
     this.status = status;
     this.errors = errors; // what is wrong with which part of what was sent
     this.asWhom = asWhom; // the token it was asked with
+    this.retryAfter = retryAfter; // seconds after which the server wants to be asked again
   }
 
   // True where the server may answer if it is asked again: it is out of reach, or not ready yet.
   get passes() {
     return this.status === 0 || [502, 503, 504].includes(this.status);
+  }
+
+  // True if the server is there but too busy, and will take the same request in a moment.
+  get isBusy() {
+    return this.status === 429 && this.retryAfter > 0 && this.retryAfter <= LONGEST_WAIT;
+  }
+
+  // Milliseconds to wait before the next try, of which the client alone would wait `pause`.
+  waits(pause) {
+    return Math.max(pause, 1000 * Math.min(this.retryAfter, LONGEST_WAIT));
   }
 }
 
@@ -80,5 +93,6 @@ export function connection({ bearer, locale, base = "", renews = false, ...optio
 
 async function problemOf(answer, asWhom) {
   const said = await answer.json().catch(() => null);
-  return new Problem(answer.status, said?.detail ?? answer.statusText, asWhom, said?.errors ?? []);
+  const retryAfter = Number(answer.headers.get("Retry-After")) || 0;
+  return new Problem(answer.status, said?.detail ?? answer.statusText, asWhom, said?.errors ?? [], retryAfter);
 }

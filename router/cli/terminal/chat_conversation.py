@@ -5,7 +5,9 @@ import json
 import re
 import unicodedata
 from contextlib import aclosing
+from http import HTTPStatus
 from itertools import chain, repeat
+from math import ceil
 from time import monotonic
 from typing import Any
 from urllib.parse import quote
@@ -91,6 +93,19 @@ _REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)
 _REPLIES: TypeAdapter[list[Reply]] = TypeAdapter(list[Reply])
 
 
+MAX_BUSY_RETRIES = 3
+"""How often a message is sent again to an API that is too busy, before the person hears so."""
+LONGEST_WAIT_S = 30
+"""A person doesn't wait longer than that for the next try."""
+
+
+def _seconds_to_wait(refused: Refused) -> int | None:
+    """Return after how many seconds to send a refused message again; `None` if it is no use."""
+    seconds = ceil(refused.retry_after or 0)
+    is_busy = refused.status == HTTPStatus.TOO_MANY_REQUESTS
+    return seconds if is_busy and 0 < seconds <= LONGEST_WAIT_S else None
+
+
 class ChatConversation:
     """A conversation on a screen. Raises what `Rest` raises."""
 
@@ -117,10 +132,23 @@ class ChatConversation:
         return text.within(self.locale).format(**values)
 
     async def send(self, message: Body) -> None:
-        """Send a message and show its turn as it comes."""
+        """Send a message and show its turn as it comes; while the API is busy, send it again."""
         message_id = uuid4().hex
         self._own.add(message_id)
         body = {**message, "message_id": message_id}
+        for _ in range(MAX_BUSY_RETRIES):
+            try:
+                await self._send(body)
+            except Refused as refused:
+                if (seconds := _seconds_to_wait(refused)) is None:
+                    raise
+                self.screen.line(self.say(screen.BUSY, seconds=seconds))
+                await asyncio.sleep(seconds)
+            else:
+                return
+        await self._send(body)
+
+    async def _send(self, body: Body) -> None:
         asked = self.rest.events("POST", f"{self.path}/messages", body)
         try:
             async with aclosing(asked) as events, aclosing(TurnDisplay(self)) as showing:

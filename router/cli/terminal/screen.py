@@ -85,6 +85,10 @@ DECIDED = Localised(zh="已记录：{decision}，现在 {status}。", en="Noted:
 OPENED = Localised(zh="对话 {id}", en="Conversation {id}")
 REQUESTER = Localised(zh="申请人", en="requested by")
 CANDIDATES = Localised(zh="候选", en="candidates")
+BUSY = Localised(
+    zh="现在太忙了，{seconds} 秒后自动再发一次……",
+    en="It is too busy right now; this is sent again in {seconds} s …",
+)
 LOST = Localised(
     zh="连接断了；这一回合在服务器上继续，回来后会看到结果。",
     en="The connection is lost; the turn goes on there, and its answer comes once it is back.",
