@@ -1,15 +1,18 @@
 """Load shedding: when this process takes no further messages, and when to send them again.
 
-A message that is taken while others wait for a worker only makes all of them wait longer. So a new
-message is refused early, with 429 and `Retry-After`, before anything is written or sent to
-Temporal. The measure is how long messages wait until a worker takes them in. The time that models
-and tools take afterwards doesn't count: a slow model isn't a busy machine.
+A message that is taken while others wait only makes all of them wait longer. So a new message is
+refused early, with 429 and `Retry-After`, before anything is written or sent to Temporal. Two
+things are measured: how long messages wait until a worker takes them in, and how fast the fastest
+answers are among those that need neither a model nor a tool. The time that models and tools take
+doesn't count: a slow model isn't a busy machine. After an overload messages are let in as fast as
+they were answered during it, and gradually faster.
 """
 
+import random
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, inf
 from time import monotonic
 
 from router.domain.errors import TooManyRequests
@@ -20,13 +23,21 @@ from router.telemetry.metrics import REFUSED
 MIN_WAITING = 4
 """Conversations in which a message waits, below which nobody is refused: a few wait because
 something is wrong with them, and say nothing of the others."""
+MIN_ANSWERS = 3
+"""Answers without a model below which the fastest of them says nothing."""
 QUEUE_AGE_S = 1.0
 """If the oldest messages have waited so long, the others queue behind them. Turns are asked after a
 second whether a worker took them in, so that a younger one may have been."""
 RATE_OVER_S = 5.0
-"""The rate at which messages are taken in is counted over so long."""
+"""The rates at which messages are taken in and answered are counted over so long."""
+FASTEST_OVER_S = 2.0
+"""The fastest answer is looked for among those of so many seconds."""
 MIN_RATE_PER_S = 2.0
 """Below it the rate says too little of how fast messages could be taken in."""
+GROWTH_PER_S = 0.1
+"""The share by which the rate after an overload grows each second."""
+FREE_AFTER_S = 30.0
+"""So long after an overload every message is let in again."""
 MIN_RETRY_S, MAX_RETRY_S = 1, 30
 PATIENCE_FOR_ANSWERS = 3.0
 """An answer to a question (a button, a form, the result of a front end's tool) is refused only at
@@ -53,10 +64,23 @@ class IntakeState:
     """How many messages a second workers have taken in lately."""
     lateness_s: float = 0.0
     """How late this process's event loop is."""
+    open_turns: int = 0
+    """Messages that have no answer yet, taken in or not."""
+    answers_s: tuple[float, ...] = ()
+    """How long the latest answers took, of those that need neither a model nor a tool."""
 
     @property
     def wait_s(self) -> float:
-        """Estimate how many seconds a message that came now would wait for a worker."""
+        """Estimate how many seconds a message that came now would wait."""
+        return max(self._wait_for_a_worker_s, self._fastest_answer_s)
+
+    @property
+    def _fastest_answer_s(self) -> float:
+        is_known = self.open_turns >= MIN_WAITING and len(self.answers_s) >= MIN_ANSWERS
+        return min(self.answers_s) if is_known else 0.0
+
+    @property
+    def _wait_for_a_worker_s(self) -> float:
         if len(self.ages) < MIN_WAITING:
             return 0.0
         oldest = sorted(self.ages, reverse=True)[MIN_WAITING - 1]
@@ -83,51 +107,115 @@ def retry_after(state: IntakeState, limits: IntakeLimits, patience: float = 1.0)
 
 
 @dataclass
+class Recovery:
+    """Lets messages in at a limited rate after an overload, so that it doesn't begin again.
+
+    It is off until the first overload, and again some time after the last one.
+    """
+
+    _rate: float = inf
+    _tokens: float = 0.0
+    _at: float = -inf
+    _overloaded_at: float = -inf
+
+    def begin(self, now: float, answers_per_s: float) -> None:
+        """Note an overload during which so many messages a second are answered."""
+        self._rate, self._tokens = max(answers_per_s, MIN_RATE_PER_S), 1.0
+        self._at = self._overloaded_at = now
+
+    def wait_s(self, now: float) -> float:
+        """Let a message in and return 0, or return the seconds until one can be let in."""
+        if now - self._overloaded_at >= FREE_AFTER_S:
+            return 0.0
+        passed_s = now - self._at
+        self._rate *= (1 + GROWTH_PER_S) ** passed_s
+        self._tokens = min(self._rate, self._tokens + passed_s * self._rate)
+        self._at = now
+        if self._tokens < 1:
+            return (1 - self._tokens) / self._rate
+        self._tokens -= 1
+        return 0.0
+
+
+@dataclass
 class Intake:
-    """The messages that this process has sent to Temporal, until a worker takes them in."""
+    """The messages that this process has sent to Temporal, until they are answered."""
 
     limits: IntakeLimits = field(default_factory=IntakeLimits)
     clock: Callable[[], float] = monotonic
     lateness: LoopLateness = LATENESS
     _waiting: dict[Hashable, dict[str, float]] = field(default_factory=dict)
+    _begun_at: dict[tuple[Hashable, str], float] = field(default_factory=dict)
     _taken_at: deque[float] = field(default_factory=deque)
+    _answered_at: deque[float] = field(default_factory=deque)
+    _plain_answers: deque[tuple[float, float]] = field(default_factory=deque)
+    _recovery: Recovery = field(default_factory=Recovery)
 
     def begin(self, conversation: Hashable, update: str) -> None:
         """Note that a message waits for a worker from now on."""
-        self._waiting.setdefault(conversation, {})[update] = self.clock()
+        now = self.clock()
+        self._waiting.setdefault(conversation, {})[update] = now
+        self._begun_at[conversation, update] = now
 
-    def end(self, conversation: Hashable, update: str, *, is_taken: bool = True) -> None:
-        """Note that a message no longer waits; `is_taken` if a worker took it in."""
-        waiting = self._waiting.get(conversation, {})
-        if waiting.pop(update, None) is None:
-            return
-        if not waiting:
-            del self._waiting[conversation]
-        if is_taken:
+    def note_taken(self, conversation: Hashable, update: str) -> None:
+        """Note that a worker has taken a message in."""
+        if self._stop_waiting(conversation, update):
             self._taken_at.append(self.clock())
+
+    def end(
+        self, conversation: Hashable, update: str, *, is_answered: bool, is_plain: bool = False
+    ) -> None:
+        """Note that nobody waits for a message any longer, which may be answered.
+
+        `is_plain` if its answer took neither a model nor a tool.
+        """
+        if is_answered:
+            self.note_taken(conversation, update)
+        self._stop_waiting(conversation, update)
+        now = self.clock()
+        began = self._begun_at.pop((conversation, update), now)
+        if is_answered:
+            self._answered_at.append(now)
+        if is_plain:
+            self._plain_answers.append((now, now - began))
 
     def check(self, patience: float = 1.0) -> None:
         """Return if a message can be taken now; raises `TooManyRequests` if it can't."""
-        seconds = retry_after(self.state(), self.limits, patience)
+        state, now = self.state(), self.clock()
+        seconds: float | None = retry_after(state, self.limits, patience)
+        if seconds is not None:
+            self._recovery.begin(now, len(self._answered_at) / RATE_OVER_S)
+        elif patience <= 1:
+            seconds = self._recovery.wait_s(now) or None
         if seconds is None:
             return
         REFUSED.labels("busy").inc()
-        raise TooManyRequests(_busy(seconds), retry_after=seconds)
+        # Not all at the same moment: they would only meet again.
+        later = min(ceil(seconds * random.uniform(1, 2)), MAX_RETRY_S)  # noqa: S311
+        raise TooManyRequests(_busy(later), retry_after=later)
 
     def state(self) -> IntakeState:
         """What is known now."""
         now = self.clock()
-        while self._taken_at and now - self._taken_at[0] > RATE_OVER_S:
-            self._taken_at.popleft()
+        for times in (self._taken_at, self._answered_at):
+            while times and now - times[0] > RATE_OVER_S:
+                times.popleft()
+        while self._plain_answers and now - self._plain_answers[0][0] > FASTEST_OVER_S:
+            self._plain_answers.popleft()
         return IntakeState(
-            ages=tuple(now - _oldest(messages) for messages in self._waiting.values()),
+            ages=tuple(now - min(messages.values()) for messages in self._waiting.values()),
             taken_per_s=len(self._taken_at) / RATE_OVER_S,
             lateness_s=self.lateness.seconds,
+            open_turns=len(self._begun_at),
+            answers_s=tuple(took_s for _, took_s in self._plain_answers),
         )
 
-
-def _oldest(messages: Mapping[str, float]) -> float:
-    return min(messages.values())
+    def _stop_waiting(self, conversation: Hashable, update: str) -> bool:
+        waiting = self._waiting.get(conversation, {})
+        is_waiting = waiting.pop(update, None) is not None
+        if is_waiting and not waiting:
+            del self._waiting[conversation]
+        return is_waiting
 
 
 def _busy(seconds: int) -> Localised:

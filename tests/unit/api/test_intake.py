@@ -2,7 +2,7 @@
 
 import pytest
 
-from router.api.intake import Intake, IntakeLimits, IntakeState, retry_after
+from router.api.intake import Intake, IntakeLimits, IntakeState, Recovery, retry_after
 from router.domain.errors import TooManyRequests
 from router.telemetry.loop_stalls import LoopLateness
 from tests.fakes.clock import Clock
@@ -31,6 +31,11 @@ LIMITS = IntakeLimits(wait_s=3.0, lateness_s=1.0)
         # An answer to a question is taken for longer.
         (IntakeState(ages=(1.5,) * 50, taken_per_s=10.0), 3.0, None),
         (IntakeState(ages=(9.5,) * 50, taken_per_s=10.0), 3.0, 10),
+        # The fastest of some answers that no model gave took long.
+        (IntakeState(open_turns=9, answers_s=(3.5, 9.0, 3.2)), 1.0, 4),
+        (IntakeState(open_turns=9, answers_s=(3.5, 9.0, 2.9)), 1.0, None),
+        (IntakeState(open_turns=9, answers_s=(3.5, 9.0)), 1.0, None),
+        (IntakeState(open_turns=3, answers_s=(3.5, 9.0, 3.2)), 1.0, None),
         # The event loop is late: if nobody waits, it isn't messages that make it so.
         (IntakeState(ages=(0.1,) * 4, taken_per_s=10.0, lateness_s=1.2), 1.0, 1),
         (IntakeState(ages=(0.1,) * 4, taken_per_s=10.0, lateness_s=1.2), 3.0, None),
@@ -52,11 +57,32 @@ def test_messages_wait_until_they_are_taken_in() -> None:
 
     with pytest.raises(TooManyRequests) as refused:
         intake.check()
-    intake.end(0, "m")
+    intake.note_taken(0, "m")
     intake.check()
 
     assert refused.value.retry_after >= LIMITS.wait_s
     assert intake.state().taken_per_s > 0
+
+
+def test_after_an_overload_messages_are_let_in_as_fast_as_they_are_answered() -> None:
+    recovery, clock = Recovery(), Clock()
+
+    def let_in_within(seconds: float) -> int:
+        number = 0
+        for _ in range(int(seconds * 100)):
+            number += recovery.wait_s(clock.now) == 0
+            clock.now += 0.01
+        return number
+
+    free = let_in_within(1)
+    recovery.begin(clock.now, answers_per_s=10.0)
+    at_first = let_in_within(5)
+    later = let_in_within(5)
+    clock.now += 30
+
+    assert free == let_in_within(1) == 100
+    assert 50 <= at_first <= 70
+    assert later > at_first
 
 
 def test_several_messages_of_one_conversation_count_once() -> None:
