@@ -25,15 +25,14 @@ MIN_WAITING = 4
 something is wrong with them, and say nothing of the others."""
 MIN_ANSWERS = 3
 """Answers without a model below which the fastest of them says nothing."""
-QUEUE_AGE_S = 1.0
-"""If the oldest messages have waited so long, the others queue behind them. Turns are asked after a
-second whether a worker took them in, so that a younger one may have been."""
 RATE_OVER_S = 5.0
-"""The rates at which messages are taken in and answered are counted over so long."""
+"""The rate at which messages are answered is counted over so long."""
 FASTEST_OVER_S = 2.0
 """The fastest answer is looked for among those of so many seconds."""
-MIN_RATE_PER_S = 2.0
-"""Below it the rate says too little of how fast messages could be taken in."""
+MIN_RATE_PER_S = 1.0
+"""So many messages a second are let in at least after an overload."""
+SLOWDOWN = 0.7
+"""The share of the rate that is left when the next overload comes."""
 GROWTH_PER_S = 0.1
 """The share by which the rate after an overload grows each second."""
 FREE_AFTER_S = 30.0
@@ -60,8 +59,6 @@ class IntakeState:
 
     ages: tuple[float, ...] = ()
     """Seconds that messages have waited for a worker: the oldest message of each conversation."""
-    taken_per_s: float = 0.0
-    """How many messages a second workers have taken in lately."""
     lateness_s: float = 0.0
     """How late this process's event loop is."""
     open_turns: int = 0
@@ -83,18 +80,13 @@ class IntakeState:
     def _wait_for_a_worker_s(self) -> float:
         if len(self.ages) < MIN_WAITING:
             return 0.0
-        oldest = sorted(self.ages, reverse=True)[MIN_WAITING - 1]
-        if oldest < QUEUE_AGE_S:
-            return 0.0
-        if self.taken_per_s < MIN_RATE_PER_S:
-            return oldest
-        return max(oldest, len(self.ages) / self.taken_per_s)
+        return sorted(self.ages, reverse=True)[MIN_WAITING - 1]
 
 
 def retry_after(state: IntakeState, limits: IntakeLimits, patience: float = 1.0) -> int | None:
     """Return after how many seconds to send a message again; `None` if it can be taken now.
 
-    >>> retry_after(IntakeState(ages=(5.2, 5.1, 5.0, 4.9), taken_per_s=2.0), IntakeLimits())
+    >>> retry_after(IntakeState(ages=(5.2, 5.1, 5.0, 4.9)), IntakeLimits())
     5
     >>> retry_after(IntakeState(ages=(60.0,)), IntakeLimits()) is None
     True
@@ -119,13 +111,20 @@ class Recovery:
     _overloaded_at: float = -inf
 
     def begin(self, now: float, answers_per_s: float) -> None:
-        """Note an overload during which so many messages a second are answered."""
-        self._rate, self._tokens = max(answers_per_s, MIN_RATE_PER_S), 1.0
+        """Note an overload during which so many messages a second are answered.
+
+        While few were let in before, few are answered: the rate isn't lowered to that.
+        """
+        if now - self._overloaded_at >= RATE_OVER_S:
+            before = 0.0 if self._rate == inf else self._rate * SLOWDOWN
+            self._rate = max(answers_per_s, before, MIN_RATE_PER_S)
+        self._tokens = 1.0
         self._at = self._overloaded_at = now
 
     def wait_s(self, now: float) -> float:
         """Let a message in and return 0, or return the seconds until one can be let in."""
         if now - self._overloaded_at >= FREE_AFTER_S:
+            self._rate = inf
             return 0.0
         passed_s = now - self._at
         self._rate *= (1 + GROWTH_PER_S) ** passed_s
@@ -146,7 +145,6 @@ class Intake:
     lateness: LoopLateness = LATENESS
     _waiting: dict[Hashable, dict[str, float]] = field(default_factory=dict)
     _begun_at: dict[tuple[Hashable, str], float] = field(default_factory=dict)
-    _taken_at: deque[float] = field(default_factory=deque)
     _answered_at: deque[float] = field(default_factory=deque)
     _plain_answers: deque[tuple[float, float]] = field(default_factory=deque)
     _recovery: Recovery = field(default_factory=Recovery)
@@ -159,8 +157,10 @@ class Intake:
 
     def note_taken(self, conversation: Hashable, update: str) -> None:
         """Note that a worker has taken a message in."""
-        if self._stop_waiting(conversation, update):
-            self._taken_at.append(self.clock())
+        waiting = self._waiting.get(conversation, {})
+        waiting.pop(update, None)
+        if not waiting:
+            self._waiting.pop(conversation, None)
 
     def end(
         self, conversation: Hashable, update: str, *, is_answered: bool, is_plain: bool = False
@@ -169,9 +169,7 @@ class Intake:
 
         `is_plain` if its answer took neither a model nor a tool.
         """
-        if is_answered:
-            self.note_taken(conversation, update)
-        self._stop_waiting(conversation, update)
+        self.note_taken(conversation, update)
         now = self.clock()
         began = self._begun_at.pop((conversation, update), now)
         if is_answered:
@@ -197,25 +195,16 @@ class Intake:
     def state(self) -> IntakeState:
         """What is known now."""
         now = self.clock()
-        for times in (self._taken_at, self._answered_at):
-            while times and now - times[0] > RATE_OVER_S:
-                times.popleft()
+        while self._answered_at and now - self._answered_at[0] > RATE_OVER_S:
+            self._answered_at.popleft()
         while self._plain_answers and now - self._plain_answers[0][0] > FASTEST_OVER_S:
             self._plain_answers.popleft()
         return IntakeState(
             ages=tuple(now - min(messages.values()) for messages in self._waiting.values()),
-            taken_per_s=len(self._taken_at) / RATE_OVER_S,
             lateness_s=self.lateness.seconds,
             open_turns=len(self._begun_at),
             answers_s=tuple(took_s for _, took_s in self._plain_answers),
         )
-
-    def _stop_waiting(self, conversation: Hashable, update: str) -> bool:
-        waiting = self._waiting.get(conversation, {})
-        is_waiting = waiting.pop(update, None) is not None
-        if is_waiting and not waiting:
-            del self._waiting[conversation]
-        return is_waiting
 
 
 def _busy(seconds: int) -> Localised:
