@@ -8,6 +8,7 @@ doesn't count: a slow model isn't a busy machine. After an overload messages are
 they were answered during it, and gradually faster.
 """
 
+import math
 import random
 from collections import deque
 from collections.abc import Callable, Hashable
@@ -25,6 +26,8 @@ MIN_WAITING = 4
 something is wrong with them, and say nothing of the others."""
 MIN_ANSWERS = 3
 """Answers without a model below which the fastest of them says nothing."""
+ABANDONED_FOR_S = 5.0
+"""So long a message counts as waiting that no worker had taken in when its sender was told so."""
 RATE_OVER_S = 5.0
 """The rate at which messages are answered is counted over so long."""
 FASTEST_OVER_S = 2.0
@@ -33,7 +36,11 @@ MIN_RATE_PER_S = 1.0
 """So many messages a second are let in at least after an overload."""
 SLOWDOWN = 0.7
 """The share of the rate that is left when the next overload comes."""
-GROWTH_PER_S = 0.1
+MAX_START = 0.9
+"""The share of what this process could lately answer that is let in at first after an overload."""
+CAPACITY_MEMORY_S = 30.0
+"""After that long the most that was answered counts for about a third."""
+GROWTH_PER_S = 0.05
 """The share by which the rate after an overload grows each second."""
 FREE_AFTER_S = 30.0
 """So long after an overload every message is let in again."""
@@ -109,6 +116,8 @@ class Recovery:
     _tokens: float = 0.0
     _at: float = -inf
     _overloaded_at: float = -inf
+    _best_rate: float = 0.0
+    _best_at: float = 0.0
 
     def begin(self, now: float, answers_per_s: float) -> None:
         """Note an overload during which so many messages a second are answered.
@@ -116,10 +125,18 @@ class Recovery:
         While few were let in before, few are answered: the rate isn't lowered to that.
         """
         if now - self._overloaded_at >= RATE_OVER_S:
-            before = 0.0 if self._rate == inf else self._rate * SLOWDOWN
-            self._rate = max(answers_per_s, before, MIN_RATE_PER_S)
+            slower = min(self._rate * SLOWDOWN, MAX_START * self._capacity(now, answers_per_s))
+            self._rate = max(answers_per_s, slower, MIN_RATE_PER_S)
         self._tokens = 1.0
         self._at = self._overloaded_at = now
+
+    def note_rate(self, now: float, answers_per_s: float) -> None:
+        """Note how many messages a second are answered at the moment."""
+        self._best_rate, self._best_at = self._capacity(now, answers_per_s), now
+
+    def _capacity(self, now: float, answers_per_s: float) -> float:
+        kept = math.exp(-(now - self._best_at) / CAPACITY_MEMORY_S)
+        return max(answers_per_s, self._best_rate * kept)
 
     def wait_s(self, now: float) -> float:
         """Let a message in and return 0, or return the seconds until one can be let in."""
@@ -144,6 +161,8 @@ class Intake:
     clock: Callable[[], float] = monotonic
     lateness: LoopLateness = LATENESS
     _waiting: dict[Hashable, dict[str, float]] = field(default_factory=dict)
+    _abandoned: dict[Hashable, float] = field(default_factory=dict)
+    """When it was last given up to wait for a worker to take in a message, by conversation."""
     _begun_at: dict[tuple[Hashable, str], float] = field(default_factory=dict)
     _answered_at: deque[float] = field(default_factory=deque)
     _plain_answers: deque[tuple[float, float]] = field(default_factory=deque)
@@ -169,11 +188,15 @@ class Intake:
 
         `is_plain` if its answer took neither a model nor a tool.
         """
-        self.note_taken(conversation, update)
         now = self.clock()
+        if not is_answered and update in self._waiting.get(conversation, {}):
+            # Nobody waits for it here any more, but it still does for a worker.
+            self._abandoned[conversation] = now
+        self.note_taken(conversation, update)
         began = self._begun_at.pop((conversation, update), now)
         if is_answered:
             self._answered_at.append(now)
+            self._recovery.note_rate(now, self._answers_per_s(now))
         if is_plain:
             self._plain_answers.append((now, now - began))
 
@@ -182,7 +205,7 @@ class Intake:
         state, now = self.state(), self.clock()
         seconds: float | None = retry_after(state, self.limits, patience)
         if seconds is not None:
-            self._recovery.begin(now, len(self._answered_at) / RATE_OVER_S)
+            self._recovery.begin(now, self._answers_per_s(now))
         elif patience <= 1:
             seconds = self._recovery.wait_s(now) or None
         if seconds is None:
@@ -192,15 +215,22 @@ class Intake:
         later = min(ceil(seconds * random.uniform(1, 2)), MAX_RETRY_S)  # noqa: S311
         raise TooManyRequests(_busy(later), retry_after=later)
 
+    def _answers_per_s(self, now: float) -> float:
+        while self._answered_at and now - self._answered_at[0] > RATE_OVER_S:
+            self._answered_at.popleft()
+        return len(self._answered_at) / RATE_OVER_S
+
     def state(self) -> IntakeState:
         """What is known now."""
         now = self.clock()
-        while self._answered_at and now - self._answered_at[0] > RATE_OVER_S:
-            self._answered_at.popleft()
+        for conversation, given_up_at in list(self._abandoned.items()):
+            if now - given_up_at > ABANDONED_FOR_S:
+                del self._abandoned[conversation]
         while self._plain_answers and now - self._plain_answers[0][0] > FASTEST_OVER_S:
             self._plain_answers.popleft()
         return IntakeState(
-            ages=tuple(now - min(messages.values()) for messages in self._waiting.values()),
+            ages=tuple(now - min(messages.values()) for messages in self._waiting.values())
+            + (self.limits.wait_s,) * len(self._abandoned.keys() - self._waiting.keys()),
             lateness_s=self.lateness.seconds,
             open_turns=len(self._begun_at),
             answers_s=tuple(took_s for _, took_s in self._plain_answers),

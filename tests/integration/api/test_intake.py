@@ -13,7 +13,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from router.api.dependencies import AppState, Services
-from router.api.intake import MIN_WAITING
+from router.api.intake import ABANDONED_FOR_S, MIN_WAITING
 from router.contracts.conversation import workflow_id
 from router.domain.errors import TooManyRequests
 from router.domain.messages import ConfirmAction, Message, Route, TextReply, Turn
@@ -136,13 +136,13 @@ async def test_a_message_that_was_answered_long_ago_is_not_refused(
         await state.turns.admit(record, GREETING, "unheard-of")
 
 
-async def test_messages_are_taken_again_once_the_others_are(overload: Overload) -> None:
-    conversation = await overload.begin()
+async def test_messages_that_were_given_up_count_for_a_while(overload: Overload) -> None:
     overload.clock.now += 4
-    refused = await overload.alice.post(messages_of(conversation), json={"text": "你好"})
     state: AppState = overload.app.state.shared
 
     await state.turns.close()
-    state.turns.intake.check()
 
-    assert refused.status_code == 429
+    with pytest.raises(TooManyRequests):
+        state.turns.intake.check()
+    overload.clock.now += ABANDONED_FOR_S + 1
+    state.turns.intake.check()
