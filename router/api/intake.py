@@ -40,8 +40,12 @@ MAX_START = 0.9
 """The share of what this process could lately answer that is let in at first after an overload."""
 CAPACITY_MEMORY_S = 30.0
 """After that long the most that was answered counts for about a third."""
-GROWTH_PER_S = 0.05
+GROWTH_PER_S = 0.03
 """The share by which the rate after an overload grows each second."""
+IDLE_GROWTH_PER_S = 0.2
+"""The same while messages hardly wait at all: more could be answered."""
+IDLE_SHARE = 0.25
+"""The share of the limit below which messages hardly wait."""
 FREE_AFTER_S = 30.0
 """So long after an overload every message is let in again."""
 MIN_RETRY_S, MAX_RETRY_S = 1, 30
@@ -138,13 +142,16 @@ class Recovery:
         kept = math.exp(-(now - self._best_at) / CAPACITY_MEMORY_S)
         return max(answers_per_s, self._best_rate * kept)
 
-    def wait_s(self, now: float) -> float:
-        """Let a message in and return 0, or return the seconds until one can be let in."""
+    def wait_s(self, now: float, *, is_idle: bool = False) -> float:
+        """Let a message in and return 0, or return the seconds until one can be let in.
+
+        The rate grows faster while messages hardly wait (`is_idle`).
+        """
         if now - self._overloaded_at >= FREE_AFTER_S:
             self._rate = inf
             return 0.0
         passed_s = now - self._at
-        self._rate *= (1 + GROWTH_PER_S) ** passed_s
+        self._rate *= (1 + (IDLE_GROWTH_PER_S if is_idle else GROWTH_PER_S)) ** passed_s
         self._tokens = min(self._rate, self._tokens + passed_s * self._rate)
         self._at = now
         if self._tokens < 1:
@@ -207,7 +214,8 @@ class Intake:
         if seconds is not None:
             self._recovery.begin(now, self._answers_per_s(now))
         elif patience <= 1:
-            seconds = self._recovery.wait_s(now) or None
+            is_idle = state.wait_s < self.limits.wait_s * IDLE_SHARE
+            seconds = self._recovery.wait_s(now, is_idle=is_idle) or None
         if seconds is None:
             return
         REFUSED.labels("busy").inc()
