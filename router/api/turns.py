@@ -269,7 +269,7 @@ class Turns:
             Unconfirmed: it isn't known in time whether the message was accepted.
             RouterError: the conversation refuses it.
         """
-        await self._admit(conversation, submission)
+        await self.admit(conversation, submission)
         began, turn = monotonic(), self._begin(conversation, submission)
         await self._accepted(turn, min(RESTART_S, max(wait, MIN_ACCEPTANCE_S)))
         await asyncio.wait({turn.task}, timeout=max(0.0, wait - (monotonic() - began)))
@@ -282,7 +282,7 @@ class Turns:
 
         Anything heard of it, when `sign` is done, is certainty enough. Raises what `submit` raises.
         """
-        await self._admit(conversation, submission)
+        await self.admit(conversation, submission)
         turn = self._begin(conversation, submission)
         await self._accepted(turn, RESTART_S, sign)
         if turn.task.done():
@@ -296,7 +296,7 @@ class Turns:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _admit(self, record: ConversationRecord, submission: Submission) -> None:
+    async def admit(self, record: ConversationRecord, submission: Submission) -> None:
         """Return if the message can be taken now; raises `TooManyRequests` if it can't.
 
         A message that was taken before is let through: its sender asks for the answer.

@@ -356,7 +356,7 @@ def _cut(message: str) -> str:
     return line if len(line) <= MESSAGE_CHARS_MAX else f"{line[: MESSAGE_CHARS_MAX - 1]}…"
 
 
-_FRAME = re.compile(r'^\s*File "([^"\n]{1,500})", line (\d{1,9})', re.MULTILINE)
+_FRAME = re.compile(r'^ {0,9}File "([^"\n]{1,255})", line (\d{1,9})', re.MULTILINE)
 _LIBRARY = re.compile(r"/site-packages/|/lib/python\d")
 
 

@@ -29,8 +29,9 @@ LEFT_OUT = "left out"
 
 CALLING_STATES = frozenset({"call", "check", "flow", "parallel"})
 _FIRST_LINES = 100
-_NAMED_AS_TEXT = r"\s*\[\s*\\?['\"]([^'\"\\]+)\\?['\"]\s*\]"
-_RESULT = re.compile(rf"\bresults\b(?:\s*\.\s*([A-Za-z_]\w*)|{_NAMED_AS_TEXT})?")
+_GAP = r"\s{0,9}"
+_NAMED_AS_TEXT = rf"{_GAP}\[{_GAP}\\?['\"]([^'\"\\]{{1,200}})\\?['\"]{_GAP}\]"
+_RESULT = re.compile(rf"\bresults\b(?:{_GAP}\.{_GAP}([A-Za-z_]\w{{0,200}})|{_NAMED_AS_TEXT})?")
 _OF_ALL = frozenset(dir(dict))
 """What a text can ask of all results at once: `results.items()`."""
 _EXPLAINED_BYTES = 1_000

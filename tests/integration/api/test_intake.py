@@ -14,9 +14,10 @@ from temporalio.service import RPCError
 
 from router.api.dependencies import AppState, Services
 from router.api.intake import ABANDONED_FOR_S, MIN_WAITING
-from router.contracts.conversation import workflow_id
+from router.contracts.conversation import Submission, workflow_id
 from router.domain.errors import TooManyRequests
 from router.domain.messages import ConfirmAction, Message, Route, TextReply, Turn
+from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import LogEntry
 from router.runtime.server import create_app
 from router.store.store import Store
@@ -46,6 +47,15 @@ class Overload:
 
 def messages_of(conversation: str) -> str:
     return f"/v1/conversations/{conversation}/messages"
+
+
+async def submission(state: AppState, message: Message, message_id: str = "") -> Submission:
+    """Return alice's message; without an id of her choice it gets a fresh one."""
+    alice = await state.services.directory.find(DEFAULT_TENANT, "alice")
+    assert alice is not None
+    return Submission(
+        message_id=message_id or uuid4().hex, message=message, caller=alice, fresh=not message_id
+    )
 
 
 @pytest.fixture
@@ -100,13 +110,13 @@ async def test_what_was_taken_before_or_ends_something_is_not_refused(
     assert record is not None
     confirms = Message(action=ConfirmAction(type="confirm", value=True))
 
-    await state.turns.admit(record, GREETING, message_id)
-    await state.turns.admit(record, confirms, None)
+    await state.turns.admit(record, await submission(state, GREETING, message_id))
+    await state.turns.admit(record, await submission(state, confirms))
     shown = await overload.alice.get(messages_of(place))
 
     assert shown.status_code == 200
     with pytest.raises(TooManyRequests):
-        await state.turns.admit(record, GREETING, None)
+        await state.turns.admit(record, await submission(state, GREETING))
 
 
 async def test_a_message_that_was_answered_long_ago_is_not_refused(
@@ -130,10 +140,10 @@ async def test_a_message_that_was_answered_long_ago_is_not_refused(
     await store.log.append("default", [line])
     overload.clock.now += 4
 
-    await state.turns.admit(record, GREETING, "answered")
+    await state.turns.admit(record, await submission(state, GREETING, "answered"))
 
     with pytest.raises(TooManyRequests):
-        await state.turns.admit(record, GREETING, "unheard-of")
+        await state.turns.admit(record, await submission(state, GREETING, "unheard-of"))
 
 
 async def test_messages_that_were_given_up_count_for_a_while(overload: Overload) -> None:
