@@ -28,9 +28,9 @@ COMPUTED = {"database_url": "`router.db` in the data folder", "payload_keys": "n
 def settings_page() -> str:
     """A row for each variable, in the order of the classes."""
     parts = [f"## {m.__name__}\n\n{model_table(m)}" for m in DESCRIBED]
+    kinds: list[type[Section]] = [TrialSettings, *(platform.settings for platform in found())]
     sections = [
-        f"## {kind.__name__.removesuffix('Settings')}\n\n{_section(kind)}"
-        for kind in (TrialSettings, *(platform.settings for platform in found()))
+        f"## {kind.__name__.removesuffix('Settings')}\n\n{_section(kind)}" for kind in kinds
     ]
     return page("Settings", INTRODUCTION, _section(Settings), *sections, *parts)
 
