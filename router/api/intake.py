@@ -72,10 +72,11 @@ class IntakeState:
     """Seconds that messages have waited for a worker: the oldest message of each conversation."""
     lateness_s: float = 0.0
     """How late this process's event loop is."""
-    open_turns: int = 0
-    """Messages that have no answer yet, taken in or not."""
+    open_conversations: int = 0
+    """Conversations with a message that has no answer yet, taken in or not."""
     answers_s: tuple[float, ...] = ()
-    """How long the latest answers took, of those that need neither a model nor a tool."""
+    """How long the latest answers took that had only to wait for the machine: for no model, tool or
+    document, nor for an earlier message of the conversation."""
 
     @property
     def wait_s(self) -> float:
@@ -84,7 +85,7 @@ class IntakeState:
 
     @property
     def _fastest_answer_s(self) -> float:
-        is_known = self.open_turns >= MIN_WAITING and len(self.answers_s) >= MIN_ANSWERS
+        is_known = self.open_conversations >= MIN_WAITING and len(self.answers_s) >= MIN_ANSWERS
         return min(self.answers_s) if is_known else 0.0
 
     @property
@@ -170,7 +171,8 @@ class Intake:
     _waiting: dict[Hashable, dict[str, float]] = field(default_factory=dict)
     _abandoned: dict[Hashable, float] = field(default_factory=dict)
     """When it was last given up to wait for a worker to take in a message, by conversation."""
-    _begun_at: dict[tuple[Hashable, str], float] = field(default_factory=dict)
+    _open: dict[Hashable, dict[str, float | None]] = field(default_factory=dict)
+    """When messages that have no answer yet began; `None` if another was there before."""
     _answered_at: deque[float] = field(default_factory=deque)
     _plain_answers: deque[tuple[float, float]] = field(default_factory=deque)
     _recovery: Recovery = field(default_factory=Recovery)
@@ -179,7 +181,8 @@ class Intake:
         """Note that a message waits for a worker from now on."""
         now = self.clock()
         self._waiting.setdefault(conversation, {})[update] = now
-        self._begun_at[conversation, update] = now
+        messages = self._open.setdefault(conversation, {})
+        messages[update] = None if messages else now
 
     def note_taken(self, conversation: Hashable, update: str) -> None:
         """Note that a worker has taken a message in."""
@@ -189,22 +192,22 @@ class Intake:
             self._waiting.pop(conversation, None)
 
     def end(
-        self, conversation: Hashable, update: str, *, is_answered: bool, is_plain: bool = False
+        self, conversation: Hashable, update: str, *, is_taken: bool, is_plain: bool = False
     ) -> None:
-        """Note that nobody waits for a message any longer, which may be answered.
+        """Note that nobody waits for a message any longer; `is_taken` if a worker took it in.
 
-        `is_plain` if its answer took neither a model nor a tool.
+        `is_plain` if its answer took neither a model, nor a tool, nor a document.
         """
         now = self.clock()
-        if not is_answered and update in self._waiting.get(conversation, {}):
+        if not is_taken and update in self._waiting.get(conversation, {}):
             # Nobody waits for it here any more, but it still does for a worker.
             self._abandoned[conversation] = now
         self.note_taken(conversation, update)
-        began = self._begun_at.pop((conversation, update), now)
-        if is_answered:
+        began = self._close(conversation, update)
+        if is_taken:
             self._answered_at.append(now)
             self._recovery.note_rate(now, self._answers_per_s(now))
-        if is_plain:
+        if is_plain and began is not None:
             self._plain_answers.append((now, now - began))
 
     def check(self, patience: float = 1.0) -> None:
@@ -223,6 +226,13 @@ class Intake:
         later = min(ceil(seconds * random.uniform(1, 2)), MAX_RETRY_S)  # noqa: S311
         raise TooManyRequests(_busy(later), retry_after=later)
 
+    def _close(self, conversation: Hashable, update: str) -> float | None:
+        messages = self._open.get(conversation, {})
+        began = messages.pop(update, None)
+        if not messages:
+            self._open.pop(conversation, None)
+        return began
+
     def _answers_per_s(self, now: float) -> float:
         while self._answered_at and now - self._answered_at[0] > RATE_OVER_S:
             self._answered_at.popleft()
@@ -240,7 +250,7 @@ class Intake:
             ages=tuple(now - min(messages.values()) for messages in self._waiting.values())
             + (self.limits.wait_s,) * len(self._abandoned.keys() - self._waiting.keys()),
             lateness_s=self.lateness.seconds,
-            open_turns=len(self._begun_at),
+            open_conversations=len(self._open),
             answers_s=tuple(took_s for _, took_s in self._plain_answers),
         )
 

@@ -340,10 +340,9 @@ class Turns:
         if not waiting:
             del self._open[place]
         # `exception` is asked for in any case: nobody may be left to hear of it.
-        is_over = not task.cancelled() and task.exception() is None
-        turn = task.result() if is_over else None
-        is_plain = turn is not None and not turn.usage.llm_calls and not turn.tool_calls
-        self.intake.end(place, update, is_answered=is_over, is_plain=is_plain)
+        is_taken = not task.cancelled() and not isinstance(task.exception(), Unavailable)
+        is_plain = is_taken and task.exception() is None and _is_plain(task.result())
+        self.intake.end(place, update, is_taken=is_taken, is_plain=is_plain)
 
     async def _accepted(
         self, turn: _OpenTurn, seconds: float, sign: "asyncio.Future[Any] | None" = None
@@ -411,6 +410,11 @@ class Turns:
             priority=self._fairness.share(record.tenant, record.owner),
             static_summary=cut_summary(f"Conversation of {record.owner}"),
         )
+
+
+def _is_plain(turn: Turn) -> bool:
+    """Tell whether the answer took neither a model, nor a tool, nor a document."""
+    return not (turn.usage.llm_calls or turn.tool_calls or turn.documents or turn.files_left)
 
 
 def _place(record: ConversationRecord) -> _Place:

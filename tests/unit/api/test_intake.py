@@ -28,10 +28,10 @@ LIMITS = IntakeLimits(wait_s=3.0, lateness_s=1.0)
         (IntakeState(ages=(3.5,) * 50), 3.0, None),
         (IntakeState(ages=(9.5,) * 50), 3.0, 10),
         # The fastest of some answers that no model gave took long.
-        (IntakeState(open_turns=9, answers_s=(3.5, 9.0, 3.2)), 1.0, 4),
-        (IntakeState(open_turns=9, answers_s=(3.5, 9.0, 2.9)), 1.0, None),
-        (IntakeState(open_turns=9, answers_s=(3.5, 9.0)), 1.0, None),
-        (IntakeState(open_turns=3, answers_s=(3.5, 9.0, 3.2)), 1.0, None),
+        (IntakeState(open_conversations=9, answers_s=(3.5, 9.0, 3.2)), 1.0, 4),
+        (IntakeState(open_conversations=9, answers_s=(3.5, 9.0, 2.9)), 1.0, None),
+        (IntakeState(open_conversations=9, answers_s=(3.5, 9.0)), 1.0, None),
+        (IntakeState(open_conversations=3, answers_s=(3.5, 9.0, 3.2)), 1.0, None),
         # The event loop is late: if nobody waits, it isn't messages that make it so.
         (IntakeState(ages=(0.1,) * 4, lateness_s=1.2), 1.0, 1),
         (IntakeState(ages=(0.1,) * 4, lateness_s=1.2), 3.0, None),
@@ -88,6 +88,20 @@ def test_several_messages_of_one_conversation_count_once() -> None:
     clock.now += 60
 
     intake.check()
+
+
+def test_a_message_that_waits_for_an_earlier_one_says_nothing_of_the_machine() -> None:
+    clock = Clock()
+    intake = Intake(LIMITS, clock, LoopLateness())
+    for update in ("m1", "m2", "m3", "m4"):
+        intake.begin("busy", update)
+        intake.note_taken("busy", update)
+    clock.now += 60
+    for update in ("m1", "m2", "m3"):
+        intake.end("busy", update, is_taken=True, is_plain=True)
+
+    assert intake.state().answers_s == (60.0,)
+    assert intake.state().open_conversations == 1
 
 
 def test_one_long_stall_makes_no_late_loop() -> None:
