@@ -12,16 +12,18 @@ from temporalio import activity
 from temporalio.common import RawValue
 
 from activities.call_hook import HookActivity, is_of_hook
-from activities.execution import heartbeating, temporal_failures
+from activities.execution import carrying_heartbeats, heartbeating, temporal_failures
 from activities.progress import ProgressPublisher
-from activities.tool_caller import ToolCaller
-from activities.writer import metered
+from activities.tool_caller import CallNotRecorded, NotClaimed, ToolCaller
+from activities.writer import metered, spent_here
 from router.contracts import failures
-from router.contracts.activities import LookupAnswer, ToolCall
+from router.contracts.activities import CallProgress, LookupAnswer, ToolCall
 from router.contracts.failures import RETRYABLE
 from router.contracts.hook_calls import HookAnswer
+from router.contracts.outages import outage_failure, progress_in
 from router.domain.errors import (
     AnswersNeeded,
+    BackendUnavailable,
     InvalidInput,
     OutOfReach,
     RouterError,
@@ -29,7 +31,9 @@ from router.domain.errors import (
     UnknownOutcome,
 )
 from router.domain.locale import Localised
+from router.domain.messages import Usage
 from router.domain.progress import ToolStatus
+from router.store.database import AWAY
 from router.telemetry import tracing
 from router.telemetry.logs import about
 from router.telemetry.metrics import TOOLS
@@ -84,8 +88,8 @@ class ToolActivity:
         if self._hooks is not None and is_of_hook(activity.info().activity_type):
             return await self._hooks.call_hook(arguments)
         with temporal_failures():
-            call = _decoded(arguments)
-            with about(call.conversation, call.message_id):
+            call = _continued(_decoded(arguments))
+            with about(call.conversation, call.message_id), carrying_heartbeats():
                 if call.checking:
                     # Nobody watches: nothing is done yet.
                     found = await self._tried(call, self._caller.check)
@@ -93,8 +97,9 @@ class ToolActivity:
                 with metered(call.spent) as meter, executing(call, self._caller.registry) as told:
                     value = await self._watched(call)
                     told(value)
-                attempts = activity.info().attempt
-                return LookupAnswer(value=value, usage=meter.usage, attempts=attempts)
+                attempts, earlier = activity.info().attempt, _spent_before(call)
+                usage = meter.usage + earlier if earlier else meter.usage
+                return LookupAnswer(value=value, usage=usage, attempts=attempts)
 
     async def _watched(self, call: ToolCall) -> JsonValue:
         await self._telling.tool_started(call, activity.info().attempt)
@@ -120,6 +125,14 @@ class ToolActivity:
         try:
             async with heartbeating():
                 return await make(call)
+        except CallNotRecorded as left:
+            ended = left.outcome.changed(usage=left.outcome.usage + spent_here())
+            away = BackendUnavailable(str(left), AWAY)
+            raise outage_failure(away, CallProgress(ended=ended)) from left
+        except BackendUnavailable as error:
+            before = call.progress.claims if call.progress else ()
+            claims = error.claims if isinstance(error, NotClaimed) else before
+            raise outage_failure(error, CallProgress(claims=claims)) from error
         except RETRYABLE as error:
             tool = self._caller.registry[call.tool]
             if (failure := failed_for_good(call, tool, error, activity.info().attempt)) is None:
@@ -179,6 +192,17 @@ def _decoded(arguments: Sequence[RawValue]) -> ToolCall:
     if call.tool != name:
         raise InvalidInput(f"the activity {name} was sent a call of the tool {call.tool}")
     return call
+
+
+def _continued(call: ToolCall) -> ToolCall:
+    """The call with what an earlier attempt had in hand, whose worker died during an outage."""
+    progress = progress_in(activity.info().heartbeat_details)
+    return call if progress is None else call.changed(progress=progress)
+
+
+def _spent_before(call: ToolCall) -> Usage | None:
+    ended = call.progress.ended if call.progress else None
+    return ended.usage if ended else None
 
 
 def _given_up(call: ToolCall, tool: Tool, error: RouterError, attempt: int) -> RouterError:

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 from pydantic import JsonValue
 
+from router.contracts.activities import OUTAGE_WINDOW
 from router.contracts.flow import CallLimits
 from router.contracts.hook_calls import HookStub
 from router.domain.locale import Localised
@@ -33,7 +34,8 @@ from router.understanding.names import FlowNames
 from router.understanding.triggers.patterns import ToolPhrases
 
 MARGIN = timedelta(seconds=15)
-"""Beyond a tool's own timeout, which its worker keeps: for the gate, the ledger, a free slot."""
+"""Beyond a tool's own timeout, which its worker keeps: for the gate, the ledger, a free slot. An
+outage of the database has its time besides."""
 LOST_AFTER = timedelta(seconds=5)
 SOONEST = timedelta(seconds=1.5)
 """A worker that is silent for as long as the tool may take counts as dead, within these bounds:
@@ -199,7 +201,7 @@ class Capabilities(TenantScoped):
             return CallLimits(timeout=timedelta(seconds=10), attempts=1)
         tool = self.registry[name]
         return CallLimits(
-            timeout=tool.timeout + MARGIN,
+            timeout=tool.timeout + MARGIN + OUTAGE_WINDOW,
             # A write that doesn't honour its key is tried again too: the ledger sends it only once.
             attempts=0 if tool.retries is None else tool.retries + 1,
             heartbeat=min(max(tool.timeout, SOONEST), LOST_AFTER),

@@ -10,11 +10,13 @@ from contextlib import (
     nullcontext,
     suppress,
 )
+from contextvars import ContextVar
 from secrets import token_hex
 from time import monotonic
 from typing import Any
 
 from opentelemetry.util.types import AttributeValue
+from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
@@ -96,7 +98,7 @@ async def heartbeating() -> AsyncIterator[None]:
     if not activity.in_activity():
         yield
         return
-    with beating_when_late() as pulse:
+    with beating_when_late(_carried.get()) as pulse:
         beating = asyncio.create_task(_beat(pulse))
         try:
             yield
@@ -109,9 +111,60 @@ async def heartbeating() -> AsyncIterator[None]:
 async def _beat(pulse: Pulse | None) -> None:
     while True:
         await asyncio.sleep(EVERY)
-        activity.heartbeat()
+        activity.heartbeat(*(_carried.get() or ()))
         if pulse is not None:
             pulse.beat_by_loop()
+
+
+_attempt_ends: ContextVar[float] = ContextVar("attempt_ends", default=float("inf"))
+
+
+@contextmanager
+def attempt_time() -> Iterator[None]:
+    """Have `attempt_ends` know, within, when Temporal will give up this attempt of the activity.
+
+    Only the server's own times are compared with each other: a worker's clock may be wrong.
+    """
+    info, ends = activity.info(), float("inf")
+    if info.start_to_close_timeout is not None:
+        ends = info.start_to_close_timeout.total_seconds()
+    if info.schedule_to_close_timeout is not None:
+        gone = info.started_time - info.scheduled_time
+        ends = min(ends, (info.schedule_to_close_timeout - gone).total_seconds())
+    token = _attempt_ends.set(monotonic() + ends)
+    try:
+        yield
+    finally:
+        _attempt_ends.reset(token)
+
+
+def attempt_ends() -> float:
+    """Return when Temporal will give up this attempt, by `time.monotonic`; infinity if never."""
+    return _attempt_ends.get()
+
+
+_carried: ContextVar[list[Any] | None] = ContextVar("carried_by_heartbeats", default=None)
+
+
+@contextmanager
+def carrying_heartbeats() -> Iterator[None]:
+    """Let `carry` be called within."""
+    token = _carried.set([])
+    try:
+        yield
+    finally:
+        _carried.reset(token)
+
+
+def carry(value: JsonValue) -> None:
+    """Have every heartbeat of this attempt carry the value to the activity's next attempt.
+
+    What is in hand survives the worker so: `activity.info().heartbeat_details` has it then.
+    """
+    carried = _carried.get()
+    if carried is not None and activity.in_activity():
+        carried[:] = [value]
+        activity.heartbeat(value)
 
 
 _log = logging.getLogger(__name__)
@@ -154,6 +207,7 @@ class _Watched(ActivityInboundInterceptor):
                 about(*_place(input.args)),
                 tracing.span(f"activity {name}", attributes=attributes),
                 _logged(info),
+                attempt_time(),
             ):
                 async with self._tried(info, name):
                     return await super().execute_activity(input)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from time import monotonic
+from typing import Any
 
 from temporalio import activity
 from temporalio.client import AsyncActivityCancelledError, Client
@@ -36,6 +37,8 @@ class Pulse:
     client: Client
     task_token: bytes
     timeout_s: float
+    details: list[Any] | None = None
+    """What each heartbeat carries to the next try, which the activity may change meanwhile."""
     loop_beat_at: float = field(default_factory=monotonic)
     """When the activity's own event loop has last beaten."""
     beat_at: float = field(default_factory=monotonic)
@@ -103,7 +106,9 @@ async def _beat(pulse: Pulse) -> None:
     handle = pulse.client.get_async_activity_handle(task_token=pulse.task_token)
     pulse.beat_at = monotonic()
     try:
-        await handle.heartbeat(rpc_timeout=timedelta(seconds=pulse.timeout_s))
+        await handle.heartbeat(
+            *(pulse.details or ()), rpc_timeout=timedelta(seconds=pulse.timeout_s)
+        )
     except AsyncActivityCancelledError:
         # The activity's own loop hears of the cancellation with its next heartbeat.
         return
@@ -118,8 +123,8 @@ _thread = HeartbeatThread()
 
 
 @contextmanager
-def beating_when_late() -> Iterator[Pulse | None]:
-    """Have the thread heartbeat for the current activity whenever its event loop is late.
+def beating_when_late(details: list[Any] | None = None) -> Iterator[Pulse | None]:
+    """Have the thread heartbeat, with these details, whenever the activity's event loop is late.
 
     Yields what the loop notes its own heartbeats in; `None` if nobody waits for heartbeats.
     """
@@ -127,7 +132,8 @@ def beating_when_late() -> Iterator[Pulse | None]:
     if info.heartbeat_timeout is None or info.is_local:
         yield None
         return
-    pulse = Pulse(activity.client(), info.task_token, info.heartbeat_timeout.total_seconds())
+    timeout_s = info.heartbeat_timeout.total_seconds()
+    pulse = Pulse(activity.client(), info.task_token, timeout_s, details)
     _thread.add(pulse)
     try:
         yield pulse

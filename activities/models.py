@@ -1,11 +1,13 @@
 """Asking a model on somebody's account: within budgets, and within the time of a turn."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from functools import partial
 from hashlib import sha256
 from time import monotonic
+from typing import TypeVar
 from uuid import uuid4
 
 from temporalio import activity
@@ -13,6 +15,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.attachments import Attachments
 from activities.execution import heartbeating
+from activities.outages import outlast
 from activities.progress import ClauseByClause, Holds, ProgressPublisher, QuestionOutcome
 from router.contracts.activities import TOO_LONG, Account
 from router.domain.budgets import Budgets, Spent
@@ -48,6 +51,7 @@ LONGEST_WAIT = 5.0
 """Seconds; a server that wants to be left alone for longer is done without."""
 
 OnFailure = Callable[[ModelUnavailable], None]
+T = TypeVar("T")
 
 
 @dataclass
@@ -134,7 +138,7 @@ class ModelQuestions:
         spent, currency = Spent(), chain.ahead(1).cost
         if self._daily is not None:
             of = currency.currency if currency else ""
-            spent = await self._daily.of_day(*self._payer, of)
+            spent = await self._spent_today(of)
         left = self.models.budgets.left(self.account.spent + self.usage, spent)
         return self.models.thrifty(left)
 
@@ -185,7 +189,7 @@ class ModelQuestions:
             self._check_turn(each, before)
             if self._daily is not None:
                 currency = each.cost.currency if each.cost else ""
-                spent = await self._daily.of_day(*self._payer, currency)
+                spent = await self._spent_today(currency)
                 self._check_day(spent.with_ahead(before), each)
         except BudgetSpent:
             return False
@@ -215,9 +219,7 @@ class ModelQuestions:
         """
         taken = Usage()
         if self._daily is not None:
-            await self._daily.take(
-                *self._payer, ahead, lambda spent: self._check_day(spent, ahead), purpose
-            )
+            await self._take(ahead, purpose)
             taken = ahead
         owed = [(purpose, Usage() - taken)]
 
@@ -231,7 +233,30 @@ class ModelQuestions:
         finally:
             changes = [(of, usage) for of, usage in owed if usage != Usage()]
             if self.models.spending is not None and changes:
-                await self.models.spending.settle(*self._payer, changes)
+                settle = partial(self.models.spending.settle, *self._payer, changes)
+                await outlast(settle)
+
+    async def _spent_today(self, currency: str) -> Spent:
+        daily = self._daily
+        assert daily is not None  # noqa: S101 - its callers have looked
+        return await self._outlast(lambda: daily.of_day(*self._payer, currency))
+
+    async def _take(self, ahead: Usage, purpose: Purpose) -> None:
+        daily = self._daily
+        assert daily is not None  # noqa: S101 - its caller has looked
+
+        def check(spent: Spent) -> None:
+            self._check_day(spent, ahead)
+
+        await self._outlast(lambda: daily.take(*self._payer, ahead, check, purpose))
+
+    async def _outlast(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do it however long the database is away; what that takes isn't of the turn's time."""
+        began = monotonic()
+        try:
+            return await outlast(work, reserve_s=self.account.seconds)
+        finally:
+            self._ends += monotonic() - began
 
     @property
     def _payer(self) -> tuple[str, str, date]:

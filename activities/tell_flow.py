@@ -23,6 +23,7 @@ from activities.execution import heartbeating
 from router.contracts import activities, flow
 from router.contracts.failures import ended_meanwhile, from_failure, to_failure
 from router.contracts.flow import FlowAnswer, FlowStart, Tell
+from router.domain.errors import BackendUnavailable
 from router.flow.definition import FlowDefinition
 from router.gateway import run_updates
 from router.gateway.retries import once_ready, watched
@@ -34,6 +35,7 @@ def own_share() -> Priority:
 
 
 T = TypeVar("T")
+_TEMPORAL_AWAY = "Temporal can't be reached right now; see that it runs"
 
 
 class FlowTeller:
@@ -57,6 +59,8 @@ class FlowTeller:
         try:
             answer = await _heartbeating(told(lambda: tell(given)))
         except (WorkflowAlreadyStartedError, RPCError, WorkflowUpdateFailedError) as error:
+            if isinstance(error, RPCError) and error.status is RPCStatusCode.UNAVAILABLE:
+                raise to_failure(BackendUnavailable(_TEMPORAL_AWAY)) from error
             if not _is_over(error):
                 raise _try_failure(error) from error
             answer = None

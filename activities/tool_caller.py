@@ -22,24 +22,30 @@ from contextlib import (
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import count
 from math import ceil
 from time import monotonic
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue, ValidationError
 from temporalio import activity
 
 from activities.call_hook import HookCaller, hook_not_deployed
+from activities.capabilities import MARGIN
 from activities.execution import is_of_code, unforeseen
+from activities.outages import outlast, record
 from activities.progress import ProgressPublisher
 from activities.tool_results import FileOpening, Keeping, Page, Paging, carried, kept
-from router.contracts.activities import ToolCall
-from router.contracts.failures import RETRYABLE
+from router.contracts.activities import CallOutcome, CallProgress, ToolCall
+from router.contracts.failures import RETRYABLE, from_json, to_json
 from router.contracts.hook_calls import UNCHECKED, HookCall
+from router.contracts.outages import carried as carried_progress
 from router.domain.circuit import ANSWERED, FAILED, CallVerdict, CircuitBreaker, Clock
 from router.domain.errors import (
     AnswersNeeded,
     ArgumentsToolError,
+    BackendUnavailable,
     BrokenHook,
     BrokenTool,
     OutOfReach,
@@ -56,6 +62,7 @@ from router.domain.records import AuditRecord, EffectRecord
 from router.domain.visible_text import legible
 from router.store.audit import ToolCallAudit
 from router.store.blobs import Results
+from router.store.database import AWAY
 from router.store.idempotency import EffectsLedger
 from router.telemetry.metrics import REFUSED
 from router.tool.context import Dependencies, ToolContext, needless
@@ -103,6 +110,30 @@ class Places:
         zh = f"“{tool.title.zh}”正忙：已有 {most} 个调用在进行，{seconds} 秒内没有空出来"
         en = f"{tool.name} is busy: {most} calls are under way, and none ended in {seconds} s"
         return TransientToolError(Localised(zh=zh, en=en), retry_after=AGAIN)
+
+
+class CallNotRecorded(Exception):
+    """The tool has answered, and the database is away: `outcome` is still to be written down.
+
+    `error` is how the call fails once it is, if it does. It is no error of the router's, for
+    nothing may take it for the call's own.
+    """
+
+    def __init__(self, outcome: CallOutcome, error: RouterError | None = None) -> None:
+        super().__init__("the database is away, and the call's result isn't recorded yet")
+        self.outcome = outcome
+        self.error = error
+
+
+class NotClaimed(BackendUnavailable):
+    """The database is away, and it isn't known whether the call is noted in the ledger.
+
+    If it is, then under one of the moments `claims`, and nothing was sent.
+    """
+
+    def __init__(self, claims: tuple[datetime, ...]) -> None:
+        super().__init__("the database is away, and the call isn't begun", AWAY)
+        self.claims = claims
 
 
 FAILURES_IN_A_ROW = 6
@@ -155,6 +186,8 @@ def _told_of(tool: Tool, breaker: CircuitBreaker) -> Iterator[None]:
 
 
 def _judged(error: Exception) -> CallVerdict | None:
+    if isinstance(error, BackendUnavailable):
+        return None  # a tool that works on our own database: no other system is the worse for it
     if isinstance(error, (*RETRYABLE, UnknownOutcome)):
         return FAILED
     # What is refused for its own sake was answered; a fault of the tool's code says nothing.
@@ -229,8 +262,19 @@ class ToolCaller:
     async def call(self, call: ToolCall, confirmed: bool = False) -> JsonValue:
         """What one try comes to.
 
-        Raises what the gate and `run_admitted` raise, and `TooManyRequests` for too many a minute.
+        Raises what the gate and `run_admitted` raise, and `TooManyRequests` for too many a minute;
+        `BackendUnavailable` where the database was away before the tool was called, and
+        `CallNotRecorded` where it was after that.
         """
+        if call.progress is not None and call.progress.ended is not None:
+            ended = call.progress.ended
+            if ended.audit is None:
+                failure = from_json(ended.failure) if ended.failure else None
+                row = self._row(call, "admitted", *_ended_as(failure))
+                ended = ended.changed(audit=row)
+            await self._write_down(call, ended)
+            if not _is_tried_again(ended):
+                return await self._result_of(call, ended)
         admitted: Tool | None = None
         try:
             await self._check_rate(call)
@@ -238,6 +282,12 @@ class ToolCaller:
             await self._ask_hooks(tool, call)
             admitted = tool
             result, outcome = await self._answered(admitted, call)
+        except BackendUnavailable:
+            # No try of the tool, which a row would count.
+            raise
+        except CallNotRecorded as left:
+            row = self._row(call, "admitted", *_ended_as(left.error))
+            raise CallNotRecorded(left.outcome.changed(audit=row), left.error) from left
         except RouterError as error:
             await self._note_failure(call, error, admitted=admitted is not None)
             raise
@@ -256,7 +306,7 @@ class ToolCaller:
             failure.__cause__ = error
             await self._note_failure(call, failure, admitted=admitted is not None)
             raise failure from error
-        await self._note(call, "admitted", outcome)
+        await self._note(call, "admitted", outcome, result=result)
         return result
 
     async def check(self, call: ToolCall) -> Localised | None:
@@ -268,6 +318,8 @@ class ToolCaller:
             tool = screen(self._registry_of(call), attempt_of(call, confirmed=False))
             await self._ask_hooks(tool, call)
             about = await check_rules(tool, call, self._dependencies)
+        except BackendUnavailable:
+            raise
         except RouterError as error:
             await self._note_failure(call, error, admitted=False)
             raise
@@ -286,7 +338,7 @@ class ToolCaller:
             raise PermanentToolError(call.refused)
         before = [h for h in self._registry_of(call).hooks.around(tool.name) if not_yet(h, call)]
         # What was begun is on its way: it comes to what it comes to.
-        begun = before and tool.writes and await self._ledger.find(with_own_keys(call).key)
+        begun = before and tool.writes and await _find(self._ledger, with_own_keys(call).key)
         for hook in before if not begun else ():
             try:
                 answer = await self._hooks.call(hook.name, HookCall(event=_event(tool, call)))
@@ -318,7 +370,8 @@ class ToolCaller:
         if most is None:
             return
         since = datetime.now(UTC) - timedelta(minutes=1)
-        made = await self._audit.calls(call.caller.tenant, call.caller.id, call.tool, since)
+        asked = (call.caller.tenant, call.caller.id, call.tool, since)
+        made = await outlast(lambda: self._audit.calls(*asked))
         if made >= most:
             zh = f"“{tool.title.zh}”在过去一分钟里用了 {made} 次，最多 {most} 次，请过一分钟再试"
             en = f"{call.tool} was called {made} times in the last minute, {most} are allowed"
@@ -328,19 +381,27 @@ class ToolCaller:
         return self.registry.of(call.caller.tenant)
 
     async def _note_failure(self, call: ToolCall, error: RouterError, *, admitted: bool) -> None:
-        bottom: BaseException = error
-        while bottom.__cause__ is not None:
-            bottom = bottom.__cause__
-        why = f"{type(error).__name__}: {error}"
-        if not isinstance(bottom, RouterError):
-            why += f" ({type(bottom).__name__}: {bottom})"
-        outcome = "unknown" if isinstance(error, UnknownOutcome) else "failed"
+        outcome, detail = _ended_as(error)
         decided = ("admitted", outcome) if admitted else ("refused", "")
-        await self._note(call, *decided, legible(why)[:_DETAIL])
+        await self._note(call, *decided, detail, error=error)
 
     async def _note(
-        self, call: ToolCall, decision: str, outcome: str = "", detail: str = ""
+        self,
+        call: ToolCall,
+        decision: str,
+        outcome: str = "",
+        detail: str = "",
+        *,
+        result: JsonValue = None,
+        error: RouterError | None = None,
     ) -> None:
+        """Audit the call, which came to this; raises `CallNotRecorded` where that can't be done."""
+        row, failure = self._row(call, decision, outcome, detail), to_json(error) if error else None
+        await self._write_down(call, CallOutcome(result=result, failure=failure, audit=row), error)
+
+    def _row(
+        self, call: ToolCall, decision: str, outcome: str = "", detail: str = ""
+    ) -> AuditRecord:
         row = {
             "at": datetime.now(UTC),
             "person": call.caller.id,
@@ -351,7 +412,52 @@ class ToolCaller:
             "detail": detail,
             **call.model_dump(include={"key", "flow_run", "conversation"}),
         }
-        await self._audit.note(call.caller.tenant, AuditRecord.model_validate(row))
+        return AuditRecord.model_validate(row)
+
+    async def _write_down(
+        self, call: ToolCall, ended: CallOutcome, error: RouterError | None = None
+    ) -> None:
+        """Tell the ledger and the audit of it; what they know already stays as it is."""
+        await end_in_ledger(self._ledger, with_own_keys(call).key, ended, error)
+        row, tries = ended.audit, count()
+        if row is None:
+            return
+        # An earlier attempt, or try, may have added the row without hearing of it.
+        known = call.progress is not None
+
+        async def note() -> None:
+            await self._audit.note(call.caller.tenant, row, again=next(tries) > 0 or known)
+
+        await _recorded(note, ended, error)
+
+    async def _result_of(self, call: ToolCall, ended: CallOutcome) -> JsonValue:
+        """What the call came to that is written down by now; raises what the tool raised."""
+        if ended.failure is not None:
+            raise from_json(ended.failure)
+        registry = self._registry_of(call)
+        if call.tool not in registry:
+            return ended.result
+        page = Paging(self._results, call) if _is_read_by_a_person(call) else None
+        return await carried(registry[call.tool], ended.result, page, call.spoken)
+
+
+def _ended_as(error: RouterError | None) -> tuple[str, str]:
+    """The audit's outcome and detail of a call that failed so; of one that didn't, without."""
+    if error is None:
+        return "done", ""
+    bottom: BaseException = error
+    while bottom.__cause__ is not None:
+        bottom = bottom.__cause__
+    why = f"{type(error).__name__}: {error}"
+    if not isinstance(bottom, RouterError):
+        why += f" ({type(bottom).__name__}: {bottom})"
+    outcome = "unknown" if isinstance(error, UnknownOutcome) else "failed"
+    return outcome, legible(why)[:_DETAIL]
+
+
+def _is_tried_again(ended: CallOutcome) -> bool:
+    """Whether another try of the tool may help, as it does after failures of a passing kind."""
+    return ended.failure is not None and isinstance(from_json(ended.failure), RETRYABLE)
 
 
 async def let_through(
@@ -369,10 +475,14 @@ async def check_rules(tool: Tool, call: ToolCall, dependencies: Dependencies) ->
     """What the call is about, where the tool's own rules say so; raises what they raise."""
     if tool.check is None:
         return None
-    own = with_own_keys(call)
+    own, check = with_own_keys(call), tool.check
     context = _context(own, None, tool, dependencies)
-    async with _foreseen(tool, context):
-        return await tool.check(call.arguments, context, dependencies)
+
+    async def ask() -> Localised | None:
+        async with _foreseen(tool, context):
+            return await check(call.arguments, context, dependencies)
+
+    return await outlast(ask, reserve_s=reserve_s(tool), try_timeout_s=None)
 
 
 def not_yet(hook: Hook, call: ToolCall) -> bool:
@@ -422,10 +532,22 @@ async def run_admitted(
                 return await kept(tool, answering, own.spoken)
 
     # What the check of a write that was begun before would find may be its own doing.
-    if tool.check is not None and not (tool.writes and await ledger.find(own.key)):
+    if tool.check is not None and not (tool.writes and await _find(ledger, own.key)):
         await check_rules(tool, call, dependencies)
-    result = await (once(ledger, tool, own, send) if tool.writes else send())
+    if tool.writes:
+        result = await once(ledger, tool, own, send)
+    else:
+        result = await outlast(send, reserve_s=reserve_s(tool), try_timeout_s=None)
     return await carried(tool, result, page, own.spoken)
+
+
+async def _find(ledger: EffectsLedger, key: str) -> EffectRecord | None:
+    return await outlast(lambda: ledger.find(key))
+
+
+def reserve_s(tool: Tool) -> float:
+    """The seconds of an attempt that are left for calling the tool, however long an outage is."""
+    return (tool.timeout + MARGIN).total_seconds()
 
 
 @asynccontextmanager
@@ -496,20 +618,83 @@ async def once(
     good; `UnknownOutcome` where it may have happened and mustn't be repeated; `DuplicateKey`
     where the key was used for another call.
     """
-    known = await ledger.begin(call.key, tool.name, digest(call))
+    known = await _claimed(ledger, tool, call)
     if known is not None and known.status != "begun":
         return _remembered(known)
     if known is not None and not tool.idempotent:
         raise UnknownOutcome(_perhaps(tool, _LOST))
     try:
-        result = await send()
+        result = await _sent(tool, send)
     except RouterError as error:
-        failure = await _ended(ledger, tool, call.key, error)
+        failure, note = _ending(tool, error)
+        ended = CallOutcome(failure=to_json(failure), ledger=note)
+        await end_in_ledger(ledger, call.key, ended, failure)
         if failure is error:
             raise
         raise failure from error
-    await ledger.finish(call.key, result)
+    await end_in_ledger(ledger, call.key, CallOutcome(result=result, ledger="done"))
     return result
+
+
+async def _claimed(ledger: EffectsLedger, tool: Tool, call: ToolCall) -> EffectRecord | None:
+    """Note in the ledger that the call is about to be sent; what is known of it from before.
+
+    A claim of which nobody heard that it was committed is this call's own, and nothing was sent.
+    """
+    claims, at = (call.progress.claims if call.progress else ()), datetime.now(UTC)
+    about = (call.key, tool.name, digest(call))
+    try:
+        return await outlast(
+            lambda: ledger.begin(*about, at=at, claims=claims), reserve_s=reserve_s(tool)
+        )
+    except BackendUnavailable as error:
+        raise NotClaimed((*claims, at)) from error
+
+
+async def _sent(tool: Tool, send: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
+    """Send it: again, where the tool works on the database that is away, and may be sent again."""
+    if not tool.idempotent:
+        return await send()
+    return await outlast(send, try_timeout_s=None)
+
+
+async def end_in_ledger(
+    ledger: EffectsLedger, key: str, ended: CallOutcome, error: RouterError | None = None
+) -> None:
+    """Tell the ledger how the call ended; raises `CallNotRecorded` with it where that can't be."""
+    match ended.ledger:
+        case "done":
+            await _recorded(lambda: ledger.finish(key, ended.result), ended)
+        case "failed":
+            failure = error or from_json(ended.failure or {})
+            said = f"{type(failure).__name__}: {failure.said.model_dump_json()}"
+            await _recorded(lambda: ledger.fail(key, said), ended, error)
+        case "released":
+            await _recorded(lambda: ledger.release(key), ended, error)
+
+
+async def _recorded(
+    write: Callable[[], Awaitable[None]], ended: CallOutcome, error: RouterError | None = None
+) -> None:
+    def in_hand() -> JsonValue:
+        return carried_progress(CallProgress(ended=portable(ended)))
+
+    try:
+        await record(write, in_hand)
+    except BackendUnavailable as away:
+        raise CallNotRecorded(portable(ended), error) from away
+
+
+MAX_CARRIED_BYTES = 256 * 1024
+"""Of a call's outcome, as JSON: Temporal warns of twice as much, and refuses eight times."""
+
+
+def portable(ended: CallOutcome) -> CallOutcome:
+    """The outcome as failures and heartbeats can carry it: without a result that is too long."""
+    if len(ended.model_dump_json().encode()) <= MAX_CARRIED_BYTES:
+        return ended
+    note = "it is done; its result was too long to be kept while the database was away"
+    return ended.changed(result={"note": note})
 
 
 def digest(call: ToolCall) -> str:
@@ -521,19 +706,19 @@ def digest(call: ToolCall) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-async def _ended(ledger: EffectsLedger, tool: Tool, key: str, error: RouterError) -> RouterError:
+def _ending(
+    tool: Tool, error: RouterError
+) -> tuple[RouterError, Literal["", "failed", "released"]]:
+    """What a write has come to that failed so, and what the ledger is to be told of its key."""
     if isinstance(error, UnknownOutcome):
-        return error
+        return error, ""
     if isinstance(error, AnswersNeeded):
-        await ledger.release(key)
-        return error
+        return error, "released"
     if isinstance(error, BrokenTool):
-        return UnknownOutcome(_perhaps(tool, error.said))
+        return UnknownOutcome(_perhaps(tool, error.said)), ""
     if not isinstance(error, RETRYABLE):
-        failure = error if isinstance(error, ToolError) else PermanentToolError(error.said)
-        await ledger.fail(key, f"{type(failure).__name__}: {failure.said.model_dump_json()}")
-        return failure
-    return error if tool.idempotent else UnknownOutcome(_perhaps(tool, error.said))
+        return error if isinstance(error, ToolError) else PermanentToolError(error.said), "failed"
+    return (error if tool.idempotent else UnknownOutcome(_perhaps(tool, error.said))), ""
 
 
 def _remembered(known: EffectRecord) -> JsonValue:

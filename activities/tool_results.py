@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from activities import provided
+from activities.outages import outlast
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError, TooManyRequests, UnusableResult
 from router.domain.file_types import MOST_BYTES
@@ -158,6 +159,7 @@ class Paging:
     async def __call__(self, tool: Tool, text: str) -> JsonValue:
         """The first page, with the handle that `read_more` takes."""
         owner = self.call.caller
-        handle = await self.results.keep(owner.tenant, owner.id, tool.name, text)
+        about = (owner.tenant, owner.id, tool.name, text)
+        handle = await outlast(lambda: self.results.keep(*about))
         first: JsonValue = page_of(text, 1, handle).model_dump(mode="json")
         return first

@@ -52,6 +52,12 @@ def metered(spent: Usage) -> Iterator[Meter]:
         _running.reset(token)
 
 
+def spent_here() -> Usage:
+    """Return what was spent so far within the nearest `metered`; nothing outside of any."""
+    meter = _running.get()
+    return meter.usage if meter else Usage()
+
+
 SECONDS = 44.0
 """Of which a question gets nine tenths, as in a turn."""
 MOST_TOKENS = 4096

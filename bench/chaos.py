@@ -11,8 +11,9 @@ WeCom and Teams, whose fakes sign and redeliver as they do: they ask for leave, 
 news, and their approvers press cards there or open mails' links. Conversations are put away after
 seconds. Meanwhile one fault after another comes over the house, each as often as any: processes
 get SIGKILL or stand still for a minute, any two parts are cut off from each other, silently or not,
-links are slow or lose a fifth, disks are full, the database takes no writes or no connections, a
-process may open no file, lives on another day, or half the workers are of a new build.
+links are slow or lose a fifth, disks are full, the database fails over for half a minute, takes no
+writes or no connections, a process may open no file, lives on another day, or half the workers are
+of a new build.
 
 With `--database sqlite` the house is `intent-router dev`, and faults are those that it can have.
 After each fault the clock runs until all is well: each API begins a conversation and answers it

@@ -21,7 +21,7 @@ from router.contracts.failures import from_failure
 from router.contracts.limits import fit_attribute
 from router.contracts.payload import ActivityStub
 from router.contracts.start_options import CONTINUE_AFTER
-from router.domain.errors import SetAside
+from router.domain.errors import BackendUnavailable, SetAside
 from router.domain.summaries import MAX_DETAILS_BYTES, cut_summary, cut_text
 
 
@@ -54,7 +54,35 @@ LOCAL_RETRY_THRESHOLD = timedelta(seconds=2)
 
 
 async def perform(stub: ActivityStub[In, Out], given: In, summary: str | None = None) -> Out:
-    """Run the activity and answer what it gives; raises `ActivityError` where it fails for good."""
+    """Run the activity and answer what it gives; raises `ActivityError` where it fails for good.
+
+    While the router's own database or Temporal is away it isn't given up, whatever its attempts.
+    """
+    pause, began = OUTAGE_PAUSE, workflow.now()
+    while True:
+        try:
+            return await _perform(stub, given, summary)
+        except ActivityError as failure:
+            if not _is_outage(stub, failure, workflow.now() - began):
+                raise
+            workflow.logger.warning("%s waits for what is away: %s", stub.name, failure.cause)
+        await workflow.sleep(pause, summary="until the database or Temporal is back")
+        pause = min(pause * 2, MAX_OUTAGE_PAUSE)
+
+
+OUTAGE_PAUSE, MAX_OUTAGE_PAUSE = timedelta(seconds=1), timedelta(seconds=30)
+SILENT_OUTAGE = timedelta(minutes=5)
+"""A database that hangs says nothing: what takes milliseconds runs out of time. For so long that is
+held to be an outage, and after it a fault."""
+
+
+def _is_outage(stub: ActivityStub[In, Out], failure: ActivityError, lasted: timedelta) -> bool:
+    if isinstance(failure.__cause__, TimedOut):
+        return stub.local and lasted < SILENT_OUTAGE
+    return isinstance(from_failure(failure), BackendUnavailable)
+
+
+async def _perform(stub: ActivityStub[In, Out], given: In, summary: str | None) -> Out:
     retry = RetryPolicy(
         initial_interval=timedelta(milliseconds=200),
         maximum_interval=timedelta(seconds=30),

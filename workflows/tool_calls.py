@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,6 +16,7 @@ from temporalio.exceptions import TimeoutError as TimedOut
 from router.contracts.activities import LookupAnswer, ToolCall
 from router.contracts.failures import attempts_in, from_failure
 from router.contracts.flow import CallLimits
+from router.contracts.outages import progress_of
 from router.contracts.tool_rounds import ToolFinding
 from router.domain.errors import (
     AnswersNeeded,
@@ -85,25 +86,51 @@ async def made(
     The hooks around it are asked before, and told what came of it.
     """
     call = await _passed(call, limits)
-    try:
-        answer: LookupAnswer = await workflow.execute_activity(
-            call.tool,
-            call,
-            result_type=LookupAnswer,
-            start_to_close_timeout=limits.timeout,
-            schedule_to_close_timeout=within,
-            heartbeat_timeout=limits.heartbeat,
-            retry_policy=retry,
-            summary=cut_summary(say),
-        )
-    except ActivityError as failure:
-        if limits.hooks and not is_cancelled_exception(failure):
-            _tell_failure(call, limits, failure)
-        raise
+    ends = None if within is None else workflow.now() + within
+    while True:
+        try:
+            answer: LookupAnswer = await workflow.execute_activity(
+                call.tool,
+                call,
+                result_type=LookupAnswer,
+                start_to_close_timeout=limits.timeout,
+                schedule_to_close_timeout=_time_left(call, ends),
+                heartbeat_timeout=limits.heartbeat,
+                retry_policy=retry,
+                summary=cut_summary(say),
+            )
+            break
+        except ActivityError as failure:
+            continued = _after_outage(call, failure, ends)
+            if continued is not None:
+                call = continued
+                continue
+            if limits.hooks and not is_cancelled_exception(failure):
+                _tell_failure(call, limits, failure)
+            raise
     if limits.hooks and not call.checking:
         about = {"result": answer.value, "attempts": answer.attempts}
         _tell_result(call, limits, about)
     return answer
+
+
+def _time_left(call: ToolCall, ends: datetime | None) -> timedelta | None:
+    """For all tries of the call; None where it has ended, and is recorded however long it takes."""
+    if ends is None or (call.progress and call.progress.ended):
+        return None
+    return max(timedelta(seconds=SOONEST), ends - workflow.now())
+
+
+def _after_outage(call: ToolCall, failure: ActivityError, ends: datetime | None) -> ToolCall | None:
+    """The call to go on with where an outage of the database ended it, which is no failure of it.
+
+    None where it failed for another reason, or there is no time left to begin it.
+    """
+    progress = progress_of(failure)
+    if progress is None:
+        return None
+    is_over = ends is not None and workflow.now() >= ends
+    return None if is_over and not progress.ended else call.changed(progress=progress)
 
 
 async def _passed(call: ToolCall, limits: CallLimits) -> ToolCall:

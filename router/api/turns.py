@@ -412,9 +412,11 @@ class Turns:
         )
 
 
-def _is_plain(turn: Turn) -> bool:
-    """Tell whether the answer took neither a model, nor a tool, nor a document."""
-    return not (turn.usage.llm_calls or turn.tool_calls or turn.documents or turn.files_left)
+def _is_plain(turn: Turn | None) -> bool:
+    """Tell whether the answer is known and took neither a model, nor a tool, nor a document."""
+    return turn is not None and not (
+        turn.usage.llm_calls or turn.tool_calls or turn.documents or turn.files_left
+    )
 
 
 def _place(record: ConversationRecord) -> _Place:

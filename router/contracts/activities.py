@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import JsonValue
 
@@ -36,7 +36,14 @@ from router.domain.messages import (
     Usage,
 )
 from router.domain.principals import Principal
-from router.domain.records import ApprovalRecord, LogEntry, RecordedTurn, RunRecord, WithdrawalNote
+from router.domain.records import (
+    ApprovalRecord,
+    AuditRecord,
+    LogEntry,
+    RecordedTurn,
+    RunRecord,
+    WithdrawalNote,
+)
 from router.flow.engine.run import Done
 from router.flow.paused import Situation
 from router.llm.types import NO_REASONING, Kept
@@ -396,6 +403,32 @@ class LookupAnswer(Payload):
     attempts: int = 1
 
 
+class CallOutcome(Payload):
+    """How a tool's call ended, as far as it couldn't be recorded: the database was away.
+
+    `result` is the tool's, or `failure` says why there is none. `ledger` is what the effects ledger
+    is to be told of the call's key; `audit` is the row of the attempt.
+    """
+
+    result: JsonValue = None
+    failure: dict[str, JsonValue] | None = None
+    ledger: Literal["done", "failed", "released", ""] = ""
+    audit: AuditRecord | None = None
+    usage: Usage = Usage()
+
+
+class CallProgress(Payload):
+    """What an attempt of a call leaves to the next one when the database is away.
+
+    `claims` are the moments under which the key may stand in the effects ledger, of attempts that
+    then sent nothing. `ended` is there when the tool has answered: only its records are left to be
+    written.
+    """
+
+    claims: tuple[datetime, ...] = ()
+    ended: CallOutcome | None = None
+
+
 class ToolCall(Payload):
     """One call of a tool, as the gate sees it.
 
@@ -428,6 +461,8 @@ class ToolCall(Payload):
     """Why a hook won't have it made: it fails with that, and is audited as refused."""
     lacks_hook: str = ""
     """The hook that has to let it pass and isn't deployed any more: it fails with that."""
+    progress: CallProgress | None = None
+    """What an earlier activity of the same call came to, which an outage of the database ended."""
     now: datetime
 
     @property
@@ -503,6 +538,10 @@ database's connections are all in use, which the pool says after ten seconds."""
 UNDERSTAND = ActivityStub("understand", Understand, Understood, SOON, local=True, total=TOTAL)
 
 Asking = TypeVar("Asking", bound=Decide | Phrase | Structure | SkillQuestion | Condense)
+OUTAGE_WINDOW = timedelta(seconds=120)
+"""How long one attempt of an activity waits while the router's own database is away, in addition to
+what its work may take: longer than a managed PostgreSQL takes to fail over, which is 10 to 60
+seconds."""
 BEYOND = timedelta(seconds=20)
 """What an activity that asks a model has beyond the turn's time: to answer without one."""
 SILENT = (timedelta(seconds=5), timedelta(seconds=10))
@@ -519,7 +558,7 @@ def _asking(name: str, takes: type[Asking], gives: type[Out]) -> ActivityStub[As
         name,
         takes,
         gives,
-        timeout=lambda given: left(given) + BEYOND,
+        timeout=lambda given: left(given) + BEYOND + OUTAGE_WINDOW,
         total=lambda given: left(given) + TOTAL,
         heartbeat=lambda given: min(max(left(given) / 6, SILENT[0]), SILENT[1]),
     )

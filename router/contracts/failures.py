@@ -4,6 +4,7 @@ A failure's `type` is the error's class name; what it says in both languages is 
 Only what may work on another try is retryable.
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 from pydantic import JsonValue
@@ -52,6 +53,24 @@ def _details(error: errors.RouterError) -> list[dict[str, JsonValue]]:
         return [*words, error.offered.model_dump(mode="json")]
     asked = error.asked if isinstance(error, errors.AnswersNeeded) else []
     return [*words, *(each.model_dump(mode="json") for each in asked)]
+
+
+def to_json(error: errors.RouterError) -> dict[str, JsonValue]:
+    """Return the error as a payload can carry it."""
+    details: list[JsonValue] = [*_details(error)]
+    return {"type": type(error).__name__, "message": str(error), "details": details}
+
+
+def from_json(kept: Mapping[str, JsonValue]) -> errors.RouterError:
+    """Return the error that `to_json` made this of.
+
+    >>> from_json(to_json(errors.PermanentToolError("the account is closed")))
+    PermanentToolError('the account is closed')
+    """
+    details = kept["details"]
+    message, type_ = str(kept["message"]), str(kept["type"])
+    failure = ApplicationError(message, *(details if isinstance(details, list) else ()), type=type_)
+    return from_failure(failure) or errors.PermanentToolError(message)
 
 
 def ended_meanwhile(failure: BaseException | None) -> bool:

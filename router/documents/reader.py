@@ -34,6 +34,8 @@ LOADING = 60.0
 """Seconds that the program may take until it is ready."""
 IDLE = 300.0
 """Seconds without a file after which it is ended: it holds 200 MB."""
+PROCESS_TRIES = 3
+"""Processes that may be killed while they read a file, until the file is taken for the cause."""
 MESSAGES = 1_000
 """Of one file: more than there are pages."""
 
@@ -112,11 +114,7 @@ class DocumentReader:
         async with self._turn:
             self._stay()
             try:
-                try:
-                    return await self._read(content, bounds, on_progress)
-                except _Gone:
-                    # It had ended before it was asked, which no file is to blame for.
-                    return await self._read(content, bounds, on_progress)
+                return await self._read_by_the_living(content, bounds, on_progress)
             except (UnreadableFile, Unavailable):
                 raise
             except BaseException as error:
@@ -153,6 +151,19 @@ class DocumentReader:
             raise Unavailable(f"the program that reads files doesn't start (status {status})")
         return self._process
 
+    async def _read_by_the_living(
+        self, content: bytes, limits: Limits, on_progress: OnProgress | None
+    ) -> Material:
+        """Read it, again where the process was killed meanwhile; raises `_Gone` if it always is.
+
+        Somebody else may have killed it, or restarted the machine's services: no file is to blame
+        for that. A file that does it is found out by the last try.
+        """
+        for _ in range(PROCESS_TRIES - 1):
+            with suppress(_Gone):
+                return await self._read(content, limits, on_progress)
+        return await self._read(content, limits, on_progress)
+
     async def _read(
         self, content: bytes, limits: Limits, on_progress: OnProgress | None
     ) -> Material:
@@ -169,9 +180,9 @@ class DocumentReader:
         with suppress(ConnectionError):
             await process.stdin.drain()
         answer: dict[str, Any] | None = None
-        for number in range(MESSAGES):
+        for _ in range(MESSAGES):
             said = await _heard(process)
-            if not said and number == 0 and process.stdout and process.stdout.at_eof():
+            if not said and answer is None and process.stdout and process.stdout.at_eof():
                 await self._end()
                 raise _Gone
             if "page" in said:
@@ -190,6 +201,9 @@ class DocumentReader:
         status = ended["ended"]
         with suppress(KeyError, TypeError, ValueError):
             self.spent = ReadingCost(float(ended["cpu"]), int(ended["memory"]))
+        if status == -signal.SIGKILL:
+            await self._end()
+            raise _Gone
         if status != 0:
             await self._end()
             raise UnreadableFile(_why(status))
@@ -222,7 +236,7 @@ class DocumentReader:
 
 
 class _Gone(Exception):
-    """The process ended without a word about the file."""
+    """The process was killed, or ended without a word about the file."""
 
 
 async def _started(command: Sequence[str]) -> Process:

@@ -149,7 +149,15 @@ class Unconfirmed(Unavailable):
     """It isn't known whether a request was carried out. The same request may be sent again."""
 
 
-class Overloaded(Unavailable):
+class BackendUnavailable(Unavailable):
+    """The router's own database, or Temporal, can't be used right now.
+
+    It says nothing about the work that needed it, a tool's call for example, so it isn't counted as
+    a try of that work. A transaction that failed with it may have been committed.
+    """
+
+
+class Overloaded(BackendUnavailable):
     """Nothing is broken, but more is under way than this can take; trying again helps.
 
     It is welcome again after `retry_after` seconds.

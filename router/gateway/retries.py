@@ -21,7 +21,12 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from router.contracts.failures import ended_meanwhile, from_failure
-from router.domain.errors import NotFound, TooManyRequests, Unavailable, Unconfirmed
+from router.domain.errors import (
+    BackendUnavailable,
+    NotFound,
+    TooManyRequests,
+    Unconfirmed,
+)
 from router.domain.locale import Localised
 
 AT_HAND = 0.1
@@ -93,7 +98,7 @@ def _fault(error: RPCError) -> Exception:
     if error.status is RPCStatusCode.RESOURCE_EXHAUSTED:
         return TooManyRequests("Too much is under way at once; try again in a moment.")
     if error.status in _OUT_OF_REACH:
-        return Unavailable("Temporal or its worker can't be reached right now; try again.")
+        return BackendUnavailable("Temporal or its worker can't be reached right now; try again.")
     return error
 
 

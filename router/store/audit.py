@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from router.domain.records import AuditEntry, AuditFilter, AuditRecord
 from router.store import tables
@@ -15,10 +15,17 @@ _audit = tables.audit
 class ToolCallAudit(Aggregate):
     """Who had which tool called, and what became of it."""
 
-    async def note(self, tenant: str, record: AuditRecord) -> None:
-        """Add a row."""
+    async def note(self, tenant: str, record: AuditRecord, *, again: bool = False) -> None:
+        """Add a row; `again` says that it may be there already, and then it stays the only one."""
         row = to_row(record, tenant=tenant)
-        await self._database.write(lambda connection: connection.execute(insert(_audit), row))
+        named = {name: row[name] for name in ("tenant", "person", "tool", "at", "digest", "key")}
+        same = select(_audit.c.sequence).filter_by(**named).limit(1)
+
+        def note(connection: Connection) -> None:
+            if not again or connection.execute(same).first() is None:
+                connection.execute(insert(_audit), row)
+
+        await self._database.write(note)
 
     async def calls(self, tenant: str, person: str, tool: str, since: datetime) -> int:
         """How often the person had the tool called since then, refusals not counted."""

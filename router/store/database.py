@@ -43,7 +43,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from router.domain.errors import MisconfiguredError, Overloaded, Unavailable
+from router.domain.errors import BackendUnavailable, MisconfiguredError, Overloaded
 from router.domain.locale import Localised
 from router.store.columns import moment_there
 
@@ -317,6 +317,8 @@ class SharedClock:
 class Database:
     """Connections to the database behind `url`, made when first needed.
 
+    The `Unavailable` that its methods raise is always a `BackendUnavailable`.
+
     `url` is any SQLAlchemy URL of a SQLite file or of PostgreSQL, else `MisconfiguredError`.
     `connections` bounds PostgreSQL's pool: work that finds none for ten seconds is `Overloaded`.
     """
@@ -429,7 +431,7 @@ class Database:
             await connection.fetchval("SELECT 1")
         return self._all_in_use()
 
-    def _unavailable(self, cause: BaseException) -> Unavailable:
+    def _unavailable(self, cause: BaseException) -> BackendUnavailable:
         said = str(cause).strip() or type(cause).__name__
         remedy = _REMEDIES.get(
             getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorcode", 0) & _PRIMARY,
@@ -438,7 +440,7 @@ class Database:
         told = f"the database {self} can't be used right now: {said}; {remedy}"
         if getattr(cause, "sqlstate", None) == TOO_MANY_CONNECTIONS:
             return Overloaded(told, BUSY)
-        return Unavailable(told, AWAY)
+        return BackendUnavailable(told, AWAY)
 
 
 class Aggregate:

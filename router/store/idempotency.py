@@ -1,5 +1,6 @@
 """What was done once: idempotency keys of requests, and the effects ledger of writes."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
@@ -63,18 +64,37 @@ _effects = tables.effects
 class EffectsLedger(Aggregate):
     """Every write that was sent out, by idempotency key: the memory that makes it once."""
 
-    async def begin(self, key: str, tool: str, digest: str) -> EffectRecord | None:
+    async def begin(
+        self,
+        key: str,
+        tool: str,
+        digest: str,
+        at: datetime | None = None,
+        claims: Sequence[datetime] = (),
+    ) -> EffectRecord | None:
         """Note a call about to be sent: None where its key is new, else what is known of it.
 
         A key that comes with another tool or digest raises `DuplicateKey`.
+
+        Args:
+            key: The idempotency key.
+            tool: The tool's name.
+            digest: Differs where the call does.
+            at: The moment of the note. A caller that didn't hear whether the transaction was
+                committed begins again with the same moment, and its own note counts as new.
+            claims: The moments of notes under which nothing was sent. One of them counts as new,
+                once: it gets the moment `at` instead.
         """
         row = {"key": key, "tool": tool, "digest": digest, "status": "begun"}
-        row_at = {**row, "begun_at": datetime.now(UTC)}
+        own = at or datetime.now(UTC)
+        row_at = {**row, "begun_at": own}
         kept = select(_effects).where(_effects.c.key == key)
+        unsent = (_effects.c.status == "begun", _effects.c.begun_at.in_([own, *claims]))
+        again = update(_effects).where(_effects.c.key == key, *unsent).values(begun_at=own)
 
         def begin(connection: Connection) -> EffectRecord | None:
             added = connection.execute(self._database.insert_new(_effects), row_at)
-            if added.rowcount:
+            if added.rowcount or (at is not None and connection.execute(again).rowcount):
                 return None
             return from_row(EffectRecord, connection.execute(kept).one())
 

@@ -1,5 +1,6 @@
 """PostgreSQL, for any number of processes: pooled connections over asyncpg, loaded if used."""
 
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from hashlib import blake2b
@@ -14,6 +15,22 @@ Result = TypeVar("Result")
 
 WAIT_SECONDS = 10
 CONNECT_SECONDS = 5
+
+SILENCE_SECONDS = 15
+"""How long a server may leave what was sent to it unacknowledged. A failover may leave behind an
+address that drops every packet: Linux alone would wait for such a connection for a quarter of an
+hour, and a pool full of them would make the new primary useless for as long."""
+_PROBES = 3
+_SOCKET_OPTIONS = {
+    "TCP_KEEPIDLE": SILENCE_SECONDS // _PROBES,
+    "TCP_KEEPINTVL": SILENCE_SECONDS // _PROBES,
+    "TCP_KEEPCNT": _PROBES,
+    "TCP_USER_TIMEOUT": SILENCE_SECONDS * 1000,
+}
+"""As far as the platform has them; `TCP_USER_TIMEOUT` is in milliseconds."""
+
+_READ_ONLY = "25006"
+"""The SQLSTATE of a server that takes no writes."""
 
 
 class PostgresConnections:
@@ -83,8 +100,26 @@ class PostgresConnections:
 
 
 def _let_go(context: ExceptionContext) -> None:
-    """Have the pool part with such a connection, as it does with one that is closed."""
-    context.is_disconnect |= PostgresConnections.is_given_up(context.original_exception)
+    """Have the pool drop connections that are of no use any longer, not only those that are closed.
+
+    A primary that a failover has made a standby keeps its connections open and refuses every write.
+    A new connection goes to the primary that the host's name stands for by then.
+    """
+    error = context.original_exception
+    is_demoted = getattr(error, "sqlstate", None) == _READ_ONLY
+    context.is_disconnect |= is_demoted or PostgresConnections.is_given_up(error)
+
+
+def _notice_silence(connection: Any, _record: Any) -> None:
+    """Have the kernel close a connection whose other end has vanished without a word."""
+    transport = getattr(connection.driver_connection, "_transport", None)
+    raw = transport.get_extra_info("socket") if transport is not None else None
+    if raw is None or raw.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _SOCKET_OPTIONS.items():
+        if (option := getattr(socket, name, None)) is not None:
+            raw.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def _engine(url: URL, **options: Any) -> AsyncEngine:
@@ -94,6 +129,7 @@ def _engine(url: URL, **options: Any) -> AsyncEngine:
         **options,
     )
     event.listen(engine.sync_engine, "handle_error", _let_go)
+    event.listen(engine.sync_engine, "connect", _notice_silence)
     return engine
 
 

@@ -8,9 +8,10 @@ named like a point of a call has the process die there, once.
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Annotated, Any
@@ -97,9 +98,16 @@ class MortalLedger(EffectsLedger):
         super().__init__(database)
         self._fate = fate
 
-    async def begin(self, key: str, tool: str, digest: str) -> EffectRecord | None:
+    async def begin(
+        self,
+        key: str,
+        tool: str,
+        digest: str,
+        at: datetime | None = None,
+        claims: Sequence[datetime] = (),
+    ) -> EffectRecord | None:
         self._fate.at("unnoted")
-        return await super().begin(key, tool, digest)
+        return await super().begin(key, tool, digest, at, claims)
 
     async def finish(self, key: str, result: JsonValue) -> None:
         await super().finish(key, result)

@@ -4,6 +4,7 @@
 against each other.
 """
 
+import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -72,7 +73,7 @@ class KeptLedger:
         """The value, as it is by now."""
         return Ledger(tuple(sorted(self.rows.values())))
 
-    async def begin(self, key: str, tool: str, digest: str) -> EffectRecord | None:
+    async def begin(self, key: str, tool: str, digest: str, **_: object) -> EffectRecord | None:
         """As the store's."""
         known = self.rows.get(key)
         if known is None:
@@ -188,7 +189,7 @@ class Try:
 
 
 class _BegunBefore(KeptLedger):
-    async def begin(self, key: str, tool: str, digest: str) -> EffectRecord | None:
+    async def begin(self, key: str, tool: str, digest: str, **_: object) -> EffectRecord | None:
         return None
 
 
@@ -196,10 +197,9 @@ def _say(words: str) -> Localised:
     return Localised(zh=words, en=words)
 
 
+_LOOP = asyncio.new_event_loop()
+
+
 def _driven(work: Coroutine[Any, Any, JsonValue]) -> JsonValue:
     """What comes of work that never waits."""
-    try:
-        work.send(None)
-    except StopIteration as ended:
-        return ended.value  # type: ignore[no-any-return]
-    raise AssertionError("the ledger waited for something")
+    return _LOOP.run_until_complete(work)

@@ -88,6 +88,8 @@ def drawn(
         fault = FAULTS[name]
         share = 1.0 if name == "pause" else draws.uniform(SHORTEST, 1.0)
         seconds = longest * share if fault.lasts else 0.0
+        if fault.seconds is not None:
+            seconds = min(fault.seconds, longest)
         blows.append(Blow(fault, next(there[name]), due, seconds))
     return blows
 

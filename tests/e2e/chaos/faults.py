@@ -46,17 +46,21 @@ class Fault:
     over: Over
     lasts: bool = True
     """False where it is over as soon as it has happened."""
+    seconds: float | None = None
+    """How long it lasts, unless everything is to be shorter; None is for any time."""
 
 
 FAULTS: dict[str, Fault] = {}
 
 
-def fault(targets: Targets, *, lasts: bool = True) -> Callable[[Over], Over]:
+def fault(
+    targets: Targets, *, lasts: bool = True, seconds: float | None = None
+) -> Callable[[Over], Over]:
     """Make this one of those that chaos draws from, by the function's name."""
 
     def taken(over: Over) -> Over:
         name = over.__name__.replace("_", " ")
-        FAULTS[name] = Fault(name, targets, over, lasts)
+        FAULTS[name] = Fault(name, targets, over, lasts, seconds)
         return over
 
     return taken
@@ -188,6 +192,19 @@ async def full_disk(house: House, target: str, draws: random.Random) -> AsyncIte
 
 def _database(house: House) -> Iterable[str]:
     return ("database",) if house.dialect == "postgresql" else ()
+
+
+@fault(_database, seconds=30.0)
+@asynccontextmanager
+async def failover(house: House, target: str, draws: random.Random) -> AsyncIterator[None]:
+    """The primary dies, and for half a minute nobody answers; then there is a new one.
+
+    It has all that was committed, as a synchronous standby has.
+    """
+    (primary,) = house.processes[target]
+    with primary.down():
+        yield
+    await back(house, primary)
 
 
 @asynccontextmanager

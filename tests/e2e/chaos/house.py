@@ -206,7 +206,7 @@ async def _deployed(site: Site, stack: AsyncExitStack) -> House:
     server += ["--log-level", "error", "--db-filename", str(site.folder / "temporal/temporal.db")]
     return House(
         processes={
-            "database": [_postgres(site.folder, database)],
+            "database": [postgres_at(site.folder, database)],
             "temporal": [Kept("temporal", server, site.folder / "temporal.log")],
             **_ours(site, wires),
         },
@@ -239,7 +239,7 @@ def _ours(site: Site, wires: dict[str, list[Wire]]) -> dict[str, list[Kept]]:
     return {"api": [*starmap(api, enumerate(ports))], "worker": [*map(worker, range(WORKERS))]}
 
 
-def _postgres(folder: Path, port: int) -> Kept:
+def postgres_at(folder: Path, port: int) -> Kept:
     """A server that keeps what it has committed through any kill, if not through a power cut."""
     found = binaries()
     if found is None:

@@ -41,10 +41,12 @@ class Kept:
     _killed: bool = False
     _excused: bool = False
     _began_at: int = 0
+    _may_start: asyncio.Event = field(default_factory=asyncio.Event)
 
     def start(self) -> None:
         """Run it, and again whenever it has ended."""
         self.log.touch()
+        self._may_start.set()
         self._keeping = asyncio.create_task(self._keep(), name=f"keeping {self.name}")
 
     async def stop(self) -> None:
@@ -60,6 +62,16 @@ class Kept:
         """`kill -9` of the process and of those it has begun."""
         self._killed = True
         self._signal(signal.SIGKILL)
+
+    @contextmanager
+    def down(self) -> Iterator[None]:
+        """Kill it, and don't start it again before the block ends."""
+        self._may_start.clear()
+        self.kill()
+        try:
+            yield
+        finally:
+            self._may_start.set()
 
     def freeze(self) -> None:
         """Have it stand still, its connections open."""
@@ -127,6 +139,7 @@ class Kept:
                 )
             self._note_end(await self._process.wait())
             await asyncio.sleep(REBORN_AFTER)
+            await self._may_start.wait()
 
     def _note_end(self, status: int) -> None:
         expected = self._killed or self._excused

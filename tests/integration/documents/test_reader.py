@@ -7,6 +7,8 @@ import re
 import signal
 import sys
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
+from pathlib import Path
 
 import psutil
 import pytest
@@ -117,6 +119,36 @@ async def test_a_reader_that_was_killed_is_started_anew(reader: DocumentReader) 
     assert reader.pid is not None
     os.killpg(reader.pid, signal.SIGKILL)
     assert NUMBER in (await reader.read(GOOD)).text
+
+
+@each_row(
+    ("dies", "reads"),
+    [
+        ("os.kill(os.getpid(), 9)", True),
+        ('print(\'{"page": 1, "of": 2}\', flush=True); os.kill(os.getpid(), 9)', True),
+        ('print(\'{"ended": -9, "cpu": 0, "memory": 0}\', flush=True); sys.exit()', True),
+        ('print(\'{"ended": -11, "cpu": 0, "memory": 0}\', flush=True); sys.exit()', False),
+    ],
+    ids=["before a page", "after a page", "its child is killed", "its child crashes"],
+)
+async def test_a_process_that_is_killed_while_it_reads_says_nothing_of_the_file(
+    tmp_path: Path, dies: str, reads: bool
+) -> None:
+    """The next one reads it. A crash is the file's own doing."""
+    mark = tmp_path / f"{abs(hash(dies))}"
+    material = '{"material": {"pages": []}}'
+    program = (
+        "import os, pathlib\n"
+        f"mark = pathlib.Path({str(mark)!r})\n"
+        "if not mark.exists():\n"
+        "    mark.touch()\n"
+        f"    {dies}\n"
+        f"print({material!r}, flush=True)\n"
+        'print(\'{"ended": 0, "cpu": 0, "memory": 0}\', flush=True)\n'
+    )
+    async with DocumentReader(command=(sys.executable, "-c", READY + program)) as reader:
+        with nullcontext() if reads else pytest.raises(UnreadableFile):
+            await reader.read(GOOD)
 
 
 @pytest.mark.slow

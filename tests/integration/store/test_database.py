@@ -1,12 +1,16 @@
 """The database itself: made, upgraded, lost and found again."""
 
 import asyncio
+import socket
 import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import asyncpg  # type: ignore[import-untyped]
 import pytest
@@ -20,12 +24,13 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.util import await_only
 
-from router.domain.errors import MisconfiguredError, Unavailable
+from router.domain.errors import BackendUnavailable, MisconfiguredError, Unavailable
 from router.store import tables
 from router.store.database import Database, SharedClock
+from router.store.postgresql import SILENCE_SECONDS
 from router.store.tables import ROUTER
 from tests.e2e.chaos.wire import Wire
-from tests.postgres import make_database
+from tests.postgres import make_database, order
 from tests.table import each_row
 
 
@@ -137,6 +142,41 @@ async def test_a_postgres_that_only_reads_has_a_remedy(postgres: str) -> None:
 
     with pytest.raises(Unavailable, match="read-only transaction; have it take writes again"):
         await database.write(written)
+    await database.dispose()
+
+
+async def test_a_connection_to_a_primary_that_has_become_a_standby_is_made_anew(
+    postgres: str,
+) -> None:
+    """The server keeps it open, and refuses every write on it for as long as it lives."""
+    name = f"standby_{uuid4().hex[:12]}"
+    url = await make_database(postgres, name)
+    database, setting = Database(url, connections=1), "default_transaction_read_only"
+    await order(f"{postgres}/postgres", f'ALTER DATABASE "{name}" SET {setting} = on')
+    create = text("CREATE TABLE t (a integer)")
+    with pytest.raises(BackendUnavailable, match="read-only"):
+        await database.write(lambda c: c.execute(create))
+    await database.read(lambda c: c.execute(text("SELECT 1")))
+    await order(f"{postgres}/postgres", f'ALTER DATABASE "{name}" RESET {setting}')
+    # The one connection of the pool is read-only still: it was made before.
+    with suppress(BackendUnavailable):
+        await database.write(lambda c: c.execute(create))
+    await database.write(lambda c: c.execute(text("CREATE TABLE u (a integer)")))
+    await database.dispose()
+
+
+async def test_the_kernel_gives_up_a_server_that_has_vanished_within_seconds(postgres: str) -> None:
+    database = Database(f"{postgres}/postgres")
+
+    def options(connection: Connection) -> tuple[int, int]:
+        driver: Any = connection.connection.driver_connection
+        raw = driver._transport.get_extra_info("socket")
+        return (
+            raw.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE),
+            raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT),
+        )
+
+    assert await database.read(options) == (1, SILENCE_SECONDS * 1000)
     await database.dispose()
 
 

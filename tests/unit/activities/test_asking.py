@@ -10,7 +10,7 @@ import pytest
 
 from activities.models import Models, SkillStep
 from activities.progress import ProgressPublisher
-from router.contracts.activities import BEYOND, PHRASE, Account, Phrase
+from router.contracts.activities import BEYOND, OUTAGE_WINDOW, PHRASE, Account, Phrase
 from router.domain.budgets import Budget, Budgets, Spent
 from router.domain.messages import Usage
 from router.domain.principals import Principal
@@ -157,7 +157,7 @@ def test_an_activity_that_asks_a_model_outlasts_what_is_left_of_the_turn(
     given = Phrase(text="?", findings=[], locale="en", account=about)
     limit, beat = PHRASE.timeout, PHRASE.heartbeat
     assert callable(limit)
-    assert limit(given) == timedelta(seconds=turn) + BEYOND
+    assert limit(given) == timedelta(seconds=turn) + BEYOND + OUTAGE_WINDOW
     assert callable(beat)
     assert beat(given) == timedelta(seconds=silent)
 

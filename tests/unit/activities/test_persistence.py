@@ -81,5 +81,5 @@ async def test_a_database_out_of_reach_is_tried_again(database_url: str) -> None
     records = Records(Store(Database("sqlite:////nowhere/at/all/router.db")))
     with pytest.raises(ApplicationError, match="can't be used right now") as caught:
         await records.recall(Recall(tenant="default", conversation="c1"))
-    assert caught.value.type == "Unavailable"
+    assert caught.value.type == "BackendUnavailable"
     assert not caught.value.non_retryable
