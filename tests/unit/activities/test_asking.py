@@ -149,7 +149,7 @@ async def test_a_refusal_is_told_as_one_however_little_time_is_left(bank: Bank) 
         await bank.ask(Budgets(), seconds=1)
 
 
-@each_row(("turn", "silent"), [(1, 2), (30, 5), (60, 10), (600, 10)])
+@each_row(("turn", "silent"), [(1, 5), (30, 5), (60, 10), (600, 10)])
 def test_an_activity_that_asks_a_model_outlasts_what_is_left_of_the_turn(
     turn: float, silent: float
 ) -> None:
