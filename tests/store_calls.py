@@ -433,6 +433,9 @@ class Calls(ConfigurationCalls):
     async def answers_count(self) -> None:
         await self.store.answers.count(TENANT)
 
+    async def health_checks_overload(self) -> None:
+        await self.store.health_checks.overload()
+
     async def health_checks_write(self) -> None:
         await self.store.health_checks.write("api")
 

@@ -389,7 +389,7 @@ class TestActivity:
         unknown = await self.failure(temporal, bench, "nothing")
         mixed_up = await self.failure(temporal, bench, "put", "look")
         assert "'nothing'" in unknown.message
-        assert unknown.type == "NotFound"
+        assert unknown.type == "NotDeployed"
         assert "the activity look was sent a call of the tool put" in mixed_up.message
 
 
