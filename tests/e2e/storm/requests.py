@@ -229,6 +229,7 @@ class Request:
         if self.withdrawal:
             await self._in_turn(self._decide_withdrawal)
         await self._in_turn(lambda: self.stands(self.expected.status))
+        await self._in_turn(self._leave_questions)
 
     async def _in_turn(self, word: Callable[[], Awaitable[object]]) -> None:
         async with self.desk.places:
@@ -373,6 +374,23 @@ class Request:
 
         await until(f"{self.run} to be given up", tell)
         self.expected.withdrawn(self.me)
+
+    async def _leave_questions(self) -> None:
+        """Cancel what the conversation still asks.
+
+        Where the turn of a "cancel" fails after the request was cancelled, the repeated "cancel"
+        asks which of the person's other requests to withdraw.
+        """
+
+        async def leave() -> bool | None:
+            talk = await self.desk.get(self.me, f"/v1/conversations/{self.conversation}")
+            flow = talk["active_flow"]
+            if flow is None or flow["status"] not in ASKING:
+                return True
+            await self.desk.say(self.me, self.conversation, {"text": "取消"})
+            return None
+
+        await until(f"{self.me} to be asked nothing more about {self.run}", leave)
 
     async def _clash(self) -> None:
         by = self.expected.asked[0]
