@@ -59,6 +59,7 @@ from router.domain.errors import (
 from router.domain.hooks import ToolEvent
 from router.domain.locale import Localised
 from router.domain.records import AuditRecord, EffectRecord
+from router.domain.sizes import measure_bytes
 from router.domain.visible_text import legible
 from router.store.audit import ToolCallAudit
 from router.store.blobs import Results
@@ -691,7 +692,7 @@ MAX_CARRIED_BYTES = 256 * 1024
 
 def portable(ended: CallOutcome) -> CallOutcome:
     """The outcome as failures and heartbeats can carry it: without a result that is too long."""
-    if len(ended.model_dump_json().encode()) <= MAX_CARRIED_BYTES:
+    if measure_bytes(ended) <= MAX_CARRIED_BYTES:
         return ended
     note = "it is done; its result was too long to be kept while the database was away"
     return ended.changed(result={"note": note})

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pydantic import JsonValue
 
 from router.contracts.conversation import ConversationState, WaitingCall
-from router.contracts.limits import measure_bytes
 from router.contracts.tool_rounds import AwaitedRounds, ToolFinding
 from router.domain import messages
+from router.domain.sizes import measure_bytes
 from router.llm.types import NO_REASONING
 from router.routing.excerpt import excerpt
 from workflows.memory import place_of

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pydantic import JsonValue
 
 from router.contracts.conversation import ConversationState, News
-from router.contracts.limits import MAX_CARRIED_BYTES, measure_bytes
+from router.contracts.limits import MAX_CARRIED_BYTES
 from router.contracts.payload import Payload
 from router.domain.locale import Localised
 from router.domain.messages import digest_of
+from router.domain.sizes import measure_bytes
 from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
 from workflows import notices

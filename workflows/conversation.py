@@ -22,7 +22,7 @@ from router.contracts import activities, start_options
 from router.contracts import conversation as contract
 from router.contracts.activities import RoutingDecision
 from router.contracts.failures import from_failure, to_failure
-from router.contracts.limits import MAX_CARRIED_BYTES, measure_bytes
+from router.contracts.limits import MAX_CARRIED_BYTES
 from router.contracts.skill_run import Steer
 from router.domain.commands import Clarify, Resume, RunSkill, StartFlow
 from router.domain.errors import (
@@ -35,6 +35,7 @@ from router.domain.errors import (
 from router.domain.locale import Locale, Localised
 from router.domain.messages import Route, TextReply, ToolResultAction, Turn, Usage
 from router.domain.records import LogEntry, RecordedTurn
+from router.domain.sizes import measure_bytes
 from router.entities.language import language_of
 from workflows import awaited_calls, carrying, flow_client, memory, open_requests, turns
 from workflows.activity import TurnQueue, Visibility, drained, is_history_long, perform, until

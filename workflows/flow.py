@@ -18,10 +18,11 @@ with workflow.unsafe.imports_passed_through():
     from router.contracts import activities
     from router.contracts import flow as contract
     from router.contracts.failures import to_failure
-    from router.contracts.limits import MAX_CARRIED_BYTES, measure_bytes
+    from router.contracts.limits import MAX_CARRIED_BYTES
     from router.contracts.start_options import ASSIGNEE, FLOW_STATE, FLOW_STATUS
     from router.domain.errors import Conflict, Forbidden, RouterError
     from router.domain.messages import ENDED, ToolCallView
+    from router.domain.sizes import measure_bytes
     from router.domain.summaries import cut_summary
     from router.flow.definition import FlowDefinition
     from router.flow.engine import amendment, documents, elicitation, events, machine, room, waiting

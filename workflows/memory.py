@@ -32,6 +32,7 @@ from router.domain.hand_offs import BACK, NamedPerson, OngoingHandOff
 from router.domain.locale import Locale
 from router.domain.progress import ProgressPlace, ToolCallProgress
 from router.domain.records import LogEntry, RecordedTurn
+from router.domain.sizes import measure_bytes
 from router.flow import paused
 from router.flow.paused import PausedRun, run_meant
 from router.flow.view import FlowView
@@ -416,7 +417,7 @@ def lapsed_of(view: FlowView) -> LapsedFlow | None:
         return None
     known = LapsedFlow(run=view.id, flow=view.flow, title=view.title, slots=view.kept)
     one = known.changed(skipped=view.skipped)
-    return one if len(one.model_dump_json().encode()) <= LAPSED_BYTES else None
+    return one if measure_bytes(one) <= LAPSED_BYTES else None
 
 
 def without_lapsed(state: ConversationState, run: str) -> ConversationState:

@@ -8,8 +8,8 @@ was told is kept, and the person is told so by its name.
 from collections.abc import Collection
 
 from router.contracts.conversation import ConversationState
-from router.contracts.limits import measure_bytes
 from router.domain.locale import Localised
+from router.domain.sizes import measure_bytes
 from router.flow.paused import known_in_short
 from router.flow.view import FlowView
 from workflows import memory, notices

@@ -21,6 +21,7 @@ from router.domain import errors
 from router.domain.locale import Localised
 from router.domain.messages import ToolCallView
 from router.domain.progress import ToolStatus
+from router.domain.sizes import measure_bytes
 from router.domain.summaries import cut_summary
 from router.flow.definition import FlowDefinition
 from router.flow.engine import documents
@@ -233,5 +234,5 @@ def handed_over(run: Run) -> DecisionTaken:
     if run.parent is None:
         return DecisionTaken(status=run.status, state=run.state)
     ended = FlowEnded(**{name: getattr(run, name) for name in FlowEnded.model_fields})
-    fits = len(ended.model_dump_json().encode()) <= LARGEST
+    fits = measure_bytes(ended) <= LARGEST
     return ended if fits else ended.changed(slots={}, results={})

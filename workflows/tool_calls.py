@@ -34,6 +34,7 @@ from router.domain.hooks import LONGEST_TEXT, ErrorEvent, ToolEvent, ToolResultE
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ToolCallView, Usage
 from router.domain.principals import Principal
+from router.domain.sizes import measure_bytes
 from router.domain.summaries import cut_summary
 from router.flow.prompts.values import readable
 from router.skill.skill import OF_FOLDER
@@ -295,7 +296,7 @@ def bounded(calls: Sequence[ToolCallView]) -> list[ToolCallView]:
     """
     left, kept = CALLS_BYTES, []
     for call in reversed(calls[-CALLS_SHOWN:]):
-        left -= len(call.model_dump_json().encode())
+        left -= measure_bytes(call)
         bare = {"arguments": {}, "result_preview": ""}
         whole = left >= 0 or call.status == "waiting"
         kept.append(call if whole else call.model_copy(update=bare))

@@ -6,10 +6,9 @@ passes through here. All functions are pure, so that workflows can call them.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel
 from temporalio.common import (
     SearchAttributeKey,
     SearchAttributePair,
@@ -62,18 +61,6 @@ def make_attributes(values: Mapping[SearchAttributeKey[str], str]) -> TypedSearc
     """Return the search attributes that a workflow starts with."""
     pairs = [SearchAttributePair(key, cut_keyword(value)) for key, value in values.items()]
     return TypedSearchAttributes(pairs)
-
-
-def measure_bytes(*values: BaseModel | Sequence[BaseModel] | None) -> int:
-    """Return the bytes of these values as JSON, which is how they are carried."""
-    found = 0
-    for value in values:
-        match value:
-            case BaseModel():
-                found += len(value.model_dump_json().encode())
-            case [*several]:
-                found += sum(len(one.model_dump_json().encode()) + 1 for one in several)
-    return found
 
 
 def _encoded_bytes(value: str) -> int:

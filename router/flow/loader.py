@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
+from router.domain.sizes import measure_bytes
 from router.flow import validation
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition, State
@@ -44,7 +45,7 @@ def sub_flow_faults(
         if way:
             what = f"flows would start each other for ever: {' ▸ '.join([flow.flow, *way])}"
             yield (*place, "flow"), Fault(what, "have one of them not start the next")
-    size = sum(len(each.model_dump_json().encode()) for each in _with_all(flow, known))
+    size = measure_bytes(*_with_all(flow, known))
     most = LARGEST_WITH_SUB_FLOWS
     if size > most and _started(flow):
         what = f"with all that it starts {flow.flow} is {size} bytes; {most} are the most"

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from router.domain.sizes import measure_bytes
 from router.llm.request import estimated_prompt_tokens, estimated_tokens
 from router.llm.types import (
     AssistantMessage,
@@ -111,7 +112,7 @@ class Size(NamedTuple):
     @classmethod
     def of(cls, *messages: Message) -> "Size":
         """The size of these messages together."""
-        written = sum(len(message.model_dump_json().encode()) for message in messages)
+        written = measure_bytes(*messages)
         return cls(_tokens(messages), written)
 
 

@@ -20,7 +20,7 @@ import asyncpg  # type: ignore[import-untyped]
 import httpx
 import pytest
 
-from tests.e2e.chaos.house import TEMPORAL, answers, postgres_at
+from tests.e2e.chaos.house import answers, postgres_at, temporal_at
 from tests.e2e.chaos.machine import Kept
 from tests.e2e.storm.requests import until
 from tests.fakes.model_server import ModelServer, calls, says
@@ -146,10 +146,9 @@ async def house_at(folder: Path) -> AsyncIterator[House]:
         models = await stack.enter_async_context(ModelServer(model))
         (folder / "database").mkdir()
         postgres = postgres_at(folder, database)
-        words = ("server", "start-dev", "--headless", "--port", f"{temporal}")
         kept = [
             postgres,
-            Kept("temporal", [str(TEMPORAL), *words], folder / "temporal.log"),
+            temporal_at(folder, temporal),
             *processes(folder, told(folder, server, models, temporal, database), api),
         ]
         for one in kept:

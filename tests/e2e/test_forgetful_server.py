@@ -5,11 +5,9 @@ speaks first, or they never come back.
 """
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from temporalio.client import Client
@@ -20,7 +18,7 @@ from router.domain.records import LogEntry, RecordedTurn
 from router.runtime.composition import Parts, assembled
 from router.runtime.worker import build_worker
 from router.settings import Settings
-from tests.e2e.chaos.house import answers
+from tests.e2e.chaos.house import answers, temporal_at
 from tests.e2e.chaos.machine import Kept
 from tests.ports import free_ports
 from tests.table import each_row
@@ -55,11 +53,8 @@ class House:
 @pytest.fixture(scope="module")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
     folder, (port,) = tmp_path_factory.mktemp("forgetful"), free_ports(1)
-    command = [str(Path(sys.executable).with_name("temporal")), "server", "start-dev"]
-    command += ["--headless", "--port", str(port), "--log-level", "error"]
-    command += ["--db-filename", str(folder / "temporal.db")]
     async with AsyncExitStack() as open_:
-        server = Kept("temporal", command, folder / "temporal.log")
+        server = temporal_at(folder, port)
         server.start()
         open_.push_async_callback(server.stop)
         await answers(port)

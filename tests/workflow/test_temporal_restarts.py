@@ -1,11 +1,9 @@
 """Temporal's server killed in the middle of turns and decisions, as people at the API see it."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,7 +16,7 @@ from router.runtime.composition import Parts, assembled
 from router.runtime.temporal import connect
 from router.runtime.worker import build_worker
 from router.settings import Settings
-from tests.e2e.chaos.house import answers
+from tests.e2e.chaos.house import answers, temporal_at
 from tests.e2e.chaos.machine import Kept
 from tests.ports import free_ports
 from tests.temporal import register_attributes
@@ -85,11 +83,8 @@ class House:
 @pytest.fixture(scope="module")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
     folder, (port,) = tmp_path_factory.mktemp("restarts"), free_ports(1)
-    command = [str(Path(sys.executable).with_name("temporal")), "server", "start-dev"]
-    command += ["--headless", "--port", str(port), "--log-level", "error"]
-    command += ["--db-filename", str(folder / "temporal.db")]
     async with AsyncExitStack() as open_:
-        server = Kept("temporal", command, folder / "temporal.log")
+        server = temporal_at(folder, port)
         server.start()
         open_.push_async_callback(server.stop)
         await answers(port)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import JsonValue
 
 from router.domain.name_lists import say_names
+from router.domain.sizes import measure_bytes
 from router.flow.definition import FlowDefinition
 from router.flow.engine import incidents
 from router.flow.engine.context import StepContext
@@ -38,11 +39,6 @@ _EXPLAINED_BYTES = 1_000
 """A part of this size is worth naming to an operator."""
 
 
-def measure_run(run: Run) -> int:
-    """Return the bytes of a run as JSON, which is how it is carried."""
-    return len(run.model_dump_json().encode())
-
-
 def lacks_room(context: StepContext) -> bool:
     """Hold a run that is about to call something and has no room for a result; True if it waits.
 
@@ -51,9 +47,9 @@ def lacks_room(context: StepContext) -> bool:
     run = context.run
     if context.state.kind not in CALLING_STATES or run.tasks or run.batch is not None:
         return False
-    if run.held is None and measure_run(run) > MAX_RUN_BYTES:
+    if run.held is None and measure_bytes(run) > MAX_RUN_BYTES:
         drop_unread_results(context.definition, run)
-        if measure_run(run) > MAX_RUN_BYTES:
+        if measure_bytes(run) > MAX_RUN_BYTES:
             incidents.hold_over_limit(context, explain(run, MAX_RUN_BYTES))
     if run.held is None:
         return False
@@ -72,8 +68,8 @@ def explain(run: Run, max_bytes: int) -> str:
         [f"{name} ({size:,} bytes)" for name, size in largest if size > _EXPLAINED_BYTES]
     )
     return (
-        f"the run carries {measure_run(run):,} bytes, and {max_bytes:,} are the most: {named.en}. "
-        "Save less in its flow, and terminate this run"
+        f"the run carries {measure_bytes(run):,} bytes, and {max_bytes:,} are the most: "
+        f"{named.en}. Save less in its flow, and terminate this run"
     )
 
 

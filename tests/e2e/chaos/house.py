@@ -202,12 +202,10 @@ async def _deployed(site: Site, stack: AsyncExitStack) -> House:
     }
     wires = await _wired(stack, {**leads, **site.ports()})
     disks = _disks(site, stack, "temporal", "database")
-    server = [str(TEMPORAL), "server", "start-dev", "--headless", "--port", f"{temporal}"]
-    server += ["--log-level", "error", "--db-filename", str(site.folder / "temporal/temporal.db")]
     return House(
         processes={
             "database": [postgres_at(site.folder, database)],
-            "temporal": [Kept("temporal", server, site.folder / "temporal.log")],
+            "temporal": [temporal_at(site.folder, temporal)],
             **_ours(site, wires),
         },
         wires=wires,
@@ -237,6 +235,15 @@ def _ours(site: Site, wires: dict[str, list[Wire]]) -> dict[str, list[Kept]]:
 
     ports = (wire.to for wire in wires["client-api"])
     return {"api": [*starmap(api, enumerate(ports))], "worker": [*map(worker, range(WORKERS))]}
+
+
+def temporal_at(folder: Path, port: int) -> Kept:
+    """Temporal's server on this port, with its state in the folder: it outlives the process."""
+    state = folder / "temporal"
+    state.mkdir(exist_ok=True)
+    server = [str(TEMPORAL), "server", "start-dev", "--headless", "--port", str(port)]
+    server += ["--log-level", "error", "--db-filename", str(state / "temporal.db")]
+    return Kept("temporal", server, folder / "temporal.log")
 
 
 def postgres_at(folder: Path, port: int) -> Kept:

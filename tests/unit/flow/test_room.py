@@ -5,13 +5,13 @@ from typing import Any
 from pydantic import JsonValue
 
 from router.domain.records import HistoryLine, is_held
+from router.domain.sizes import measure_bytes
 from router.flow.definition import FlowDefinition
 from router.flow.engine import room
 from router.flow.engine.events import Nudged, Retried
 from router.flow.engine.room import (
     MAX_HISTORY_LINES,
     MAX_RUN_BYTES,
-    measure_run,
     read_results,
     shrink_run,
 )
@@ -47,7 +47,7 @@ def test_results_that_nothing_reads_make_room_for_others() -> None:
     driver = begun(calling(45, "{{ results.r44 }}"))
     assert (driver.run.status, len(driver.called)) == ("completed", 45)
     assert driver.run.results["r44"] == LARGEST_RESULT
-    assert measure_run(driver.run) < MAX_RUN_BYTES + 65_536
+    assert measure_bytes(driver.run) < MAX_RUN_BYTES + 65_536
 
 
 ALL_READ = "".join(f"{{{{ results.r{n} }}}}" for n in range(45))
@@ -145,5 +145,5 @@ def test_what_a_requester_gives_is_bounded_in_all() -> None:
 def test_a_run_that_cant_be_carried_is_shortened() -> None:
     driver = begun(calling(5, "{{ results.r4 }}"))
     smaller = shrink_run(driver.definition, driver.run)
-    assert measure_run(smaller) < measure_run(driver.run)
+    assert measure_bytes(smaller) < measure_bytes(driver.run)
     assert smaller.state == driver.run.state

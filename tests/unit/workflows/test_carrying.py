@@ -11,7 +11,7 @@ from router.contracts.conversation import (
     OpenSkill,
     WaitingCall,
 )
-from router.contracts.limits import MAX_CARRIED_BYTES, measure_bytes
+from router.contracts.limits import MAX_CARRIED_BYTES
 from router.domain.locale import Localised
 from router.domain.messages import (
     Option,
@@ -21,6 +21,7 @@ from router.domain.messages import (
     TextReply,
     Turn,
 )
+from router.domain.sizes import measure_bytes
 from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
 from router.routing.front_end_tools import FrontEndTool

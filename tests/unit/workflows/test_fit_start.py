@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from router.contracts.flow import AmendmentTaken, FlowAnswer, FlowStart
-from router.contracts.limits import MAX_CARRIED_BYTES, measure_bytes
+from router.contracts.limits import MAX_CARRIED_BYTES
 from router.domain.locale import Localised
 from router.domain.messages import TextReply
+from router.domain.sizes import measure_bytes
 from router.flow.engine import machine
 from router.flow.engine.run import Happening, History
 from router.flow.prompts.question import view
