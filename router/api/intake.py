@@ -4,11 +4,13 @@ A message that is taken while others wait only makes all of them wait longer. So
 refused early, with 429 and `Retry-After`, before anything is written or sent to Temporal. Two
 things are measured: how long messages wait until a worker takes them in, and how fast the fastest
 answers are among those that need neither a model nor a tool. The time that models and tools take
-doesn't count: a slow model isn't a busy machine. After an overload messages are let in as fast as
-they were answered during it, and gradually faster.
+doesn't count: a slow model isn't a busy machine.
+
+As soon as messages wait for half of what is allowed, they are let in a little more slowly than they
+are answered. The queue shrinks then, and workers still have enough to do. If none were let in until
+the queue is empty, workers would be idle afterwards. None is let in only at the full limit.
 """
 
-import math
 import random
 from collections import deque
 from collections.abc import Callable, Hashable
@@ -32,22 +34,19 @@ RATE_OVER_S = 5.0
 """The rate at which messages are answered is counted over so long."""
 FASTEST_OVER_S = 2.0
 """The fastest answer is looked for among those of so many seconds."""
+SLOW_SHARE = 0.5
+"""The share of the longest wait from which on messages are let in at a limited rate."""
+SLOWDOWN = 0.8
+"""That rate, as a share of how many are answered."""
 MIN_RATE_PER_S = 1.0
-"""So many messages a second are let in at least after an overload."""
-SLOWDOWN = 0.7
-"""The share of the rate that is left when the next overload comes."""
-MAX_START = 0.9
-"""The share of what this process could lately answer that is let in at first after an overload."""
-CAPACITY_MEMORY_S = 30.0
-"""After that long the most that was answered counts for about a third."""
 GROWTH_PER_S = 0.03
-"""The share by which the rate after an overload grows each second."""
+"""The share by which the rate grows each second while messages wait less."""
 IDLE_GROWTH_PER_S = 0.2
 """The same while messages hardly wait at all: more could be answered."""
 IDLE_SHARE = 0.25
-"""The share of the limit below which messages hardly wait."""
+"""The share of the longest wait below which messages hardly wait."""
 FREE_AFTER_S = 30.0
-"""So long after an overload every message is let in again."""
+"""The rate is unlimited again when messages haven't waited long for so many seconds."""
 MIN_RETRY_S, MAX_RETRY_S = 1, 30
 PATIENCE_FOR_ANSWERS = 3.0
 """An answer to a question (a button, a form, the result of a front end's tool) is refused only at
@@ -110,49 +109,47 @@ def retry_after(state: IntakeState, limits: IntakeLimits, patience: float = 1.0)
     return min(max(ceil(wait), MIN_RETRY_S), MAX_RETRY_S)
 
 
-@dataclass
-class Recovery:
-    """Lets messages in at a limited rate after an overload, so that it doesn't begin again.
+def growth_of(share: float) -> float:
+    """Return by what share the rate grows each second while messages wait this share of the limit.
 
-    It is off until the first overload, and again some time after the last one.
+    >>> growth_of(0.9), growth_of(0.4), growth_of(0.0)
+    (0.0, 0.03, 0.2)
     """
+    if share >= SLOW_SHARE:
+        return 0.0
+    return IDLE_GROWTH_PER_S if share < IDLE_SHARE else GROWTH_PER_S
+
+
+@dataclass
+class AdmissionRate:
+    """Limits how many messages a second are let in, from when they begin to wait."""
 
     _rate: float = inf
     _tokens: float = 0.0
     _at: float = -inf
-    _overloaded_at: float = -inf
-    _best_rate: float = 0.0
-    _best_at: float = 0.0
+    _slowed_at: float = -inf
 
-    def begin(self, now: float, answers_per_s: float) -> None:
-        """Note an overload during which so many messages a second are answered.
+    def slow_down(self, now: float, answers_per_s: float) -> None:
+        """Let in fewer messages than the number that is answered, while they wait long.
 
-        While few were let in before, few are answered: the rate isn't lowered to that.
+        What that does is seen after some seconds, so the rate isn't changed again within them.
         """
-        if now - self._overloaded_at >= RATE_OVER_S:
-            slower = min(self._rate * SLOWDOWN, MAX_START * self._capacity(now, answers_per_s))
-            self._rate = max(answers_per_s, slower, MIN_RATE_PER_S)
+        if now - self._slowed_at < RATE_OVER_S:
+            return
+        self._rate = max(SLOWDOWN * answers_per_s, MIN_RATE_PER_S)
         self._tokens = 1.0
-        self._at = self._overloaded_at = now
+        self._at = self._slowed_at = now
 
-    def note_rate(self, now: float, answers_per_s: float) -> None:
-        """Note how many messages a second are answered at the moment."""
-        self._best_rate, self._best_at = self._capacity(now, answers_per_s), now
-
-    def _capacity(self, now: float, answers_per_s: float) -> float:
-        kept = math.exp(-(now - self._best_at) / CAPACITY_MEMORY_S)
-        return max(answers_per_s, self._best_rate * kept)
-
-    def wait_s(self, now: float, *, is_idle: bool = False) -> float:
+    def admit(self, now: float, growth_per_s: float) -> float:
         """Let a message in and return 0, or return the seconds until one can be let in.
 
-        The rate grows faster while messages hardly wait (`is_idle`).
+        The rate has grown by this share for each second since the last message.
         """
-        if now - self._overloaded_at >= FREE_AFTER_S:
+        if now - self._slowed_at >= FREE_AFTER_S:
             self._rate = inf
             return 0.0
         passed_s = now - self._at
-        self._rate *= (1 + (IDLE_GROWTH_PER_S if is_idle else GROWTH_PER_S)) ** passed_s
+        self._rate *= (1 + growth_per_s) ** passed_s
         self._tokens = min(self._rate, self._tokens + passed_s * self._rate)
         self._at = now
         if self._tokens < 1:
@@ -175,7 +172,7 @@ class Intake:
     """When messages that have no answer yet began; `None` if another was there before."""
     _answered_at: deque[float] = field(default_factory=deque)
     _plain_answers: deque[tuple[float, float]] = field(default_factory=deque)
-    _recovery: Recovery = field(default_factory=Recovery)
+    _rate: AdmissionRate = field(default_factory=AdmissionRate)
 
     def begin(self, conversation: Hashable, update: str) -> None:
         """Note that a message waits for a worker from now on."""
@@ -206,19 +203,18 @@ class Intake:
         began = self._close(conversation, update)
         if is_taken:
             self._answered_at.append(now)
-            self._recovery.note_rate(now, self._answers_per_s(now))
         if is_plain and began is not None:
             self._plain_answers.append((now, now - began))
 
     def check(self, patience: float = 1.0) -> None:
         """Return if a message can be taken now; raises `TooManyRequests` if it can't."""
         state, now = self.state(), self.clock()
+        share = state.wait_s / self.limits.wait_s
+        if share >= SLOW_SHARE:
+            self._rate.slow_down(now, self._answers_per_s(now))
         seconds: float | None = retry_after(state, self.limits, patience)
-        if seconds is not None:
-            self._recovery.begin(now, self._answers_per_s(now))
-        elif patience <= 1:
-            is_idle = state.wait_s < self.limits.wait_s * IDLE_SHARE
-            seconds = self._recovery.wait_s(now, is_idle=is_idle) or None
+        if seconds is None and patience <= 1:
+            seconds = self._rate.admit(now, growth_of(share)) or None
         if seconds is None:
             return
         REFUSED.labels("busy").inc()

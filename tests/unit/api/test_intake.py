@@ -2,7 +2,15 @@
 
 import pytest
 
-from router.api.intake import Intake, IntakeLimits, IntakeState, Recovery, retry_after
+from router.api.intake import (
+    FREE_AFTER_S,
+    AdmissionRate,
+    Intake,
+    IntakeLimits,
+    IntakeState,
+    growth_of,
+    retry_after,
+)
 from router.domain.errors import TooManyRequests
 from router.telemetry.loop_stalls import LoopLateness
 from tests.fakes.clock import Clock
@@ -59,25 +67,46 @@ def test_messages_wait_until_they_are_taken_in() -> None:
     assert refused.value.retry_after >= LIMITS.wait_s
 
 
-def test_after_an_overload_messages_are_let_in_as_fast_as_they_are_answered() -> None:
-    recovery, clock = Recovery(), Clock()
+def test_messages_are_let_in_more_slowly_than_answered_as_soon_as_they_wait() -> None:
+    rate, clock = AdmissionRate(), Clock()
 
-    def let_in_within(seconds: float) -> int:
+    def let_in_within(seconds: float, growth_per_s: float) -> float:
         number = 0
         for _ in range(int(seconds * 100)):
-            number += recovery.wait_s(clock.now) == 0
+            number += rate.admit(clock.now, growth_per_s) == 0
             clock.now += 0.01
-        return number
+        return number / seconds
 
-    free = let_in_within(1)
-    recovery.begin(clock.now, answers_per_s=10.0)
-    at_first = let_in_within(5)
-    later = let_in_within(5)
-    clock.now += 30
+    free = let_in_within(1, growth_of(0.4))
+    rate.slow_down(clock.now, answers_per_s=10.0)
+    while_slow = let_in_within(5, growth_of(0.9))
+    rate.slow_down(clock.now, answers_per_s=10.0)
+    still_slow = let_in_within(5, growth_of(0.9))
+    later = let_in_within(10, growth_of(0.4))
+    clock.now += FREE_AFTER_S
 
-    assert free == let_in_within(1) == 100
-    assert 50 <= at_first <= 70
-    assert later > at_first
+    assert free == let_in_within(1, growth_of(0.0)) == 100
+    assert while_slow == still_slow == pytest.approx(8.0, abs=0.3)
+    assert 8.5 <= later <= 11
+
+
+def test_some_messages_are_refused_before_any_waits_for_as_long_as_is_allowed() -> None:
+    clock = Clock()
+    intake = Intake(LIMITS, clock, LoopLateness())
+    for number in range(50):
+        intake.begin(number, "m")
+    clock.now += 0.6 * LIMITS.wait_s
+
+    outcomes = []
+    for _ in range(20):
+        try:
+            intake.check()
+        except TooManyRequests:
+            outcomes.append("refused")
+        else:
+            outcomes.append("let in")
+
+    assert outcomes.count("let in") == 1
 
 
 def test_several_messages_of_one_conversation_count_once() -> None:
