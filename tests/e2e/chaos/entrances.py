@@ -209,7 +209,11 @@ class OnFeishu:
 class OnDingTalk:
     """DingTalk by HTTP: nothing comes again for certain; cards have a name, messages none."""
 
-    FAILED = ("现在没能记录", "It couldn't be recorded", "正在处理")
+    FAILED = (
+        *("现在没能记录", "It couldn't be recorded"),
+        *("还不知道您的决定", "It isn't known yet whether your decision"),
+        "正在处理",
+    )
     """What a card says of a press that its platform was answered, and that came to nothing."""
     name: ClassVar = "dingtalk"
     redelivers: ClassVar = False

@@ -8,7 +8,13 @@ from typing import Any
 from tests.e2e.chaos.checker import Finding, Records, Row
 from tests.e2e.chaos.entrances import Shown, bare
 
-UNRECORDED = (bare("现在没能记录"), bare("It couldn't be recorded right now"))
+UNRECORDED = tuple(
+    bare(text)
+    for text in (
+        *("现在没能记录", "It couldn't be recorded right now"),
+        *("还不知道您的决定", "It isn't known yet whether your decision"),
+    )
+)
 """What is said of a press that comes to nothing, also after its platform was answered."""
 FAILED = (bare("这一步没能完成"), bare("That couldn't be done just now"))
 """What a turn says that came to nothing: it is to be said again."""
@@ -17,6 +23,7 @@ ASIDES = UNRECORDED + tuple(
     for text in (
         *("这条消息没有处理成功", "This message couldn't be dealt with"),
         *("这条消息没有收下", "This message wasn't taken in"),
+        *("还不知道这条消息有没有收到", "It isn't known yet whether this message arrived"),
         *("正在记录", "It is being recorded"),
         *("正在处理", "It is being dealt with"),
         *("已经处理过了", "This was decided already"),
