@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from pydantic import JsonValue
 from temporalio import activity
@@ -10,6 +11,7 @@ from activities.models import ModelQuestions, Models
 from activities.phrase import not_shown
 from router.contracts import activities
 from router.domain.messages import RefusalCode
+from router.formats.check_threads import check_off_loop
 from router.llm.fallback import FallbackChains
 from router.llm.request import compact
 from router.llm.types import BudgetSpent, ModelRefused, ModelUnavailable, TurnTimeOver
@@ -34,7 +36,7 @@ class Structurer:
     async def structure(self, given: activities.Structure) -> activities.Structured:
         """The turn as an object of the schema, or why there is none. It changes nothing."""
         schema, turn = ResponseSchema(given.response_schema), _turn_of(given)
-        certain = structured.by_rules(schema, turn)
+        certain = await check_off_loop(partial(structured.by_rules, schema, turn))
         if certain is not None:
             if len(compact(certain)) <= structured.MAX_LENGTH:
                 return activities.Structured(value=certain)
@@ -74,7 +76,7 @@ class Structurer:
                 return "time"
             except (ModelUnavailable, ModelRefused):
                 return "no_model"
-            made = structured.judged(answer, schema, evidence)
+            made = await check_off_loop(partial(structured.judged, answer, schema, evidence))
             if not isinstance(made, Rejection):
                 return made
             if made.check:

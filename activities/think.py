@@ -18,6 +18,7 @@ from router.domain.commands import StartFlow
 from router.domain.principals import Principal
 from router.domain.progress import PlannedStep, ProgressPlace
 from router.flow.slot_types.slot import Slot, Unfit, fitted
+from router.formats.check_threads import check_off_loop
 from router.llm.fallback import FallbackChain, FallbackChains
 from router.llm.request import estimated_prompt_tokens
 from router.llm.types import BudgetSpent, ChatRequest
@@ -95,7 +96,8 @@ class Thinker:
                 answer = await asking(question)
         except BudgetSpent as spent:
             return activities.SkillThought(spent=BUDGET_SPENT[spent.scope].within(given.locale))
-        thought = skill_step.read(answer, means, CallGuard.of(given.task, given.memory))
+        guard = CallGuard.of(given.task, given.memory)
+        thought = await check_off_loop(partial(skill_step.read, answer, means, guard))
         flow = self._shaped(thought.flow, given.task) if thought.flow else None
         handed = thought.hands_over
         tools = self._limits(handed.skill, given.task, account.caller) if handed else {}

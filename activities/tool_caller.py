@@ -61,6 +61,7 @@ from router.domain.locale import Localised
 from router.domain.records import AuditRecord, EffectRecord
 from router.domain.sizes import measure_bytes
 from router.domain.visible_text import legible
+from router.formats.check_threads import check_off_loop
 from router.store.audit import ToolCallAudit
 from router.store.blobs import Results
 from router.store.database import AWAY
@@ -316,7 +317,8 @@ class ToolCaller:
         No rate counts it, no ledger notes it; the audit does. Raises as `screen`, `check_rules`.
         """
         try:
-            tool = screen(self._registry_of(call), attempt_of(call, confirmed=False))
+            attempt = attempt_of(call, confirmed=False)
+            tool = await check_off_loop(partial(screen, self._registry_of(call), attempt))
             await self._ask_hooks(tool, call)
             about = await check_rules(tool, call, self._dependencies)
         except BackendUnavailable:
@@ -466,10 +468,10 @@ async def let_through(
 ) -> Tool:
     """The gate, with the tool's own rules before a confirmation is demanded; raises as both do."""
     attempt = attempt_of(call, confirmed)
-    tool = screen(registry, attempt)
+    tool = await check_off_loop(partial(screen, registry, attempt))
     if lacks_confirmation(tool, attempt):
         await check_rules(tool, call, dependencies)
-    return admit(registry, attempt)
+    return await check_off_loop(partial(admit, registry, attempt))
 
 
 async def check_rules(tool: Tool, call: ToolCall, dependencies: Dependencies) -> Localised | None:

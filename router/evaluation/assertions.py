@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Protocol
 
-import jsonschema
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from router.domain.errors import InvalidInput
-from router.formats.regex import compiled, refused
+from router.formats.regex import AUTHORED, compile_foreign, refused
+from router.formats.schema_check import CheckTooCostly, check_schema, find_errors, validator_of
 from router.formats.validation import said
 from router.formats.yaml_document import Unreadable, read_text
 
@@ -143,7 +143,7 @@ class _NotContains:
 
 
 def _pattern(source: str) -> str:
-    if (fault := refused(source)) is not None:
+    if (fault := refused(source, bounds=AUTHORED)) is not None:
         raise ValueError(f"{{key}} {fault.what}; {fault.remedy}")
     return source
 
@@ -154,7 +154,7 @@ class _Matches:
     expects = Annotated[Words, AfterValidator(_pattern)]
 
     async def check(self, wanted: str, observed: Observed, _: Judge) -> str | None:
-        found = compiled(wanted).search(observed.words)
+        found = compile_foreign(wanted, AUTHORED).search(observed.words)
         return None if found else f"nothing in it matches: {_quoted(observed.words)}"
 
 
@@ -181,9 +181,11 @@ def main_language(text: str) -> str:
 
 def _schema(given: dict[str, JsonValue]) -> dict[str, JsonValue]:
     try:
-        jsonschema.Draft202012Validator.check_schema(given)
-    except jsonschema.SchemaError as error:
-        raise ValueError(f"{{key}} is no JSON Schema; {error.message:.120}") from None
+        check_schema(given)
+    except ValueError as error:
+        why = str(error)
+        what = why.removeprefix("it ") if why.startswith("it ") else f"can't be used: {why}"
+        raise ValueError(f"{{key}} {what}") from None
     if "$ref" in json.dumps(given):
         raise ValueError("{key} refers to another schema; write it out")
     return given
@@ -195,12 +197,15 @@ class _Schema:
     expects = Annotated[dict[str, JsonValue], AfterValidator(_schema)]
 
     async def check(self, wanted: Mapping[str, Any], observed: Observed, _: Judge) -> str | None:
-        found = jsonschema.Draft202012Validator(wanted).iter_errors(observed.value)
-        error = next(iter(found), None)
-        if error is None:
+        try:
+            found = find_errors(validator_of(wanted), observed.value, 1)
+        except (CheckTooCostly, RecursionError) as error:
+            return f"it can't be checked: {error!s:.160}"
+        if not found:
             return None
-        where = "".join(f"[{part!r}]" for part in error.path)
-        return f"{where}{': ' if where else ''}{error.message:.160}"
+        first = found[0]
+        where = "".join(f"[{part!r}]" for part in first.path)
+        return f"{where}{': ' if where else ''}{first.message:.160}"
 
 
 Called = Annotated[

@@ -6,11 +6,17 @@ stranger's does: what is left out there may be anything, and its author will jud
 """
 
 from collections.abc import Callable, Mapping
-from math import inf
 from typing import Any
 
+import re2
+
 from router.formats.references import Dangling, References
-from router.formats.regex import refused
+from router.formats.regex import compile_foreign
+from router.formats.schema_check import (
+    MAX_SCHEMA_INSTRUCTIONS,
+    VALUE_CHECKS,
+    not_a_schema,
+)
 
 DEEPEST = 12
 """Levels of a schema; what lies deeper may be anything."""
@@ -19,48 +25,23 @@ MOST_NODES = 5_000
 LONGEST_REFERENCE = 500
 LONGEST = 256 * 1024
 """Characters of what one demands, such as the values to choose from."""
+REFUSED_INSTRUCTIONS = 2_000
+"""What a pattern that isn't taken counts for: finding that out takes time as well."""
 
-_TYPES = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _Check = Callable[[Any], bool]
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _are_names(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value)) and len({*value}) == len(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < inf
-
-
-def _is_count(value: Any) -> bool:
-    return _is_number(value) and value >= 0 and (isinstance(value, int) or value.is_integer())
-
-
-def _is_type(value: Any) -> bool:
-    named = [value] if isinstance(value, str) else value
-    return _are_names(named) and bool(named) and _TYPES.issuperset(named)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
-
-
 _KEPT: dict[str, _Check] = {
-    **dict.fromkeys(("title", "description", "format", "pattern", "x-zh"), _is_text),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
-    **dict.fromkeys(("minProperties", "maxProperties"), _is_count),
-    **dict.fromkeys(("enum", "examples", "enumNames"), _is_list),
-    **dict.fromkeys(("const", "default"), lambda _: True),
-    "multipleOf": lambda value: _is_number(value) and value > 0,
-    "uniqueItems": lambda value: isinstance(value, bool),
-    "required": _are_names,
-    "type": _is_type,
+    **{
+        key: VALUE_CHECKS[key]
+        for key in (
+            *("title", "description", "format", "pattern", "enum", "examples", "const", "default"),
+            *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+            *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+            *("uniqueItems", "required", "type"),
+        )
+    },
+    "x-zh": VALUE_CHECKS["title"],
+    "enumNames": VALUE_CHECKS["enum"],
     "x-zh-enum": lambda value: isinstance(value, dict),
 }
 
@@ -72,13 +53,14 @@ class SchemaReader:
         self._references = references
         self._nodes = 0
         self._length = 0
+        self._instructions = 0
 
     def read(self, value: Any) -> dict[str, Any]:
         """A schema as JSON Schema 2020-12, without references: those to itself are anything.
 
         Raises `ValueError` with what is wrong with it, and what would be right.
         """
-        self._nodes = self._length = 0
+        self._nodes = self._length = self._instructions = 0
         return self._written_out(value, ())
 
     def _written_out(self, value: Any, above: tuple[str, ...]) -> dict[str, Any]:
@@ -129,16 +111,26 @@ class SchemaReader:
         return _merged(_with_choices(schema))
 
     def _demands(self, value: Mapping[str, Any]) -> dict[str, Any]:
-        """What it says of the value itself; what RE2 doesn't take is left to whoever wrote it."""
+        """What it says of the value itself; a pattern that isn't taken is left to its author."""
         kept = {key: inner for key, inner in value.items() if key in _KEPT}
         for key, inner in kept.items():
             if not _KEPT[key](inner):
-                remedy = "see json-schema.org"
-                raise ValueError(f"it is no JSON Schema: its {key} is {inner!r:.60}; {remedy}")
+                raise not_a_schema(key, inner)
             self._length += len(str(inner))
-        if "pattern" in kept and refused(kept["pattern"]) is not None:
+        if "pattern" in kept and not self._is_affordable(kept["pattern"]):
             del kept["pattern"]
         return kept
+
+    def _is_affordable(self, pattern: str) -> bool:
+        """Whether RE2 takes the pattern, within the bounds of it and of the schema's together."""
+        if self._instructions > MAX_SCHEMA_INSTRUCTIONS:
+            return False
+        try:
+            self._instructions += compile_foreign(pattern).programsize
+        except re2.error:
+            self._instructions += REFUSED_INSTRUCTIONS
+            return False
+        return self._instructions <= MAX_SCHEMA_INSTRUCTIONS
 
 
 def _is_never_given(value: Any) -> bool:

@@ -313,8 +313,10 @@ class _List:
                 raise self._error(line, f"{word} stands in {self.key} twice; keep one")
             plain[whole] = line
         words = Words(plain)
-        if not above and refused(str(words)):
-            line, fault = next((n, f) for word, n in plain.items() if (f := refused(word)))
+        if not above and refused(str(words), bounds=None):
+            line, fault = next(
+                (n, f) for word, n in plain.items() if (f := refused(word, bounds=None))
+            )
             raise self._error(line, f"a phrase of {self.key} {fault}")
         return words
 

@@ -6,6 +6,7 @@ the nearest capabilities are offered to choose from, or what there is.
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, zip_longest
 from typing import Literal, Self, TypeGuard
 
@@ -40,6 +41,7 @@ from router.domain.principals import Capability
 from router.flow import paused
 from router.flow.engine.run import HANDED_OFF
 from router.flow.paused import Situation
+from router.formats.check_threads import check_off_loop
 from router.llm.types import NO_REASONING, ChatAnswer, ChatRequest, Reasoning, UserMessage
 from router.llm.types import Message as ModelMessage
 from router.retrieval.index import MOST, CapabilityIndex
@@ -228,7 +230,7 @@ async def decide_with_model(
         )
         answer = await ask(request)
         usable = replace(question.usable, may_search=question.offer.may_search)
-        read = interpret(answer, usable, last=bool(problems))
+        read = await check_off_loop(partial(interpret, answer, usable, last=bool(problems)))
         if read.search is not None and not read.commands:
             wider = replace(await widen(read.search), may_search=False)
             question = replace(question, offer=wider)

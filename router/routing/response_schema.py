@@ -9,17 +9,23 @@ checked by backtracking. Nothing that it says is left out: what fits here fits a
 import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from itertools import islice
 from typing import Any, Self
 
-from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from pydantic import JsonValue
-from referencing import Registry
 
 from router.formats.references import Dangling, References
-from router.tool.implementation import LinearValidator, check_schema
+from router.formats.schema_check import (
+    LISTED_SCHEMAS,
+    NAMED_SCHEMAS,
+    SINGLE_SCHEMAS,
+    CheckTooCostly,
+    check_schema,
+    find_errors,
+    is_thorough,
+    validator_of,
+)
 
 MAX_LENGTH = 16 * 1024
 """Characters of a schema as JSON, as it is sent and as it is written out."""
@@ -31,13 +37,6 @@ MOST_SHOWN = 5
 """Problems of a value that are told at once."""
 LONGEST_PROBLEM = 200
 
-_SINGLE = (
-    *("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
-    *("unevaluatedItems", "unevaluatedProperties"),
-)
-_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
-_NAMED = ("properties", "dependentSchemas")
-"""Where schemas stand within a schema: as they are, in a list, or by names of the author's own."""
 _ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprecated"})
 """What says nothing against any value."""
 _GONE = frozenset({"$schema", "$comment", "$defs", "definitions"})
@@ -47,7 +46,6 @@ _REFUSED = {
     "$dynamicRef": "write $ref",
     "$dynamicAnchor": "refer to it by its path, as in #/$defs/it",
     "$recursiveRef": "write $ref",
-    "patternProperties": "name the properties, or allow any others",
 }
 
 
@@ -105,18 +103,23 @@ class ResponseSchema:
         return frozenset(_names(self.schema))
 
     def problems(self, value: Mapping[str, JsonValue]) -> list[str]:
-        """What is wrong with the value, as `place: what`; empty where nothing is."""
+        """What is wrong with the value, as `place: what`; empty where nothing is.
+
+        Raises `CheckTooCostly` if that isn't known within a `QUICK` budget.
+        """
         try:
-            first = islice(self._validator.iter_errors(dict(value)), MOST_SHOWN)
+            first = find_errors(self._validator, dict(value), MOST_SHOWN)
             return [_said(error) for error in sorted(first, key=lambda each: each.json_path)]
         except RecursionError:
             return ["it is nested too deep"]
+        except CheckTooCostly as error:
+            if not is_thorough():
+                raise
+            return [str(error)]
 
     @cached_property
     def _validator(self) -> Validator:
-        formats = Draft202012Validator.FORMAT_CHECKER
-        made: Validator = LinearValidator(self.schema, format_checker=formats, registry=Registry())
-        return made
+        return validator_of(self.schema)
 
 
 class _Writer:
@@ -148,11 +151,11 @@ class _Writer:
         return {**own, "allOf": [there, *own.get("allOf", [])]}
 
     def _inner(self, key: str, value: Any, above: tuple[str, ...]) -> Any:
-        if key in _SINGLE:
+        if key in SINGLE_SCHEMAS:
             return self.written_out(value, above)
-        if key in _LISTED and isinstance(value, list):
+        if key in LISTED_SCHEMAS and isinstance(value, list):
             return [self.written_out(each, above) for each in value]
-        if key in _NAMED and isinstance(value, dict):
+        if key in NAMED_SCHEMAS and isinstance(value, dict):
             return {name: self.written_out(each, above) for name, each in value.items()}
         return value
 
@@ -193,11 +196,11 @@ def _schemas(schema: Any) -> Iterator[Mapping[str, Any]]:
     """A schema that is written out, and all within it."""
     if isinstance(schema, dict):
         yield schema
-        for key in _SINGLE:
+        for key in SINGLE_SCHEMAS:
             yield from _schemas(schema.get(key))
-        for key in _LISTED:
+        for key in LISTED_SCHEMAS:
             yield from (one for each in schema.get(key, ()) for one in _schemas(each))
-        for key in _NAMED:
+        for key in NAMED_SCHEMAS:
             yield from (one for each in schema.get(key, {}).values() for one in _schemas(each))
 
 

@@ -30,6 +30,7 @@ from router.domain.messages import FlowStatus, Message
 from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Telling
 from router.flow.engine.run import Verdict
+from router.formats.regex import PatternTooCostly, compile_foreign
 from router.formats.validation import Entry, misfit
 from router.formats.yaml_document import Place
 
@@ -67,10 +68,7 @@ def is_expression(pattern: str) -> bool:
 @lru_cache(maxsize=512)
 def compiled(pattern: str) -> Any:
     """The expression between the slashes; `.` takes line breaks too. Raises `re2.error`."""
-    options = re2.Options()
-    options.log_errors = False
-    options.dot_nl = True
-    return re2.compile(pattern[1:-1], options)
+    return compile_foreign(pattern[1:-1], dot_all=True)
 
 
 def end_of(pattern: str, said: str, start: int) -> int | None:
@@ -170,6 +168,10 @@ def _pattern(text: str) -> str:
     if is_expression(text):
         try:
             compiled(text)
+        except PatternTooCostly as error:
+            raise misfit(
+                f"the expression {text[:80]} {error.fault.what}", error.fault.remedy
+            ) from None
         except re2.error as error:
             why = error.args[0] if error.args else error
             told = why.decode(errors="replace") if isinstance(why, bytes) else str(why)

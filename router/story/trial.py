@@ -19,7 +19,7 @@ from router.domain.flow_reviews import StoryCoverage
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
 from router.flow.definition import FlowDefinition
-from router.formats.regex import compiled, refused
+from router.formats.regex import compile_foreign, compiled, refused
 from router.story.entries import BEGINS
 from router.tool.context import Dependencies, ToolContext
 from router.tool.implementation import (
@@ -236,7 +236,7 @@ def _fits(text: str, schema: Mapping[str, Any]) -> bool:
     if refused(pattern) is not None:
         # One that looks around, as that of decimals does: it can only be guessed at.
         return text.isdecimal() == (r"\d" in pattern)
-    return bool(compiled(pattern).search(text))
+    return bool(compile_foreign(pattern).search(text))
 
 
 _READ = re.compile(r"\bresults\.([\w.]+)")

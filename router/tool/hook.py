@@ -41,7 +41,7 @@ from router.domain.hooks import (
     HookPoint,
     Veto,
 )
-from router.formats.regex import compiled, refused
+from router.formats.regex import CODED, compile_foreign, refused
 from router.tool.context import Dependencies, Provider
 from router.tool.signature import ParameterReader, SourceLine, ToolFunction, source_of
 from router.tool.tool import DURATION, seconds_of
@@ -89,7 +89,7 @@ class Hook:
 
     @cached_property
     def _expressions(self) -> list[Any]:
-        return [compiled(f"(?i){phrase}") for phrase in self.phrases]
+        return [compile_foreign(phrase, CODED, ignore_case=True) for phrase in self.phrases]
 
     async def call(self, event: HookEvent, dependencies: Dependencies) -> Answer:
         """What it answers; raises `BrokenHook` where that is nothing it may."""
@@ -243,7 +243,7 @@ class _Reader(ParameterReader):
             if isinstance(words, str) or not all(isinstance(w, str) and w.strip() for w in words):
                 self.wrong(f"has the {name} {words!r:.60}", f"write a list of texts: {name}=[…]")
             elif name == "phrases":
-                for fault, source in ((refused(w), w) for w in words):
+                for fault, source in ((refused(w, bounds=CODED), w) for w in words):
                     if fault is not None:
                         self.wrong(
                             f"has the phrase {source!r:.60}, which {fault.what}", fault.remedy

@@ -7,24 +7,25 @@ say what the call is about. The world may move on before the call, so the tool k
 
 import inspect
 import json
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any, Protocol, get_type_hints
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 from jsonschema.exceptions import ValidationError as SchemaViolation
 from jsonschema.protocols import Validator
-from jsonschema.validators import extend
 from pydantic import JsonValue, ValidationError
-from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from router.domain.errors import Problem
 from router.domain.locale import Localised
-from router.formats.regex import compiled, refused
+from router.formats.schema_check import (
+    CheckTooCostly,
+    check_schema,
+    find_errors,
+    is_thorough,
+    validator_of,
+)
 from router.tool.context import Dependencies, Provider, ToolContext, provider_of
 from router.tool.results import as_json
 from router.tool.signature import ParameterReader, Signature, ToolFunction, source_of
@@ -138,21 +139,26 @@ class ArgumentSchema:
         properties = {n: {} if each is True else each for n, each in declared if each is not False}
         properties |= {n: {} for n in written.get("required", []) if n not in properties}
         self.schema: dict[str, JsonValue] = {"type": "object", **schema, "properties": properties}
-        self.defaults = {n: v for n, v in declared_defaults(properties).items() if self._fits(n, v)}
+        self.defaults = self._fitting(declared_defaults(properties))
         # What there is a default for need not be given, whatever else is written.
         if given := self.defaults.keys() & set(written.get("required", [])):
             self.schema["required"] = [n for n in written["required"] if n not in given]
 
     def problems(self, arguments: Mapping[str, JsonValue]) -> list[str]:
-        """What is wrong with the arguments, as `field: what`; empty where nothing is."""
+        """What is wrong with the arguments, as `field: what`; empty where nothing is.
+
+        Raises `CheckTooCostly` if that isn't known within a `QUICK` budget.
+        """
         declared = self.schema["properties"]
         names = declared if isinstance(declared, dict) else {}
         is_open = self.schema.get("additionalProperties", False) is not False
         unknown = [] if is_open else sorted(set(arguments) - set(names))
         try:
-            first = islice(self._validator.iter_errors(dict(arguments)), _MOST_SHOWN)
+            first = find_errors(self._validator, dict(arguments), _MOST_SHOWN)
             found = sorted(first, key=lambda e: e.json_path)
-        except (Unresolvable, RecursionError) as error:
+        except (Unresolvable, RecursionError, CheckTooCostly) as error:
+            if isinstance(error, CheckTooCostly) and not is_thorough():
+                raise
             return [problem_at((), f"they can't be checked: {str(error)[:_SHOWN]}")]
         return [
             *(problem_at((), f"{name[:40]!r} isn't known here") for name in unknown),
@@ -169,19 +175,18 @@ class ArgumentSchema:
         given = {n: v for n, v in arguments.items() if v is not None or n in needed}
         return {**self.defaults, **given}
 
-    def _fits(self, name: str, value: JsonValue) -> bool:
+    def _fitting(self, defaults: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Those of the defaults that fit the schema; none if that can't be checked."""
         try:
-            wrong = self._validator.iter_errors({name: value})
-            return not any(list(error.absolute_path)[:1] == [name] for error in wrong)
-        except (Unresolvable, RecursionError):
-            return False
+            wrong = find_errors(self._validator, dict(defaults))
+        except (Unresolvable, RecursionError, CheckTooCostly):
+            return {}
+        at_fault = {next(iter(error.absolute_path), None) for error in wrong}
+        return {name: value for name, value in defaults.items() if name not in at_fault}
 
     @cached_property
     def _validator(self) -> Validator:
-        checked: Validator = LinearValidator(
-            self.schema, format_checker=Draft202012Validator.FORMAT_CHECKER, registry=Registry()
-        )
-        return checked
+        return validator_of(self.schema)
 
 
 def declared_defaults(properties: Mapping[str, Any]) -> dict[str, JsonValue]:
@@ -194,37 +199,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def check_schema(schema: Mapping[str, JsonValue]) -> None:
-    """Raise `ValueError` where it is no schema, or one that would be checked by backtracking."""
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        raise ValueError(f"it is no JSON Schema: {_said(error)}") from None
-    for key, value in _keywords(schema):
-        if key == "patternProperties":
-            raise ValueError("it has patternProperties; name the properties, or allow any others")
-        if key == "pattern" and isinstance(value, str) and (fault := refused(value)):
-            raise ValueError(f"the pattern {value!r:.80} {fault.what}; {fault.remedy}")
-
-
-def _keywords(value: Any) -> Iterator[tuple[str, Any]]:
-    for inner in value if isinstance(value, list) else ():
-        yield from _keywords(inner)
-    for key, inner in value.items() if isinstance(value, dict) else ():
-        yield key, inner
-        yield from _keywords(inner)
-
-
-def _fits(_: object, pattern: str, value: object, __: object) -> Iterator[SchemaViolation]:
-    if isinstance(value, str) and not compiled(pattern).search(value):
-        yield SchemaViolation(f"{value!r:.80} does not match {pattern!r:.80}")
-
-
-LinearValidator = extend(Draft202012Validator, {"pattern": _fits})  # type: ignore[no-untyped-call]
-"""Patterns are RE2: Python's own expressions can be made to run for ever."""
-
-
-def _said(error: SchemaViolation | SchemaError) -> str:
+def _said(error: SchemaViolation) -> str:
     return error.message if len(error.message) <= _SHOWN else f"{error.message[:_SHOWN]}…"
 
 

@@ -14,7 +14,7 @@ from router.domain.durations import MAX_DURATION
 from router.domain.errors import DefinitionError
 from router.domain.locale import Locale, Localised
 from router.domain.principals import EVERYONE, Capability
-from router.formats.regex import refused
+from router.formats.regex import CODED, refused
 from router.tool.context import Dependencies, Provider, ToolContext
 from router.tool.implementation import (
     Arguments,
@@ -411,7 +411,7 @@ def _are_words(words: Sequence[object]) -> bool:
 
 def _phrase_faults(phrases: Sequence[str]) -> _Faults:
     for source in phrases:
-        if (fault := refused(source)) is not None:
+        if (fault := refused(source, bounds=CODED)) is not None:
             yield f"has the phrase {source!r:.80}, which {fault.what}", fault.remedy
         elif not (source.startswith("^") and source.endswith("$")):
             remedy = 'write it for the whole message: "^(?:…)$"'

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from router.domain.errors import nearest
 from router.flow.definition import FlowDefinition, Triggers
 from router.flow.validation.unchecked import UncheckedFlow, complaint
-from router.formats.regex import compiled, refused
+from router.formats.regex import AUTHORED, compile_foreign, program_size, refused
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
@@ -17,6 +17,9 @@ r"""A word's name in braces. RE2's escapes are passed over, which have braces to
 LONGEST = 64 * 1024
 """Bytes. What is written out travels with every run, and words within words could double each
 other any number of times."""
+MAX_PATTERNS = 100
+MAX_INSTRUCTIONS = 100_000
+"""Of the programs that RE2 compiles of a flow's patterns: each message is searched with all."""
 WORDS = ("triggers", "words")
 TOO_LONG = complaint(
     WORDS,
@@ -63,7 +66,11 @@ def words_sound(words: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, source in words.items():
         plain = written_out(source, found)
-        if NAME.match(name) and found.keys() >= set(references(source)) and not refused(plain):
+        if (
+            NAME.match(name)
+            and found.keys() >= set(references(source))
+            and not refused(plain, source, AUTHORED)
+        ):
             found[name] = plain
     return found
 
@@ -99,9 +106,9 @@ def word_complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
             remedy = "use capitals, digits and _, and a capital first"
             yield complaint(place, f"{name!r} can't be a word's name", remedy)
         if good.keys() >= set(references(source)) and (
-            fault := refused(written_out(source, good), blanked(source))
+            fault := refused(written_out(source, good), blanked(source), AUTHORED)
         ):
-            yield complaint(place, f"the word {name} {fault.what}", fault.remedy)
+            yield complaint(place, f"the word {name:.80} {fault.what}", fault.remedy)
     # Where none that stands in the file may be missing from the definition.
     parts = {("triggers", part) for part in ("words", "patterns", "unless")}
     if parts.isdisjoint(place[:2] for place in draft.mended):
@@ -144,22 +151,36 @@ def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     if too_long(triggers):
         yield TOO_LONG
         return
+    number = sum(1 for _ in patterns_of(triggers))
+    if number > MAX_PATTERNS:
+        what = f"there are {number} patterns: a flow may have {MAX_PATTERNS}"
+        yield complaint(("triggers",), what, "put alternatives into one pattern, as in (?:a|b)")
+        return
     yield from word_complaints(draft)
     sound = words_sound(triggers.words)
+    instructions = 0
     for place, source in patterns_of(triggers):
-        if sound.keys() >= set(references(source)):
-            yield from _faults(draft, place, source, written_out(source, sound))
+        if instructions <= MAX_INSTRUCTIONS and sound.keys() >= set(references(source)):
+            plain = written_out(source, sound)
+            yield from _faults(draft, place, source, plain)
+            instructions += program_size(plain, AUTHORED)
+    if instructions > MAX_INSTRUCTIONS:
+        what = (
+            f"the patterns are too large together: {MAX_INSTRUCTIONS} instructions of RE2 at most"
+        )
+        yield complaint(("triggers",), what, "write fewer repeats and fewer alternatives")
 
 
 def _faults(draft: UncheckedFlow, place: Place, written: str, source: str) -> Iterator[Complaint]:
-    if fault := refused(source, blanked(written)):
-        yield complaint(place, f"the pattern {written!r} {fault.what}", fault.remedy)
+    if fault := refused(source, blanked(written), AUTHORED):
+        named = written if len(written) <= AUTHORED.chars else f"{written[:80]}…"
+        yield complaint(place, f"the pattern {named!r} {fault.what}", fault.remedy)
         return
     if made := next((char for char in written if char in ESCAPED), None):
         what = f"the pattern {written!r} has {ESCAPED[made]} in it: double quotes make one of it"
         yield complaint(place, what, "write patterns in single quotes: '\\b…'")
         return
-    pattern = compiled(source)
+    pattern = compile_foreign(source, AUTHORED, as_written=written)
     if pattern.search("") is not None:
         what = f"the pattern {written!r} matches an empty message"
         yield complaint(place, what, "have it want some text")

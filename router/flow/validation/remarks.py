@@ -12,7 +12,7 @@ from router.flow.slot_types.slot import Slot
 from router.flow.validation.expressions import labels_in, templates_in, written_in
 from router.flow.validation.patterns import WORDS, references, words_sound, written_out
 from router.flow.validation.unchecked import UNSAID, UncheckedFlow, complaint
-from router.formats.regex import compiled
+from router.formats.regex import AUTHORED, compile_foreign, compiled
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
@@ -118,4 +118,8 @@ def _groups(draft: UncheckedFlow) -> set[str]:
     triggers = draft.definition.triggers
     words = words_sound(triggers.words)
     sources = (written_out(source, words) for source in triggers.patterns)
-    return {group for source in sources for group in compiled(source).groupindex}
+    return {
+        group
+        for source in sources
+        for group in compile_foreign(source, AUTHORED, as_written="").groupindex
+    }

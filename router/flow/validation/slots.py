@@ -8,10 +8,11 @@ from router.flow.language import expressions
 from router.flow.slot_types.slot import SLOT_TYPES, Slot
 from router.flow.validation.graph import cycle_through
 from router.flow.validation.unchecked import UNSAID, UncheckedFlow, complaint
-from router.formats.regex import compiled, refused
+from router.formats.regex import AUTHORED, compile_foreign, refused
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
+MAX_FIND_PATTERNS = 20
 _SOURCE = re.compile(r"document(?:\.[a-z][a-z0-9_]*)?")
 PLACE = ("slots", "name")
 """Where a slot of the flow's own stands."""
@@ -71,11 +72,17 @@ def _finds(place: Place, slot: Slot) -> Iterator[Complaint]:
         what = "only a text of the flow's own is found by patterns"
         yield complaint((*place, "find"), what, "leave find out: other types are read as they are")
         return
+    if len(slot.find) > MAX_FIND_PATTERNS:
+        what = f"there are {len(slot.find)} patterns: a slot may have {MAX_FIND_PATTERNS}"
+        remedy = "put alternatives into one pattern, as in (?:a|b)"
+        yield complaint((*place, "find"), what, remedy)
+        return
     for number, source in enumerate(slot.find):
         where = (*place, "find", number)
-        if fault := refused(source):
-            yield complaint(where, f"the pattern {source!r} {fault.what}", fault.remedy)
-        elif set(compiled(source).groupindex) != {name}:
+        if fault := refused(source, bounds=AUTHORED):
+            named = source if len(source) <= AUTHORED.chars else f"{source[:80]}…"
+            yield complaint(where, f"the pattern {named!r} {fault.what}", fault.remedy)
+        elif set(compile_foreign(source, AUTHORED).groupindex) != {name}:
             what = f"the pattern {source!r} has no group {name}, or others too"
             yield complaint(where, what, f"put what is the {name} into (?P<{name}>…)")
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
-from router.entities.grammar import compiled, group_span
+from router.entities.grammar import group_span
 from router.entities.normalisation import Normalised
 from router.entities.utterance import Utterance, is_far, is_unplanned
 from router.flow.slot_types.slot import coerced, range_slots
+from router.formats.regex import AUTHORED, compile_foreign
 from router.understanding.items.items import find_items
 from router.understanding.slots.free_text import left_over
 from router.understanding.slots.mappings import (
@@ -38,7 +40,11 @@ def find_texts(slots: Slots, said: Normalised) -> Filling:
     return filling
 
 
-_pattern = lru_cache(maxsize=512)(compiled)
+@lru_cache(maxsize=512)
+def _pattern(source: str) -> Any:
+    return compile_foreign(source, AUTHORED, ignore_case=True)
+
+
 CAUSES = frozenset({"reason", "purpose", "cause", "note", "notes", "description", "remark"})
 """Names of slots that take a reason: the words that nothing else was read from."""
 WHOLE = frozenset({"question", "query", "text", "message", "content", "body"})
