@@ -10,6 +10,7 @@ writing over what they haven't seen.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import datetime
 from itertools import accumulate
@@ -24,7 +25,7 @@ from router.domain.errors import ArgumentsToolError, Conflict, NotFound
 from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.flow.prompts.field_names import name_in_chinese
-from router.formats.regex import compiled, refused
+from router.formats.regex import compile_foreign, refused
 from router.secrecy.codec import EncryptingCodec
 from router.settings import Settings
 from router.store.workspaces import (
@@ -429,16 +430,33 @@ async def search_files(
         zh = f"expression：不是可用的 RE2 表达式（{fault.what}）"
         raise ArgumentsToolError(Localised(zh=zh, en=f"expression: {fault.what}; {fault.remedy}"))
     texts = {path: text async for path, text in mine.texts(ctx.caller, folder)}
-    hits = await asyncio.to_thread(_hits, expression, texts)
+    try:
+        hits = await asyncio.to_thread(_hits, expression, texts)
+    except TimeoutError:
+        raise ArgumentsToolError(TOO_SLOW) from None
     return FoundLines(items=hits[:MOST_FOUND], more=len(hits) > MOST_FOUND)
 
 
+MAX_SEARCH_S = 5.0
+"""Processor time of one search through all files: a thread can't be stopped from outside."""
+MAX_LINE_WORK = 40_000_000
+"""The instructions of the expression's program times the bytes of a line: at most a second."""
+TOO_SLOW = Localised(
+    zh="expression：搜得太久了，请换简单些的表达式，或只搜一个文件夹",
+    en="expression: it takes too long; use a simpler one, or search a single folder",
+)
+
+
 def _hits(expression: str, texts: Mapping[str, str]) -> list[FoundLine]:
-    """One more than are shown, where there are."""
-    pattern, found = compiled(expression), []
+    """One more than are shown, where there are. Raises `TimeoutError` after `MAX_SEARCH_S`."""
+    pattern, found = compile_foreign(expression), list[FoundLine]()
+    longest, end = MAX_LINE_WORK // pattern.programsize, time.thread_time() + MAX_SEARCH_S
     for path, text in texts.items():
         for number, line in enumerate(text.splitlines(), 1):
-            if pattern.search(line):
+            written = line.encode("utf-8", "replace")
+            if len(written) > longest or time.thread_time() > end:
+                raise TimeoutError
+            if pattern.search(written):
                 found.append(FoundLine(path=path, line=number, text=line[:LONGEST_LINE]))
                 if len(found) > MOST_FOUND:
                     return found

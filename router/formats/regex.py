@@ -66,10 +66,10 @@ class PatternBounds:
 
 FOREIGN = PatternBounds(500, 4_000, 256 * KIBIBYTE, 0, _SMALLER)
 """Patterns of callers, of servers and of documents, which only say whether a text matches."""
-AUTHORED = PatternBounds(500, 10_000, 1024 * KIBIBYTE, 20, _SHORTER)
+AUTHORED = PatternBounds(500, 10_000, 512 * KIBIBYTE, 20, _SHORTER)
 r"""Patterns of flows, whose groups fill slots. The largest of the shipped flows, with its words
 written out, has 6,000 instructions: `\p{Han}` alone has 80."""
-CODED = PatternBounds(4_000, 10_000, 1024 * KIBIBYTE, 20, _SHORTER)
+CODED = PatternBounds(4_000, 10_000, 512 * KIBIBYTE, 20, _SHORTER)
 """Patterns of tools and hooks: those in Python are put together from parts, so they are longer."""
 
 

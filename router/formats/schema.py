@@ -8,15 +8,8 @@ stranger's does: what is left out there may be anything, and its author will jud
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import re2
-
 from router.formats.references import Dangling, References
-from router.formats.regex import compile_foreign
-from router.formats.schema_check import (
-    MAX_SCHEMA_INSTRUCTIONS,
-    VALUE_CHECKS,
-    not_a_schema,
-)
+from router.formats.schema_check import VALUE_CHECKS, PatternBudget, not_a_schema
 
 DEEPEST = 12
 """Levels of a schema; what lies deeper may be anything."""
@@ -25,8 +18,6 @@ MOST_NODES = 5_000
 LONGEST_REFERENCE = 500
 LONGEST = 256 * 1024
 """Characters of what one demands, such as the values to choose from."""
-REFUSED_INSTRUCTIONS = 2_000
-"""What a pattern that isn't taken counts for: finding that out takes time as well."""
 
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _Check = Callable[[Any], bool]
@@ -53,14 +44,15 @@ class SchemaReader:
         self._references = references
         self._nodes = 0
         self._length = 0
-        self._instructions = 0
+        self._patterns = PatternBudget()
 
     def read(self, value: Any) -> dict[str, Any]:
         """A schema as JSON Schema 2020-12, without references: those to itself are anything.
 
         Raises `ValueError` with what is wrong with it, and what would be right.
         """
-        self._nodes = self._length = self._instructions = 0
+        self._nodes = self._length = 0
+        self._patterns = PatternBudget()
         return self._written_out(value, ())
 
     def _written_out(self, value: Any, above: tuple[str, ...]) -> dict[str, Any]:
@@ -122,15 +114,11 @@ class SchemaReader:
         return kept
 
     def _is_affordable(self, pattern: str) -> bool:
-        """Whether RE2 takes the pattern, within the bounds of it and of the schema's together."""
-        if self._instructions > MAX_SCHEMA_INSTRUCTIONS:
-            return False
         try:
-            self._instructions += compile_foreign(pattern).programsize
-        except re2.error:
-            self._instructions += REFUSED_INSTRUCTIONS
+            self._patterns.admit(pattern)
+        except ValueError:
             return False
-        return self._instructions <= MAX_SCHEMA_INSTRUCTIONS
+        return True
 
 
 def _is_never_given(value: Any) -> bool:

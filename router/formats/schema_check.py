@@ -33,6 +33,8 @@ MAX_SCHEMA_DEPTH = 64
 MAX_SCHEMA_PATTERNS = 100
 MAX_SCHEMA_INSTRUCTIONS = 20_000
 """Of the programs of a schema's patterns together: compiling them holds everything up."""
+REFUSED_INSTRUCTIONS = 2_000
+"""What a pattern that isn't taken counts for: finding that out takes time as well."""
 MAX_MESSAGE_CHARS = 200
 
 ValueCheck = Callable[[Any], bool]
@@ -119,12 +121,37 @@ _REFUSED = {
 """Keywords whose cost can't be bounded, and what to write instead."""
 
 
-def check_schema(schema: Any) -> None:
+class PatternBudget:
+    """What the patterns of a schema, or of schemas that come together, may cost when compiled."""
+
+    def __init__(self) -> None:
+        self._patterns = 0
+        self._instructions = 0
+
+    def admit(self, pattern: str) -> None:
+        """Raise `ValueError` if RE2 doesn't take the pattern, or the budget is spent."""
+        self._patterns += 1
+        if self._patterns > MAX_SCHEMA_PATTERNS:
+            raise ValueError(
+                f"there are over {MAX_SCHEMA_PATTERNS} patterns; leave some of them out"
+            )
+        if self._instructions <= MAX_SCHEMA_INSTRUCTIONS:
+            if fault := refused(pattern):
+                self._instructions += REFUSED_INSTRUCTIONS
+                raise ValueError(f"the pattern {pattern!r:.80} {fault.what}; {fault.remedy}")
+            self._instructions += program_size(pattern)
+        if self._instructions > MAX_SCHEMA_INSTRUCTIONS:
+            most = f"RE2's programs for them may have {MAX_SCHEMA_INSTRUCTIONS} instructions"
+            remedy = "repeat less, and leave lengths to maxLength"
+            raise ValueError(f"the patterns are too large together: {most}; {remedy}")
+
+
+def check_schema(schema: Any, budget: PatternBudget | None = None) -> None:
     """Raise `ValueError` if this is no JSON Schema, or one that may cost too much to check.
 
-    Its references aren't followed.
+    Its references aren't followed. `budget` is for several schemas that come together.
     """
-    nodes = patterns = instructions = 0
+    patterns, nodes = budget or PatternBudget(), 0
     waiting = [(schema, 1)]
     while waiting:
         each, depth = waiting.pop()
@@ -139,9 +166,7 @@ def check_schema(schema: Any) -> None:
             raise not_a_schema("", each)
         waiting += [(inner, depth + 1) for inner in _schemas_within(each)]
         if "pattern" in each:
-            patterns += 1
-            instructions += _count_instructions(each["pattern"])
-            _check_patterns(patterns, instructions)
+            patterns.admit(each["pattern"])
 
 
 def _schemas_within(schema: dict[str, Any]) -> Iterator[Any]:
@@ -166,21 +191,6 @@ def not_a_schema(key: str, value: Any) -> ValueError:
     """Return the error for a keyword's value that no JSON Schema has."""
     where = f"its {key} is" if key else "a schema within it is"
     return ValueError(f"it is no JSON Schema: {where} {value!r:.60}; see json-schema.org")
-
-
-def _count_instructions(pattern: str) -> int:
-    if fault := refused(pattern):
-        raise ValueError(f"the pattern {pattern!r:.80} {fault.what}; {fault.remedy}")
-    return program_size(pattern)
-
-
-def _check_patterns(patterns: int, instructions: int) -> None:
-    if patterns > MAX_SCHEMA_PATTERNS:
-        raise ValueError(f"it has more than {MAX_SCHEMA_PATTERNS} patterns; leave some of them out")
-    if instructions > MAX_SCHEMA_INSTRUCTIONS:
-        most = f"RE2's programs for them may have {MAX_SCHEMA_INSTRUCTIONS} instructions in all"
-        remedy = "repeat less, and leave lengths to maxLength"
-        raise ValueError(f"its patterns are too large together: {most}; {remedy}")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ themselves, and under names that mean nothing else here. What one finds is a str
 is called with goes to the person's own front end, which has shown them all that they were told.
 """
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from router.domain.errors import FieldProblem, InvalidInput
 from router.domain.visible_text import visible
+from router.formats.schema_check import PatternBudget
 from router.routing.response_schema import ResponseSchema
 from router.tool.context import Dependencies, ToolContext
 from router.tool.implementation import Arguments, ArgumentSchema, SchemaImplementation
@@ -26,6 +28,8 @@ MOST_TOOLS = 32
 LONGEST_DESCRIPTION = 1_024
 LONGEST = 32 * 1024
 """Characters of all of them as JSON: a model is told them with every question."""
+MAX_SENT_CHARS = 2 * LONGEST
+"""Of the parameters of all tools as they are sent, with definitions and comments."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 NO_ARGUMENTS: Mapping[str, JsonValue] = {"type": "object", "properties": {}}
@@ -62,7 +66,7 @@ class FrontEndTool(BaseModel):
     @cached_property
     def tool(self) -> Tool:
         """The tool, as the house would have it: it is read, by the front end, and nobody's form."""
-        implementation = FrontEndImplementation(ArgumentSchema(self.parameters))
+        implementation = FrontEndImplementation(ArgumentSchema(self.parameters, is_read=True))
         return Tool(
             name=self.name,
             title=titled(self.name),
@@ -104,14 +108,14 @@ class SentTool:
             why = f"it has {len(about or '')} characters; at most {LONGEST_DESCRIPTION} are allowed"
             yield FieldProblem(f"{self.where}.description", why)
 
-    def schema(self) -> dict[str, JsonValue]:
+    def schema(self, budget: PatternBudget) -> dict[str, JsonValue]:
         """That of its arguments, without references; raises `ValueError` where it can't be used."""
         given = self.parameters
         if given is None or given == {}:
             return dict(NO_ARGUMENTS)
         if isinstance(given, dict) and "type" not in given:
             given = {"type": "object", **given}
-        schema = ResponseSchema.read(given).schema
+        schema = ResponseSchema.read(given, budget).schema
         if any(_CONTROL.search(text) for text in _texts(schema)):
             raise ValueError("it has control characters; only tab and newline are allowed")
         return schema
@@ -136,21 +140,29 @@ def read(
 ) -> list[FrontEndTool]:
     """The tools that came in the field `where`, where none is called as something of the `house`.
 
-    Raises `InvalidInput` with every problem: then none of them is offered to anybody.
+    Raises `InvalidInput` with its problems: then none of them is offered to anybody. Where there
+    are many, or much was sent, tools after the first of them aren't looked at.
     """
     if len(sent) > MOST_TOOLS:
         raise InvalidInput.at(where, f"there are {len(sent)} tools; send at most {MOST_TOOLS}")
+    length = sum(len(json.dumps(one.parameters, ensure_ascii=False)) for one in sent)
+    if length > MAX_SENT_CHARS:
+        why = f"their parameters have {length} characters in all; send at most {MAX_SENT_CHARS}"
+        raise InvalidInput.at(where, why)
     taken = {alike(name) for name in (*house, *RESERVED)}
     problems: list[FieldProblem] = []
     found: list[FrontEndTool] = []
+    budget = PatternBudget()
     for one in sent:
         wrong = list(one.problems(taken))
         try:
-            schema = one.schema()
+            schema = one.schema(budget)
         except ValueError as error:
             wrong.append(FieldProblem(f"{one.where}.parameters", str(error)))
         if wrong:
             problems += wrong
+            if len(problems) >= MAX_PROBLEMS:
+                break
             continue
         about = visible(_CONTROL.sub("", str(one.description or "")))
         found.append(FrontEndTool(name=str(one.name), description=about, parameters=schema))
@@ -164,5 +176,6 @@ def read(
     return found
 
 
+MAX_PROBLEMS = 20
 MOST_SHOWN = 5
 """Faults that the sentence names; all are in the list."""

@@ -21,6 +21,7 @@ from router.formats.schema_check import (
     NAMED_SCHEMAS,
     SINGLE_SCHEMAS,
     CheckTooCostly,
+    PatternBudget,
     check_schema,
     find_errors,
     is_thorough,
@@ -60,8 +61,8 @@ class ResponseSchema:
         self.schema = dict(schema)
 
     @classmethod
-    def read(cls, value: Any) -> Self:
-        """The schema, if an answer can be held to it.
+    def read(cls, value: Any, budget: PatternBudget | None = None) -> Self:
+        """The schema, if an answer can be held to it; `budget` is that of several schemas.
 
         Raises `ValueError` with what is wrong with it, and what would be right.
         """
@@ -71,7 +72,7 @@ class ResponseSchema:
         if _is_deeper(value, MAX_DEPTH):
             raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep; make it flatter")
         _check_length(value)
-        check_schema({key: each for key, each in value.items() if key != "$schema"})
+        check_schema({key: each for key, each in value.items() if key != "$schema"}, budget)
         written = _Writer(value).written_out(value, ())
         if written.get("type") != "object":
             shown = f"{written.get('type')!r:.60}"

@@ -62,16 +62,20 @@ def without_words(definition: FlowDefinition) -> FlowDefinition:
 
 
 def words_sound(words: Mapping[str, str]) -> dict[str, str]:
-    """The words that nothing is wrong with, each with the earlier ones put in."""
+    """The words that nothing is wrong with, each with the earlier ones put in.
+
+    Words after those that are too large together, or faulty together, aren't looked at.
+    """
     found: dict[str, str] = {}
+    instructions = 0
     for name, source in words.items():
         plain = written_out(source, found)
-        if (
-            NAME.match(name)
-            and found.keys() >= set(references(source))
-            and not refused(plain, source, AUTHORED)
-        ):
+        known = NAME.match(name) and found.keys() >= set(references(source))
+        if known and not refused(plain, source, AUTHORED):
             found[name] = plain
+        instructions += program_size(plain, AUTHORED) if name in found else AUTHORED.instructions
+        if instructions > MAX_INSTRUCTIONS:
+            break
     return found
 
 
@@ -151,9 +155,9 @@ def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     if too_long(triggers):
         yield TOO_LONG
         return
-    number = sum(1 for _ in patterns_of(triggers))
+    number = len(triggers.words) + sum(1 for _ in patterns_of(triggers))
     if number > MAX_PATTERNS:
-        what = f"there are {number} patterns: a flow may have {MAX_PATTERNS}"
+        what = f"there are {number} patterns and words: a flow may have {MAX_PATTERNS}"
         yield complaint(("triggers",), what, "put alternatives into one pattern, as in (?:a|b)")
         return
     yield from word_complaints(draft)

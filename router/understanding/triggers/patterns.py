@@ -30,6 +30,9 @@ from router.understanding.triggers.classifier import About, Objections, blotted,
 MOST_PATTERNS = 500
 MOST_BYTES = 32 * 1024
 """Of patterns in one filter, and of their sources together."""
+MEMORY_BYTES = 2 * 1024 * 1024
+"""For the states that RE2 caches of each pattern: with half of it a long message takes 20 times as
+long."""
 MOST_KEPT = 8
 """Filters that are kept for whoever asks for the same patterns again: each check of a draft does,
 while its author changes something else of it."""
@@ -37,7 +40,9 @@ while its author changes something else of it."""
 
 def options() -> Any:
     """How patterns are read: indifferent to case, with little memory for each."""
-    return CODED.options(ignore_case=True)
+    chosen = CODED.options(ignore_case=True)
+    chosen.max_mem = MEMORY_BYTES
+    return chosen
 
 
 class PatternFilter:
