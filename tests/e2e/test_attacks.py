@@ -30,6 +30,7 @@ from router.domain.principals import DEFAULT_TENANT
 from router.runtime.server import Ports
 from router.settings import Settings
 from router.store.tables import mailboxes
+from tests.costly import REFUSED_PATTERNS, SLOW_PATTERNS, object_of
 from tests.deployed import SECRET, deployment, last_words, ready, running
 from tests.fakes.model_server import ModelServer, sends_bytes
 from tests.fakes.slack import Slack
@@ -266,6 +267,41 @@ async def test_a_text_that_expressions_take_for_ever(house: House) -> None:
             alive = asyncio.gather(*(mallory.get("/healthz") for _ in range(5)))
             assert (await asked).status_code in {200, 400}
             assert {each.status_code for each in await alive} == {200}
+
+
+async def test_patterns_in_the_schemas_of_callers(house: House) -> None:
+    refused = [object_of(a={"pattern": each}) for each in REFUSED_PATTERNS.values()]
+    slow = [
+        {"type": "object", "additionalProperties": {"pattern": each}}
+        for each in SLOW_PATTERNS.values()
+    ]
+    async with house.client("mallory") as mallory, house.client("zed", "acme") as zed:
+        talk, theirs = await Talk.begin(mallory), await Talk.begin(zed)
+        said = [{"role": "user", "content": "hi"}]
+        asked = [
+            {
+                "model": "intent-router",
+                "messages": said,
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "a", "schema": s},
+                },
+            }
+            for s in refused
+        ]
+        attack = asyncio.gather(
+            *(talk.send(text="hi", response_schema=schema) for schema in refused),
+            *(mallory.post("/v1/chat/completions", json=body) for body in asked),
+            *(talk.send(text="hi", response_schema=schema) for schema in slow),
+        )
+        turn = await theirs.says("hello")
+        alive = [await zed.get("/healthz") for _ in range(5)]
+        statuses = [each.status_code for each in await attack]
+    assert turn["status"] == "done"
+    assert {each.status_code for each in alive} == {200}
+    assert set(statuses[: len(refused)]) == {422}
+    assert set(statuses[len(refused) : 2 * len(refused)]) == {400}
+    assert set(statuses[2 * len(refused) :]) <= {200, 202, 409, 429}
 
 
 async def test_bodies_of_nobody(house: House) -> None:

@@ -116,6 +116,25 @@ async def test_what_the_one_tool_found_fits_by_its_names_and_no_model_is_asked(
     assert turn["usage"]["llm_calls"] == len(house.chats) == 2
 
 
+@tool(permission="read", title={"zh": "很多数", "en": "Many numbers"})
+async def many() -> dict[str, Any]:
+    """Count to a few thousand."""
+    return {"days": [1] * 4_000}
+
+
+@pytest.mark.slow
+async def test_what_takes_too_long_to_check_is_no_answer_and_is_said_to_be_none(
+    desk: Opened,
+) -> None:
+    called = calls(("answer", {"days": [1] * 4_000}))
+    house = await desk(calls(("many", {})), SAID, called, called, tools=(many,))
+    schema = {**DAYS, "properties": {"days": {"items": {"allOf": [{"minimum": 0}] * 300}}}}
+    turn = await house.ask(ASKED, schema)
+    assert "structured" not in turn
+    assert turn["structured_refusal"]["code"] == "unfit"
+    assert "too long to check" in json.dumps(house.chats[-1])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["帮我看看", "have a look for me please"], ids=["zh", "en"])
 async def test_what_is_named_otherwise_a_model_puts_into_the_schema(

@@ -11,7 +11,9 @@ from router.api.dependencies import Services
 from router.contracts.conversation import MAX_OPEN_TURNS
 from router.domain.messages import Route, TextReply, Turn
 from router.domain.records import LogEntry
+from router.routing.response_schema import MAX_LENGTH
 from router.store.store import Store
+from tests.costly import REFUSED_PATTERNS, object_of
 from tests.integration.api.conftest import desk, problem, until
 from tests.integration.api.workflows import ClosingConversation, EchoConversation
 
@@ -107,64 +109,87 @@ async def test_a_result_that_its_tool_does_not_declare_is_refused_and_may_be_sen
 
 
 YES = {"type": "confirm", "value": True, "question": "review:4::ab"}
-BAD: dict[str, tuple[Any, str]] = {
-    "nothing": ({}, "neither"),
-    "null": (None, "body"),
-    "list": ([], "body"),
-    "string": ("hi", "body"),
-    "both": ({"text": "a", "action": YES}, "both"),
-    "nulls": ({"text": None, "action": None}, "neither"),
-    "empty": ({"text": ""}, "empty"),
-    "white": ({"text": " \n\t\u3000\u00a0"}, "empty"),
-    "invisible": ({"text": "\u200b\ufeff\u200e"}, "empty"),
-    "fillers": ({"text": "\u3164\u115f\uffa0\u034f\U000e0041"}, "empty"),
-    "long": ({"text": "长" * 8001}, "8001"),
-    "nul": ({"text": "a\x00b"}, "U+0000 at position 1"),
-    "bell": ({"text": "\x07"}, "U+0007"),
-    "escape": ({"text": "a\x1b[31m"}, "U+001B"),
-    "return": ({"text": "a\r\nb"}, "U+000D"),
-    "delete": ({"text": "a\x7f"}, "U+007F"),
-    "c1": ({"text": "a\x85"}, "U+0085"),
-    "number": ({"text": 5}, "text"),
-    "object": ({"text": {}}, "text"),
-    "unknown field": ({"text": "a", "colour": "red"}, "colour"),
-    "unknown action": ({"action": {"type": "dance"}}, "action"),
-    "action without type": ({"action": {"value": 1}}, "action"),
-    "action with more": ({"action": {**YES, "x": 1}}, "x"),
-    "confirm by text": ({"action": {**YES, "value": "perhaps"}}, "value"),
-    "confirm by a word for it": ({"action": {**YES, "value": "yes"}}, "value"),
-    "confirm by a number": ({"action": {**YES, "value": 1}}, "value"),
-    "control in value": ({"action": {"type": "choose", "value": "\x00"}}, "U+0000"),
-    "control in form": ({"action": {"type": "form", "values": {"a": ["\x1b"]}}}, "U+001B"),
-    "control in key": ({"action": {"type": "form", "values": {"\x00": 1}}}, "U+0000"),
-    "file and action": (
-        {"files": ["a"], "action": YES},
-        "both files and action",
-    ),
-    "no file": ({"files": []}, "files"),
-    "too many files": ({"files": [f"f{n}" for n in range(11)]}, "files"),
-    "a file twice": ({"text": "a", "files": ["a", "b", "a"]}, "files.2 is the same as files.0"),
-    "a file that is none": ({"files": ["a" * 24]}, "files.0: there is no such file of yours"),
-    "a file by number": ({"files": [7]}, "files.0"),
-    "a file as object": ({"files": [{"id": "a"}]}, "files.0"),
-    "a file by path": ({"files": ["../a b"]}, "files.0"),
-    "one file": ({"files": "a"}, "files"),
-    "on_busy": ({"text": "a", "on_busy": "shout"}, "on_busy"),
-    "schema by name": ({"text": "a", "response_schema": "Answer"}, "response_schema"),
-    "no schema": ({"text": "a", "response_schema": {"type": 5}}, "it is no JSON Schema"),
-    "schema of a list": ({"text": "a", "response_schema": {"type": "array"}}, "type: object"),
-    "schema from elsewhere": (
-        {"text": "a", "response_schema": {"type": "object", "$ref": "https://example.com/a"}},
-        "write a path within it",
-    ),
-    "control in schema": (
-        {"text": "a", "response_schema": {"type": "object", "title": "\x00"}},
-        "U+0000",
-    ),
-} | {
-    f"id {id_!r}": ({"text": "a", "message_id": id_}, "message_id")
-    for id_ in ("", "x" * 65, "a b", "é", "a\n", 7)
-}
+BAD: dict[str, tuple[Any, str]] = (
+    {
+        "nothing": ({}, "neither"),
+        "null": (None, "body"),
+        "list": ([], "body"),
+        "string": ("hi", "body"),
+        "both": ({"text": "a", "action": YES}, "both"),
+        "nulls": ({"text": None, "action": None}, "neither"),
+        "empty": ({"text": ""}, "empty"),
+        "white": ({"text": " \n\t\u3000\u00a0"}, "empty"),
+        "invisible": ({"text": "\u200b\ufeff\u200e"}, "empty"),
+        "fillers": ({"text": "\u3164\u115f\uffa0\u034f\U000e0041"}, "empty"),
+        "long": ({"text": "长" * 8001}, "8001"),
+        "nul": ({"text": "a\x00b"}, "U+0000 at position 1"),
+        "bell": ({"text": "\x07"}, "U+0007"),
+        "escape": ({"text": "a\x1b[31m"}, "U+001B"),
+        "return": ({"text": "a\r\nb"}, "U+000D"),
+        "delete": ({"text": "a\x7f"}, "U+007F"),
+        "c1": ({"text": "a\x85"}, "U+0085"),
+        "number": ({"text": 5}, "text"),
+        "object": ({"text": {}}, "text"),
+        "unknown field": ({"text": "a", "colour": "red"}, "colour"),
+        "unknown action": ({"action": {"type": "dance"}}, "action"),
+        "action without type": ({"action": {"value": 1}}, "action"),
+        "action with more": ({"action": {**YES, "x": 1}}, "x"),
+        "confirm by text": ({"action": {**YES, "value": "perhaps"}}, "value"),
+        "confirm by a word for it": ({"action": {**YES, "value": "yes"}}, "value"),
+        "confirm by a number": ({"action": {**YES, "value": 1}}, "value"),
+        "control in value": ({"action": {"type": "choose", "value": "\x00"}}, "U+0000"),
+        "control in form": ({"action": {"type": "form", "values": {"a": ["\x1b"]}}}, "U+001B"),
+        "control in key": ({"action": {"type": "form", "values": {"\x00": 1}}}, "U+0000"),
+        "file and action": (
+            {"files": ["a"], "action": YES},
+            "both files and action",
+        ),
+        "no file": ({"files": []}, "files"),
+        "too many files": ({"files": [f"f{n}" for n in range(11)]}, "files"),
+        "a file twice": ({"text": "a", "files": ["a", "b", "a"]}, "files.2 is the same as files.0"),
+        "a file that is none": ({"files": ["a" * 24]}, "files.0: there is no such file of yours"),
+        "a file by number": ({"files": [7]}, "files.0"),
+        "a file as object": ({"files": [{"id": "a"}]}, "files.0"),
+        "a file by path": ({"files": ["../a b"]}, "files.0"),
+        "one file": ({"files": "a"}, "files"),
+        "on_busy": ({"text": "a", "on_busy": "shout"}, "on_busy"),
+        "schema by name": ({"text": "a", "response_schema": "Answer"}, "response_schema"),
+        "no schema": ({"text": "a", "response_schema": {"type": 5}}, "it is no JSON Schema"),
+        "schema of a list": ({"text": "a", "response_schema": {"type": "array"}}, "type: object"),
+        "schema from elsewhere": (
+            {"text": "a", "response_schema": {"type": "object", "$ref": "https://example.com/a"}},
+            "write a path within it",
+        ),
+        "a number that is none in a schema": (
+            {"text": "a", "response_schema": object_of(a={"multipleOf": 0})},
+            "its multipleOf is 0",
+        ),
+        "patterns too large together": (
+            {
+                "text": "a",
+                "response_schema": object_of(
+                    **{f"a{n}": {"pattern": f"[^a]{{400}}{n}"} for n in range(9)}
+                ),
+            },
+            "too large together",
+        ),
+        "control in schema": (
+            {"text": "a", "response_schema": {"type": "object", "title": "\x00"}},
+            "U+0000",
+        ),
+    }
+    | {
+        f"schema with {name}": (
+            {"text": "a", "response_schema": object_of(a={"pattern": pattern})},
+            "response_schema: it has" if len(pattern) > MAX_LENGTH else "the pattern",
+        )
+        for name, pattern in REFUSED_PATTERNS.items()
+    }
+    | {
+        f"id {id_!r}": ({"text": "a", "message_id": id_}, "message_id")
+        for id_ in ("", "x" * 65, "a b", "é", "a\n", 7)
+    }
+)
 
 
 @pytest.mark.parametrize(("body", "says"), BAD.values(), ids=BAD)

@@ -11,6 +11,8 @@ from httpx import AsyncClient
 from openai import AsyncOpenAI, AuthenticationError, BadRequestError, RateLimitError
 
 from router.api.openai import identity, response
+from router.routing.front_end_tools import MAX_SENT_CHARS
+from tests.costly import REFUSED_PATTERNS, object_of
 from tests.integration.api.conftest import client_of, until
 from tests.integration.api.openai.conftest import PATH, ask, body, fault
 from tests.table import each_row
@@ -33,6 +35,14 @@ def picture(url: Any) -> dict[str, Any]:
 
 def data(content: str) -> dict[str, Any]:
     return picture(f"data:image/png;base64,{content}")
+
+
+def format_of(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+
+
+def function_of(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": "theirs", "parameters": schema}}
 
 
 HTML = base64.b64encode(b"<html>").decode()
@@ -76,6 +86,22 @@ HOSTILE: dict[str, tuple[Any, int, str | None]] = {
     "a page as picture": (data(HTML), 400, PART),
     "an empty picture": (data(""), 400, PART),
     "a picture that is too large": (data("A" * 14_000_000), 413, None),
+}
+HOSTILE |= {
+    f"an answer with {name}": (
+        body("hi", response_format=format_of(object_of(a={"pattern": pattern}))),
+        400,
+        "response_format.json_schema.schema",
+    )
+    for name, pattern in REFUSED_PATTERNS.items()
+}
+HOSTILE |= {
+    f"a tool with {name}": (
+        body("hi", tools=[function_of(object_of(a={"pattern": pattern}))]),
+        400,
+        "tools" if len(pattern) > MAX_SENT_CHARS - 100 else "tools.0.function.parameters",
+    )
+    for name, pattern in REFUSED_PATTERNS.items()
 }
 
 
