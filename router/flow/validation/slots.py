@@ -25,6 +25,7 @@ def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
         yield from _limits(place, slot)
         yield from _synonyms(place, slot)
         yield from _finds(place, slot)
+        yield from _reference(place, slot)
         yield from _when(draft, place, slot)
         yield from _read(place, slot)
     yield from _sources(("slots",), draft.definition.slots)
@@ -85,6 +86,19 @@ def _finds(place: Place, slot: Slot) -> Iterator[Complaint]:
         elif set(compile_foreign(source, AUTHORED).groupindex) != {name}:
             what = f"the pattern {source!r} has no group {name}, or others too"
             yield complaint(where, what, f"put what is the {name} into (?P<{name}>…)")
+
+
+def _reference(place: Place, slot: Slot) -> Iterator[Complaint]:
+    pattern = slot.reference.pattern if slot.reference is not None else None
+    if pattern is None:
+        return
+    where = (*place, "reference", "pattern")
+    named = pattern if len(pattern) <= AUTHORED.chars else f"{pattern[:80]}…"
+    if fault := refused(pattern, bounds=AUTHORED):
+        yield complaint(where, f"the pattern {named!r} {fault.what}", fault.remedy)
+    elif compile_foreign(pattern, AUTHORED).groups:
+        what = f"the pattern {named!r} has groups that nothing asks for"
+        yield complaint(where, what, "write (?:…) where nothing is captured")
 
 
 def _read(place: Place, slot: Slot) -> Iterator[Complaint]:

@@ -251,6 +251,50 @@ PATTERNS = [
     ("no trip", "(no trip)?", "matches an empty message", "want some text"),
     ("(?P<city>", "(?P<citty>", "has a group citty", "did you mean city?"),
     ("(?P<city>", "(?P<who>", "has a group who", "make it (?:…)"),
+    ("no trip", "(a)" * 40, "has 40 groups: a pattern may capture 20", "write (?:…)"),
+    ("no trip", "(a)|" * 15_000 + "b", "…' has 60001 characters", "split it, or shorten it"),
+    ("no trip", r"(?:\pL{30}){30}", "is too large: RE2's program", "write fewer repeats"),
+    ("['no trip']", str([f"x{n}" for n in range(120)]), "there are 123 patterns", "(?:a|b)"),
+    (
+        "['no trip']",
+        str([f"[^a]{{400}}{n}" for n in range(60)]),
+        "are too large together",
+        "write fewer repeats",
+    ),
+    ("(?:to|via)", "(a)|" * 300 + "b", "the word WAY has 1201 characters", "split it"),
+    (
+        f"{{type: text, ask: {WORD}}}",
+        f"{{type: text, ask: {WORD}, find: {[f'(?P<city>x{n})' for n in range(21)]}}}",
+        "there are 21 patterns: a slot may have 20",
+        "(?:a|b)",
+    ),
+    (
+        f"{{type: text, ask: {WORD}}}",
+        f"{{type: text, ask: {WORD}, find: ['(?P<city>{'a?' * 300})']}}",
+        "has 610 characters",
+        "split it",
+    ),
+]
+SPOKEN = [
+    ("version: 1", "names: ['(a']", "the name '(a' has ( in it", "write it as people say it"),
+    ("version: 1", "verbs: [C++]", "the name 'C++' has + in it", "write it as people say it"),
+    ("version: 1", f"names: [{'x' * 61}]", "has 61 characters", "keep it to 60"),
+    ("version: 1", f"names: {[f'n{n}' for n in range(51)]}", "there are 51 names", "keep those"),
+    ("type: money, ", "type: money, names: ['a|b'], ", "has | in it", "as people say it"),
+    *(
+        (
+            f"{{type: text, ask: {WORD}}}",
+            f"{{type: text, ask: {WORD}, reference: {{of: [{of}], pattern: '{pattern}'}}}}",
+            what,
+            remedy,
+        )
+        for of, pattern, what, remedy in (
+            ("'rec(eipt'", "a", "has ( in it", "as people say it"),
+            ("receipt", "((", "isn't RE2: missing )", "wiki/Syntax"),
+            ("receipt", "(a)", "has groups that nothing asks for", "write (?:…)"),
+            ("receipt", "(a)|" * 300 + "b", "has 1201 characters", "split it"),
+        )
+    ),
 ]
 WORDS = [
     ("trip{ON}", "trip{ONE}", "no word ONE for '(?i)trip{ONE}(?P<city>", "did you mean ON?"),
@@ -325,7 +369,18 @@ def test_what_is_wrong_with_a_check_is_said_with_what_would_be_right(
 @pytest.mark.slow
 @each_row(
     ("old", "new", "what", "remedy"),
-    [*SHAPES, *REFERENCES, *SLOTS, *EXITS, *GRAPH, *EXPRESSIONS, *TEXTS, *PATTERNS, *WORDS],
+    [
+        *SHAPES,
+        *REFERENCES,
+        *SLOTS,
+        *EXITS,
+        *GRAPH,
+        *EXPRESSIONS,
+        *TEXTS,
+        *PATTERNS,
+        *WORDS,
+        *SPOKEN,
+    ],
 )
 def test_one_wrong_thing_is_said_with_what_would_be_right(
     old: str, new: str, what: str, remedy: str

@@ -12,6 +12,8 @@ from router.formats.schema import SchemaReader
 from router.llm.schema import portable, restored
 from router.routing.tool_form import askable
 from router.tool.implementation import ArgumentSchema
+from tests.costly import REFUSED_PATTERNS
+from tests.table import each_row
 
 KEYS = st.sampled_from(
     [
@@ -56,6 +58,18 @@ def test_it_admits_what_the_stranger_s_does() -> None:
     assert read({"not": text, "if": text, "then": False, "pattern": "(?!x)"}) == {}
     parts = [{"properties": {"a": text}}, {"properties": {"b": text}}]
     assert read({"allOf": parts, "required": ["a"]})["required"] == ["a"]
+
+
+@each_row("pattern", REFUSED_PATTERNS.values(), ids=REFUSED_PATTERNS)
+def test_a_costly_pattern_is_left_to_whoever_wrote_it(pattern: str) -> None:
+    assert read({"type": "string", "pattern": pattern}) == {"type": "string"}
+
+
+def test_of_many_patterns_only_as_many_are_kept_as_cost_little() -> None:
+    each = {f"a{n}": {"pattern": f"[^a]{{400}}{n}"} for n in range(1_000)}
+    kept = [name for name, one in read({"properties": each})["properties"].items() if one]
+    assert kept == [f"a{n}" for n in range(len(kept))]
+    assert 0 < len(kept) < 10
 
 
 def test_what_stands_beside_a_reference_says_it_closer() -> None:

@@ -17,6 +17,8 @@ from router.settings.values import PayloadKeys
 from router.store import tables
 from router.store.database import Database
 from router.store.store import Store
+from tests.costly import SLOW_PATTERNS
+from tests.table import each_row
 from tests.unit.activities.tools.conftest import ALICE, FRANK, Desk
 
 KEYS = PayloadKeys("k1", {"k1": b"k" * 32})
@@ -175,6 +177,16 @@ async def test_lines_are_found_by_an_expression(mine: Desk) -> None:
     assert [hit["text"] for hit in one["items"]] == ["two", "two and three"]
     with pytest.raises(ArgumentsToolError, match="RE2"):
         await mine.ask("search_files", expression="(?=x)")
+
+
+@each_row("expression", SLOW_PATTERNS.values(), ids=SLOW_PATTERNS)
+async def test_a_search_that_would_take_long_is_refused_in_words(
+    mine: Desk, expression: str
+) -> None:
+    mine.dependencies.provide(provided.settings, Settings(workspace=True, payload_keys=KEYS))
+    await save(mine, f"{len(expression)}.md", "ab" * 25_000)
+    with pytest.raises(ArgumentsToolError, match="it takes too long"):
+        await mine.ask("search_files", expression=expression)
 
 
 async def test_what_is_deleted_is_gone(mine: Desk) -> None:
