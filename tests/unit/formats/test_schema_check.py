@@ -134,7 +134,7 @@ def test_what_is_wrong_is_what_the_library_finds(schema: dict[str, Any], value: 
 
 
 def test_many_items_are_compared_in_time_that_grows_with_them() -> None:
-    each = [{"a": [number]} for number in range(MANY)]
+    each: list[Any] = [{"a": [number]} for number in range(MANY)]
     unique = validator_of({"uniqueItems": True})
     assert find_errors(unique, each) == []
     assert find_errors(unique, [*each, {"a": [0]}])
