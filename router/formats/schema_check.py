@@ -299,14 +299,20 @@ def _bound(check: _Keyword) -> _Keyword:
         _meter().look()
         try:
             for error in check(validator, wanted, value, schema) or ():
-                if len(error.message) > MAX_MESSAGE_CHARS:
-                    error.message = f"{error.message[:MAX_MESSAGE_CHARS]}…"
-                yield error
+                yield _shortened(error)
         except ArithmeticError:
             # The library divides a whole number by a fraction, whatever their sizes.
             yield ValidationError(f"{value!r:.80} is too large a number to be checked")
 
     return bounded
+
+
+def _shortened(error: ValidationError) -> ValidationError:
+    """The error without the whole value in its message, and the errors of each alternative."""
+    if len(error.message) > MAX_MESSAGE_CHARS:
+        error.message = f"{error.message[:MAX_MESSAGE_CHARS]}…"
+    error.context, error.args = [], (error.message,)
+    return error
 
 
 def _meter() -> _Meter:
