@@ -506,7 +506,15 @@ def _event(tool: Tool, call: ToolCall) -> ToolEvent:
 def attempt_of(call: ToolCall, confirmed: bool) -> Attempt:
     """The call as the gate sees it."""
     return Attempt(
-        call.tool, call.arguments, call.caller, call.key, call.flow_run, confirmed, call.undoes
+        tool=call.tool,
+        arguments=call.arguments,
+        caller=call.caller,
+        key=call.key,
+        flow_run=call.flow_run,
+        confirmed=confirmed,
+        undoes=call.undoes,
+        approvals=call.approvals,
+        slots_digest=call.slots_digest,
     )
 
 
@@ -593,6 +601,7 @@ def _context(
         key=call.key,
         undoes=call.undoes,
         flow_run=call.flow_run,
+        parent_run=call.parent_run,
         conversation=call.conversation,
         answers=call.answers,
         keep=Keeping(tool, call.caller, dependencies),

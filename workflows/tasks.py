@@ -24,7 +24,7 @@ from router.domain.progress import ToolStatus
 from router.domain.sizes import measure_bytes
 from router.domain.summaries import cut_summary
 from router.flow.definition import FlowDefinition
-from router.flow.engine import documents
+from router.flow.engine import documents, granted
 from router.flow.engine.events import Agreed, AskedBack, Began, Called, Failed, Finished, LookedUp
 from router.flow.engine.parallel import branch_of
 from router.flow.engine.run import FailureKind, Run, Task
@@ -55,6 +55,9 @@ async def called(task: Task, run: Run, limits: CallLimits, *, form: bool) -> Cal
         answers=task.answers,
         checking=task.kind == "check",
         flow_run=workflow.info().workflow_id,
+        parent_run=run.parent,
+        approvals=tuple(run.granted),
+        slots_digest=granted.digest_slots(run),
         form=form,
         conversation=run.conversation,
         call_id=task.id,
@@ -138,10 +141,10 @@ def shown(
 
 LARGEST = 128 * 1024
 """Bytes of JSON that a run hands over: beyond that only how it ended, and what can be undone."""
-HANDED_OVER = {"status", "slots", "results", "done", "lasting", "agreements"}
+HANDED_OVER = {"status", "slots", "results", "done", "lasting", "agreements", "granted"}
 BRANCH_KNOWS = (
     *("slots", "derived", "closed", "skipped", "results", "files", "documents", "remarks"),
-    "agreements",
+    *("agreements", "granted"),
 )
 
 GONE = Localised(

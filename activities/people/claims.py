@@ -79,13 +79,33 @@ class ClaimBook(Aggregate):
 
         return await self._database.write(withdraw)
 
-    async def settle(self, owner: Owner, claim: str) -> Claim:
-        """Let it be paid. Raises `NotFound`, or `PermanentToolError` where it has ended."""
-        return await self._database.write(lambda c: self._move(c, owner, claim, "settled"))
+    async def settle(self, owner: Owner, claim: str, runs: Sequence[str]) -> Claim:
+        """Let it be paid, if one of these runs has submitted it.
 
-    async def reject(self, owner: Owner, claim: str) -> Claim:
-        """Refuse it; its invoices are free. Raises as `settle` does."""
-        return await self._database.write(lambda c: self._move(c, owner, claim, "rejected"))
+        Args:
+            owner: Whose claim it is.
+            claim: The claim's id.
+            runs: The workflow ids of the run that calls, and of the one whose branch that is.
+
+        Raises:
+            NotFound: The owner has no such claim, or another run has submitted it.
+            PermanentToolError: It has ended.
+        """
+
+        def settle(connection: Connection) -> Claim:
+            _insist_on_own(connection, owner, claim, runs)
+            return self._move(connection, owner, claim, "settled")
+
+        return await self._database.write(settle)
+
+    async def reject(self, owner: Owner, claim: str, runs: Sequence[str]) -> Claim:
+        """Refuse it; its invoices are free. Takes what `settle` takes, and raises as it does."""
+
+        def reject(connection: Connection) -> Claim:
+            _insist_on_own(connection, owner, claim, runs)
+            return self._move(connection, owner, claim, "rejected")
+
+        return await self._database.write(reject)
 
     async def of(self, owner: Owner, limit: int = 50) -> list[Claim]:
         """The owner's claims, newest first, whatever became of them."""
@@ -101,9 +121,7 @@ class ClaimBook(Aggregate):
         self._database.serialise(connection, f"claim/{owner.tenant}/id/{claim}")
         found = _found(connection, owner, id=claim)
         if found is None:
-            zh = f"{owner.person} 没有编号为“{claim}”的报销"
-            en = f"{owner.person} has no claim {claim!r}"
-            raise NotFound(Localised(zh=zh, en=en))
+            raise _no_such_claim(owner, claim)
         if found.status == to:
             return found
         if found.status not in _FROM[to]:
@@ -115,6 +133,20 @@ class ClaimBook(Aggregate):
         connection.execute(this.values(status=to))
         connection.execute(its_items.values(standing=to in _STANDING))
         return found.model_copy(update={"status": to})
+
+
+def _no_such_claim(owner: Owner, claim: str) -> NotFound:
+    zh = f"{owner.person} 在这次报销里没有编号为“{claim}”的报销单"
+    return NotFound(Localised(zh=zh, en=f"{owner.person} has no claim {claim!r} in this request"))
+
+
+def _insist_on_own(connection: Connection, owner: Owner, claim: str, runs: Sequence[str]) -> None:
+    """Raise `NotFound` unless one of these runs has submitted the claim."""
+    query = select(_claims.c.key).filter_by(**owner.model_dump(), id=claim)
+    key = connection.execute(query).scalar()
+    # A flow's keys begin with the workflow id of the run that makes the call.
+    if key is None or not any(key.startswith(f"{run}:") for run in runs):
+        raise _no_such_claim(owner, claim)
 
 
 def _found(connection: Connection, owner: Owner, **narrowed: str) -> Claim | None:

@@ -49,6 +49,8 @@ async def human_resources(
 HumanResources = Annotated[PeopleSystem, Depends(human_resources)]
 """The people system, as tools ask for it."""
 
-approved = partial(tool, permission="write", roles=[FLOW_ROLE], retries=None)
-"""Declares what flows alone may have done, once people have agreed to it: a system that is down for
-a night changes nothing about that."""
+of_flows = partial(tool, permission="write", roles=[FLOW_ROLE], retries=None)
+"""Declares a write that only flows may call. It is tried until it works: a system that is down for
+a night changes nothing about what was agreed."""
+approved = partial(of_flows, approval=True)
+"""Declares a write that a run may call only after people have approved what the run holds."""

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import HumanResources, approved
+from activities.people.people import HumanResources, approved, of_flows
 from activities.people.records import EquipmentKind, MoneyAmount, Owner, Reservation, StockRequest
 from router.domain.principals import FLOW_ROLE
 from router.tool.context import ToolContext
@@ -48,7 +48,7 @@ async def reserve_equipment(
     return await hr.stock.reserve(Owner.of(ctx.caller), ctx.key, wanted, ctx.now)
 
 
-@approved(
+@of_flows(
     undoes="reserve_equipment", title={"zh": "释放预留设备", "en": "Release reserved equipment"}
 )
 async def release_equipment(

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import HumanResources, approved
+from activities.people.people import HumanResources, approved, of_flows
 from activities.people.records import Claim, ClaimItem, ClaimStatus, MoneyAmount, Owner
 from activities.phrases import whole
 from activities.policies.limits import Category, ExpenseLimits, Grade, Limit, expense_limits
@@ -15,6 +15,7 @@ from router.flow.prompts.field_names import name_in_chinese
 from router.flow.prompts.values import named
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
+from router.tool.own_objects import MadeBy
 from router.tool.tool import tool
 
 name_in_chinese(
@@ -162,7 +163,11 @@ def _shown(limit: Limit, limits: ExpenseLimits, locale: Locale) -> ExpenseLimit:
 
 Items = Annotated[list[ClaimItem], Field(min_length=1, max_length=100)]
 Reason = Annotated[str | None, Field(max_length=1000)]
-ClaimId = Annotated[str, Field(description="The claim's id, as submit_claim gave it")]
+ClaimId = Annotated[
+    str,
+    Field(description="The claim's id, as submit_claim gave it"),
+    MadeBy("submit_claim", "claim"),
+]
 
 
 class Submitted(BaseModel):
@@ -209,7 +214,7 @@ async def get_my_claims(ctx: ToolContext, hr: HumanResources) -> Claims:
     return Claims(claims=found, summary=summaries.claims(found, ctx.locale))
 
 
-@approved(title={"zh": "提交报销单", "en": "Submit an expense claim"})
+@of_flows(title={"zh": "提交报销单", "en": "Submit an expense claim"})
 async def submit_claim(
     items: Items, ctx: ToolContext, hr: HumanResources, reason: Reason = None
 ) -> Submitted:
@@ -218,7 +223,7 @@ async def submit_claim(
     return Submitted(claim=claim.id, total=claim.total)
 
 
-@approved(undoes="submit_claim", title={"zh": "撤回报销单", "en": "Withdraw an expense claim"})
+@of_flows(undoes="submit_claim", title={"zh": "撤回报销单", "en": "Withdraw an expense claim"})
 async def withdraw_claim(
     items: Items, ctx: ToolContext, hr: HumanResources, reason: Reason = None
 ) -> ClaimEnded:
@@ -228,15 +233,15 @@ async def withdraw_claim(
     return ClaimEnded(claim=claim and claim.id, status=claim and claim.status)
 
 
-@approved(title={"zh": "驳回报销单", "en": "Reject an expense claim"})
+@of_flows(title={"zh": "驳回报销单", "en": "Reject an expense claim"})
 async def reject_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> ClaimEnded:
     """Refuse a claim of the caller's, as its approvers decided; its invoices are free again."""
-    refused = await hr.claims.reject(Owner.of(ctx.caller), claim)
+    refused = await hr.claims.reject(Owner.of(ctx.caller), claim, ctx.own_runs)
     return ClaimEnded(claim=refused.id, status=refused.status)
 
 
 @approved(title={"zh": "报销入账", "en": "Settle an expense claim"})
 async def settle_claim(claim: ClaimId, ctx: ToolContext, hr: HumanResources) -> ClaimEnded:
     """Have a claim of the caller's paid, as its approvers decided."""
-    settled = await hr.claims.settle(Owner.of(ctx.caller), claim)
+    settled = await hr.claims.settle(Owner.of(ctx.caller), claim, ctx.own_runs)
     return ClaimEnded(claim=settled.id, status=settled.status)

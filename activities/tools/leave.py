@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import HumanResources, approved
+from activities.people.people import HumanResources, approved, of_flows
 from activities.people.records import Balance, Days, Half, Leave, LeaveRecord, LeaveType, Owner
 from activities.phrases import whole
 from activities.tools import summaries
@@ -202,7 +202,7 @@ async def record_leave(  # noqa: PLR0913 - a tool's parameters are what its call
     return Recorded(record=record.id, days=record.days)
 
 
-@approved(undoes="record_leave", title={"zh": "撤销请假登记", "en": "Take leave back"})
+@of_flows(undoes="record_leave", title={"zh": "撤销请假登记", "en": "Take leave back"})
 async def revert_leave(  # noqa: PLR0913 - an undo takes what the call that it undoes took
     *,
     leave_type: LeaveType,

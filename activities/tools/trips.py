@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from activities.people.people import HumanResources, approved
+from activities.people.people import HumanResources, approved, of_flows
 from activities.people.records import MoneyAmount, Owner, Transport, Trip, TripRecord
 from activities.phrases import whole
 from activities.tools import summaries
@@ -89,7 +89,7 @@ async def book_trip(  # noqa: PLR0913 - a tool's parameters are what its callers
     return Booked(trip=record.id)
 
 
-@approved(undoes="book_trip", title={"zh": "取消出差登记", "en": "Call off a business trip"})
+@of_flows(undoes="book_trip", title={"zh": "取消出差登记", "en": "Call off a business trip"})
 async def cancel_trip(  # noqa: PLR0913 - an undo takes what the call that it undoes took
     *,
     destination: Place,

@@ -44,6 +44,7 @@ from router.domain.records import (
     RunRecord,
     WithdrawalNote,
 )
+from router.domain.run_approvals import RunApproval
 from router.flow.engine.run import Done
 from router.flow.paused import Situation
 from router.llm.types import NO_REASONING, Kept
@@ -434,6 +435,8 @@ class ToolCall(Payload):
 
     `flow_run` is the workflow id of the run on whose authority the call is made, if any; `key` the
     idempotency key, empty for reads; `undoes` that of the call that this one takes back.
+    `approvals` are those of that run that are in force, and `slots_digest` is of the slots that the
+    arguments come from. `parent_run` is the workflow id of the run whose branch that run is.
     `checking` asks only whether it would be refused. The turn of `message_id`, which has `spent` so
     much, shows it under `call_id`. `answers` are to what the tool asked back, by question;
     `skill_files` the calling skill's, as the workflow says and never a model. A run that is the
@@ -448,6 +451,9 @@ class ToolCall(Payload):
     undoes: str = ""
     checking: bool = False
     flow_run: str | None = None
+    parent_run: str | None = None
+    approvals: tuple[RunApproval, ...] = ()
+    slots_digest: str = ""
     form: bool = False
     conversation: str | None = None
     message_id: str = ""

@@ -10,6 +10,7 @@ from router.contracts.payload import Payload
 from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowStatus, Reply, ToolCallView
 from router.domain.principals import Principal
+from router.domain.run_approvals import RunApproval
 from router.flow.definition import FlowDefinition, SlotValues, Wait
 from router.flow.engine import events
 from router.flow.engine.run import Agreement, Done, Run, Visit
@@ -171,6 +172,7 @@ class FlowEnded(DecisionTaken):
     done: list[Done] = []
     lasting: list[Visit] = []
     agreements: list[Agreement] = []
+    granted: list[RunApproval] = []
 
 
 class ExternalEvent(Payload):

@@ -47,7 +47,16 @@ def load_catalog(settings: Settings, registry: Registry) -> Catalog:
 def vocabulary(registry: Registry) -> Vocabulary:
     """What flow files may name beside these tools: the types of documents, each with its fields."""
     types = {name: frozenset(kind.fields) for name, kind in document_types().items()}
-    return Vocabulary.of(registry.parameters(), {**types, OTHER: frozenset()})
+    return Vocabulary.of(
+        registry.parameters(),
+        {**types, OTHER: frozenset()},
+        approved=frozenset(tool.name for tool in registry if tool.options.approval),
+        made_by=frozenset(
+            (tool.name, argument, mark.tool, mark.field)
+            for tool in registry
+            for argument, mark in tool.made_by.items()
+        ),
+    )
 
 
 def sample_persona() -> Path | None:

@@ -3,7 +3,8 @@
 The checks run in an order that gives nothing away: whoever may not call a tool doesn't
 learn what arguments it would have taken, and whatever is refused has had no effect.
 
-    caller ▸ arguments ▸ (the tool's own rules, which look at the world) ▸ confirmation ▸ keys
+    caller ▸ arguments ▸ (the tool's own rules, which look at the world) ▸ approval ▸ confirmation
+    ▸ keys
 """
 
 import re
@@ -15,6 +16,7 @@ from pydantic import JsonValue
 from router.domain.errors import ArgumentsToolError, Forbidden, NotFound, PermanentToolError
 from router.domain.locale import Localised
 from router.domain.principals import EVERYTHING, Principal
+from router.domain.run_approvals import RunApproval, covers
 from router.domain.visible_text import legible
 from router.tool.implementation import problem_at
 from router.tool.registry import Registry, allows, not_there
@@ -39,6 +41,10 @@ class Attempt:
     """True where the caller has seen these very arguments and said yes."""
     undoes: str = ""
     """The key of the call that this one takes back."""
+    approvals: tuple[RunApproval, ...] = ()
+    """The approvals of the run that are in force."""
+    slots_digest: str = ""
+    """The digest of the run's slots that the arguments come from."""
 
 
 def screen(registry: Registry, attempt: Attempt) -> Tool:
@@ -83,11 +89,15 @@ def admit(registry: Registry, attempt: Attempt) -> Tool:
     """The tool, for a call that may be made.
 
     Raises what `screen` raises, and then:
-        Forbidden: It has to be confirmed first, and wasn't.
+        Forbidden: It has to be confirmed or approved first, and wasn't.
         PermanentToolError: It writes, and the call has no key to make it happen once.
         ArgumentsToolError: It takes a call back, and nobody says which.
     """
     tool = screen(registry, attempt)
+    if lacks_approval(tool, attempt):
+        zh = f"“{tool.title.zh}”要先有人批准现在填写的内容，这次没有这样的批准，所以没有办理"
+        en = f"{tool.name} needs an approval of what the run holds now, and there is none"
+        raise Forbidden(Localised(zh=zh, en=f"{en}; ask for approval right before it"))
     if lacks_confirmation(tool, attempt):
         zh = f"“{tool.title.zh}”要等 {attempt.caller.id} 看过参数并确认之后才会执行"
         en = f"{tool.name} runs once {attempt.caller.id} has seen its arguments and confirmed them"
@@ -108,6 +118,13 @@ def lacks_confirmation(tool: Tool, attempt: Attempt) -> bool:
     """True where the caller has yet to be asked."""
     # A flow asks for confirmation itself, in the words of its own file, before it calls.
     return tool.asks_first and attempt.flow_run is None and not attempt.confirmed
+
+
+def lacks_approval(tool: Tool, attempt: Attempt) -> bool:
+    """Return whether the tool needs an approval of what the run holds, and nobody gave one."""
+    if not tool.options.approval:
+        return False
+    return not covers(attempt.approvals, attempt.slots_digest, attempt.caller.id)
 
 
 def _unprintable(arguments: object, *, what_writes: bool) -> Iterator[str]:

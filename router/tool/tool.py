@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from router.domain.durations import MAX_DURATION
 from router.domain.errors import DefinitionError
 from router.domain.locale import Locale, Localised
-from router.domain.principals import EVERYONE, Capability
+from router.domain.principals import EVERYONE, FLOW_ROLE, Capability
 from router.formats.regex import CODED, refused
 from router.tool.context import Dependencies, Provider, ToolContext
 from router.tool.implementation import (
@@ -25,6 +25,7 @@ from router.tool.implementation import (
     read_check,
 )
 from router.tool.labels import label_in
+from router.tool.own_objects import MadeBy, made_by_in
 from router.tool.signature import SourceLine, ToolFunction, problem_of, read_signature, source_of
 
 RESERVED = frozenset(
@@ -80,6 +81,8 @@ class ToolOptions:
     suggested: bool = False
     request: bool = True
     undoes: str = ""
+    approval: bool = False
+    """Only runs that somebody has approved may call it, with what was approved."""
     shared: timedelta = timedelta()
     """How long an answer that was made of its results alone may be given to others; zero never."""
 
@@ -151,6 +154,14 @@ class Tool:
         return frozenset(self.parameters.get("properties") or {})  # type: ignore[arg-type]
 
     @cached_property
+    def made_by(self) -> dict[str, MadeBy]:
+        """By argument that names an object of the run's own, which call makes that object."""
+        properties = self.parameters.get("properties")
+        arguments = properties if isinstance(properties, dict) else {}
+        marks = {n: made_by_in(each) for n, each in arguments.items() if isinstance(each, dict)}
+        return {name: mark for name, mark in marks.items() if mark is not None}
+
+    @cached_property
     def defaults(self) -> dict[str, JsonValue]:
         """What its arguments are that nobody gives."""
         return dict(self.implementation.defaults)
@@ -211,6 +222,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     suggested: bool = False,
     request: bool = True,
     undoes: str = "",
+    approval: bool = False,
     shared: str = "0s",
     check: CheckFunction | None = None,
     roles: Sequence[str] = (),
@@ -248,6 +260,9 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
             are.
         request: False where its form isn't among somebody's requests: it is about one of them.
         undoes: The tool that it takes back a call of, whose key is `ctx.undoes` and required.
+        approval: True if only flows may call it, and only while somebody other than the requester
+            has approved the slots that the run holds. Flow files that reach it in another way are
+            refused when they are loaded.
         shared: How long a model's answer that is made of its results alone may be given to
             whoever asks the same and may use it; "0s" never. For what is the same for everyone,
             such as policies: nothing in a result may depend on who calls or when. What it is given
@@ -288,12 +303,14 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         suggested=suggested,
         request=request,
         undoes=undoes,
+        approval=approval,
     )
 
     def decorate(function: ToolFunction) -> Tool:
         faults = [
             *_option_faults(function.__name__, permission, timeout, retries, roles),
             *_extra_faults(function.__name__, permission, (cache, shared), options, check),
+            *_approval_faults(options, permission, roles),
             *_word_faults(title, roles=roles, examples=examples, phrases=phrases),
         ]
         problems = [problem_of(function, *fault) for fault in faults]
@@ -386,6 +403,19 @@ def _shared_faults(permission: Permission, shared: str) -> _Faults:
         yield f"has shared={shared!r:.80}", 'write it like "30s" or "60m"'
     elif seconds_of(shared) and permission != "read":
         yield "writes, and its answers are given to others", "take `shared` out"
+
+
+def _approval_faults(options: ToolOptions, permission: Permission, roles: Sequence[str]) -> _Faults:
+    if not options.approval:
+        return
+    if permission == "read":
+        yield "needs an approval and changes nothing", "leave `approval` out"
+    if [*roles] != [FLOW_ROLE]:
+        remedy = 'write roles=["flow"]: only a flow can ask for an approval'
+        yield "needs an approval, and may be called without a flow", remedy
+    if options.undoes:
+        remedy = "leave `approval` out: what it takes back was approved"
+        yield f"needs an approval and takes back {options.undoes}", remedy
 
 
 def _word_faults(title: Any, **lists: Sequence[str]) -> _Faults:

@@ -14,7 +14,7 @@ from router.domain.locale import LOCALES, Localised
 from router.domain.name_lists import say_names
 from router.domain.visible_text import one_line
 from router.flow.definition import Approve
-from router.flow.engine import decisions, documents, incidents
+from router.flow.engine import decisions, documents, granted, incidents
 from router.flow.engine.context import StepContext, canonical, in_both_languages
 from router.flow.engine.decisions import Approver, assignee, tell, tell_those_awaited
 from router.flow.engine.events import Agreed, Decided
@@ -153,6 +153,7 @@ def open_approval(context: StepContext) -> None:
         digest=_digest({**_contents(context), "state": run.state}),
         assignees=people,
         contents=contents,
+        slots_digest=granted.digest_slots(run),
         bulk=ask.bulk,
     )
     awaited = approval.waiting_for()
@@ -348,6 +349,7 @@ def expire(context: StepContext) -> None:
     """Nobody decided in time: take the way that the file has for that, or end."""
     context.note("expired")
     context.run.tasks = {}
+    granted.void(context.run)
     if "expired" in context.state.exits():
         context.leave("expired")
     else:

@@ -17,6 +17,7 @@ from router.domain.errors import ApprovalClosed, Conflict, NotFound, RouterError
 from router.domain.locale import Localised
 from router.domain.visible_text import one_line, quoted
 from router.flow.definition import Approve
+from router.flow.engine import granted
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Decided, Remind
 from router.flow.engine.run import (
@@ -548,6 +549,10 @@ def settle(context: StepContext, decided: Decided) -> None:
     run.results["decision"] = {"by": by, "name": name, "verdict": verdict, "comment": comment}
     # Whatever is looked up for the approval isn't needed any more.
     run.timers, run.tasks = {}, {}
+    if verdict == "approve" and run.approval is not None:
+        granted.grant(run, run.approval)
+    else:
+        granted.void(run)
     tell(context, run.approval.cc if run.approval else [], "decided")
     if verdict == "return":
         zh, en = "审批人退回了申请，请修改后再提交。", "The approver sent it back for changes."

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from router.domain.errors import ArgumentOffer
 from router.domain.locale import Localised
 from router.domain.messages import FlowStatus
+from router.domain.run_approvals import RunApproval
 from router.domain.visible_text import visible
 from router.flow.definition import SlotValues
 from router.flow.engine.run import (
@@ -206,6 +207,7 @@ class Finished(Event):
     lasting: list[Visit] = []
     """Where it did what can't be taken back."""
     agreements: list[Agreement] = []
+    granted: list[RunApproval] = []
 
 
 class Agreed(Event):

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from router.domain.locale import Localised
 from router.domain.messages import FlowStatus
 from router.flow.definition import Batching, FlowDefinition, State
-from router.flow.engine import approval
+from router.flow.engine import approval, granted
 from router.flow.engine.context import StepContext, canonical
 from router.flow.engine.events import Finished
 from router.flow.engine.run import Batch, BatchPart, Ending, Run, Task
@@ -158,6 +158,8 @@ def finished(context: StepContext, task: Task, event: Finished) -> None:
     if not task.branch:
         return
     run.agreements = approval.merged(known, event.agreements)
+    if event.status == "completed":
+        run.granted = list(dict.fromkeys([*run.granted, *event.granted]))
     # The branches that go on may wait for somebody who has agreed by now.
     if news := approval.unknown(known, event.agreements):
         for id_, other in run.tasks.items():
@@ -223,6 +225,8 @@ def _conclude(context: StepContext, batch: Batch) -> None:
 def _leave_badly(context: StepContext, lost: BatchPart) -> None:
     """By `on_error` or `otherwise`, once what the others did is taken back; else end as it did."""
     run, batching = context.run, _of(context)
+    if batching.branches:
+        granted.void(run)
     if batching.tool or lost.ended == "failed":
         run.results["error"] = lost.value
     exit_ = "on_error" if batching.tool else "otherwise"

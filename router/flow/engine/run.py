@@ -19,6 +19,7 @@ from router.domain.errors import ArgumentOffer
 from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowStatus
 from router.domain.principals import Principal
+from router.domain.run_approvals import RunApproval
 from router.flow.definition import SlotValues
 from router.flow.slot_types.slot import Slot
 
@@ -229,6 +230,8 @@ class Approval(BaseModel):
     cc: list[str] = []
     contents: str = ""
     """Stands for what the requester said and what came of it, whichever state shows it."""
+    slots_digest: str = ""
+    """The digest of all slots as they are shown: `router.flow.engine.granted`."""
     bulk: bool = False
 
     def draft(self) -> "Approval":
@@ -478,6 +481,8 @@ class Run(BaseModel):
     settled_before: list[Approval] = []
     """Those from which what people agreed to there was carried over, as they ended."""
     agreements: list[Agreement] = []
+    granted: list[RunApproval] = []
+    """The approvals in force, for the tool gate: see `router.flow.engine.granted`."""
     copied: list[str] = []
     """Everyone who was ever told of an approval as `cc`."""
     before: SlotValues | None = None

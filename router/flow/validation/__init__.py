@@ -6,7 +6,15 @@ rest can still be looked at; `complaints_about` then asks every check below.
 
 from collections.abc import Iterator
 
-from router.flow.validation import expressions, graph, patterns, references, slots, spoken_names
+from router.flow.validation import (
+    approvals,
+    expressions,
+    graph,
+    patterns,
+    references,
+    slots,
+    spoken_names,
+)
 from router.flow.validation.remarks import remarks, unheld_roles
 from router.flow.validation.shape import Shape, read_shape
 from router.flow.validation.unchecked import UncheckedFlow, Vocabulary
@@ -29,6 +37,7 @@ CHECKS = (
     graph.exit_complaints,
     references.withdrawal_complaints,
     graph.graph_complaints,
+    approvals.complaints,
     expressions.complaints,
     expressions.text_complaints,
     patterns.complaints,

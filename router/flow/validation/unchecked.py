@@ -34,6 +34,9 @@ class Vocabulary(NamedTuple):
     """What flow files may name that stands elsewhere, each with the names that belong to it.
 
     `tools` have parameters, types of `documents` have fields; None where they aren't known.
+    `approved` are the tools that need an approval, and `made_by` has, for each parameter that names
+    an object of the run's own: the tool, the parameter, the tool that makes the object, and the
+    field of that tool's result.
 
     >>> Vocabulary.of(tools={"book_room": frozenset({"seats"})}).names("tools")
     {'book_room': frozenset({'seats'})}
@@ -41,16 +44,24 @@ class Vocabulary(NamedTuple):
 
     tools: frozenset[tuple[str, Names]] | None = None
     documents: frozenset[tuple[str, Names]] | None = None
+    approved: Names = frozenset()
+    made_by: frozenset[tuple[str, str, str, str]] = frozenset()
 
     @classmethod
     def of(
         cls,
         tools: Mapping[str, Names] | None = None,
         documents: Mapping[str, Names] | None = None,
+        approved: Names = frozenset(),
+        made_by: frozenset[tuple[str, str, str, str]] = frozenset(),
     ) -> Self:
         """The same, of names by name."""
-        given = (None if each is None else frozenset(each.items()) for each in (tools, documents))
-        return cls(*given)
+        return cls(
+            None if tools is None else frozenset(tools.items()),
+            None if documents is None else frozenset(documents.items()),
+            approved,
+            made_by,
+        )
 
     def names(self, of: Literal["tools", "documents"]) -> Mapping[str, Names] | None:
         """Their names, each with those that belong to it; None where they aren't known."""

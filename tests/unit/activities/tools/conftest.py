@@ -14,6 +14,7 @@ from router.contracts.activities import ToolCall
 from router.directory.file import FileDirectory
 from router.domain.locale import Locale
 from router.domain.principals import Principal
+from router.domain.run_approvals import RunApproval
 from router.flow.loader import load_flows
 from router.store.database import Database
 from router.store.store import Store
@@ -49,6 +50,10 @@ class _Kinds:
 KINDS = _Kinds()
 
 
+RUN = "f/default/r1"
+"""The run that calls for a flow; the keys of its calls begin with it."""
+
+
 class Desk:
     """Calls tools for people and flows."""
 
@@ -81,11 +86,19 @@ class Desk:
         return await self._write(call, confirmed=True)
 
     async def flow(
-        self, tool: str, key: str, arguments: Any, undoes: str = "", caller: Principal = ALICE
+        self,
+        tool: str,
+        key: str,
+        arguments: Any,
+        undoes: str = "",
+        caller: Principal = ALICE,
+        run: str = RUN,
     ) -> Any:
         """The result of a write of a flow, as JSON."""
         about = {"tool": tool, "arguments": arguments, "caller": caller, "now": self.now}
-        by_flow = {"key": key, "undoes": undoes, "flow_run": "f/default/r1"}
+        approval = RunApproval(digest="seen", person="carol", state="manager")
+        by_flow = {"key": f"{run}:{key}", "undoes": undoes and f"{run}:{undoes}", "flow_run": run}
+        by_flow |= {"approvals": (approval,), "slots_digest": "seen"}
         return await self._write(ToolCall.model_validate({**about, **by_flow}))
 
     async def _write(self, call: ToolCall, *, confirmed: bool = False) -> Any:

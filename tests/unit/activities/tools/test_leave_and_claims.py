@@ -106,6 +106,15 @@ async def test_a_claim_is_submitted_and_settled_or_rejected_or_withdrawn(desk: D
     assert await desk.flow("submit_claim", "k7", claim("A"), caller=BOB)
 
 
+async def test_a_claim_of_another_run_is_neither_settled_nor_rejected(desk: Desk) -> None:
+    other = await desk.flow("submit_claim", "k1", claim("A"), run="reimbursement/default/r9")
+    for tool in ("settle_claim", "reject_claim"):
+        with pytest.raises(PermanentToolError, match=r"has no claim .* in this request"):
+            await desk.flow(tool, tool, {"claim": other["claim"]})
+    (kept,) = (await desk.ask("get_my_claims"))["claims"]
+    assert kept["status"] == "submitted"
+
+
 async def test_nobody_records_anything_by_themselves(desk: Desk) -> None:
     for tool in ("record_leave", "revert_leave", "submit_claim", "settle_claim", "reject_claim"):
         with pytest.raises(Forbidden, match="it is for flow"):

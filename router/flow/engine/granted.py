@@ -1,0 +1,43 @@
+"""The approvals in force of a run: who approved which slots, until somebody decides otherwise.
+
+An approval covers a call while the slots are those that the approvers saw. A rejection, a return or
+an expiry voids all approvals before it.
+"""
+
+import hashlib
+
+from router.domain.run_approvals import RunApproval
+from router.flow.engine.context import canonical
+from router.flow.engine.run import Approval, Run
+
+MAX_GRANTED = 100
+"""Approvals that a run keeps for the tool gate, which needs one that covers the call."""
+
+
+def digest_slots(run: Run) -> str:
+    """Return a digest of the run's slots, without the answers to what a tool asked back.
+
+    A tool asks back within a call that was approved, and gets those answers beside its arguments.
+    """
+    asked_back = {name for inquiry in run.inquiries for name in inquiry.slots}
+    known = {
+        name: value
+        for name, value in run.slots.items()
+        if value is not None and name not in asked_back
+    }
+    return hashlib.sha256(canonical(known).encode()).hexdigest()[:32]
+
+
+def grant(run: Run, approval: Approval) -> None:
+    """Record everyone who approved, with what they approved."""
+    people = [one.person for one in approval.assignees if one.verdict == "approve"]
+    new = [
+        RunApproval(digest=approval.slots_digest, person=person, state=run.state)
+        for person in people
+    ]
+    run.granted = list(dict.fromkeys([*run.granted, *new]))[-MAX_GRANTED:]
+
+
+def void(run: Run) -> None:
+    """Forget every approval: somebody decided otherwise, or nobody decided in time."""
+    run.granted = []
