@@ -57,6 +57,12 @@ async def record(days: float) -> float:
     return days
 
 
+@tool(permission="write", roles=[FLOW_ROLE], approval=True)
+async def pay(amount: float) -> float:
+    """Pay what somebody has approved."""
+    return amount
+
+
 @tool(permission="admin", roles=["hr"])
 async def adjust(person: str, days: float) -> str:
     """Adjust somebody's balance."""
@@ -65,7 +71,7 @@ async def adjust(person: str, days: float) -> str:
 
 def sample_registry() -> Registry:
     registry = Registry()
-    for each in (greet, save, reveal, record, adjust):
+    for each in (greet, save, reveal, record, pay, adjust):
         registry.add(each)
     return registry
 

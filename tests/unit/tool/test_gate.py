@@ -16,6 +16,7 @@ from router.domain.errors import (
     RouterError,
 )
 from router.domain.principals import Principal
+from router.domain.run_approvals import RunApproval
 from router.tool.context import Dependencies, Depends, Provider, ToolContext
 from router.tool.gate import Attempt, admit
 from router.tool.implementation import ArgumentSchema
@@ -125,6 +126,50 @@ def test_a_person_confirms_what_writes_which_needs_a_key_and_a_flow_has_asked_al
     assert attempt("reveal", confirmed=True)
     assert attempt("save", {"text": "t"}, key="k", confirmed=True)
     assert attempt("save", {"text": "t"}, key="k", flow_run=RUN)
+
+
+BOB_SAW_THIS = RunApproval(digest="this", person="bob", state="manager")
+
+
+@each_row(
+    ("approvals", "slots_digest", "passes"),
+    [
+        ((BOB_SAW_THIS,), "this", True),
+        ((BOB_SAW_THIS.model_copy(update={"digest": "that"}), BOB_SAW_THIS), "this", True),
+        ((), "this", False),
+        ((), "", False),
+        # Of other values, of none, or of the requester's own.
+        ((BOB_SAW_THIS,), "that", False),
+        ((BOB_SAW_THIS.model_copy(update={"digest": ""}),), "", False),
+        ((BOB_SAW_THIS.model_copy(update={"person": ALICE.id}),), "this", False),
+    ],
+)
+def test_what_needs_an_approval_gets_one_of_what_the_run_holds_now(
+    approvals: tuple[RunApproval, ...], slots_digest: str, passes: bool
+) -> None:
+    about: Any = {"approvals": approvals, "slots_digest": slots_digest, "key": "k"}
+    if passes:
+        assert attempt("pay", {"amount": 5.0}, flow_run=RUN, **about)
+        return
+    with pytest.raises(Forbidden, match="needs an approval of what the run holds now"):
+        attempt("pay", {"amount": 5.0}, flow_run=RUN, **about)
+
+
+@each_row(
+    ("options", "fault"),
+    [
+        ({"permission": "read", "roles": ["flow"]}, "changes nothing"),
+        ({"permission": "write"}, "may be called without a flow"),
+        ({"permission": "write", "roles": ["flow", "hr"]}, "may be called without a flow"),
+        ({"permission": "write", "roles": ["flow"], "undoes": "save"}, "takes back save"),
+    ],
+)
+def test_only_a_write_of_flows_can_need_an_approval(options: Any, fault: str) -> None:
+    with pytest.raises(DefinitionError, match=f"needs an approval.*{fault}"):
+
+        @tool(approval=True, **options)
+        async def unfit() -> None:
+            """Do something."""
 
 
 @each_row("permission", ["write", "admin"])
