@@ -145,7 +145,8 @@ class Person:
         _, body = await self._caller.get("/v1/approvals")
         (asked,) = json.loads(body)["items"]
         path = f"/v1/approvals/{asked['id']}/decision"
-        status, answer = await self._caller.told(path, {"decision": "approve"})
+        decision = {"decision": "approve", "digest": asked["digest"]}
+        status, answer = await self._caller.told(path, decision)
         if status != 200:
             raise SystemExit(f"the approval was answered with {status}: {answer}")
 

@@ -57,8 +57,8 @@ class DecisionBody(BaseModel):
     comment: Comment | None = None
     to: PersonId | None = None
     position: Position | None = None
-    digest: Key | None = None
-    """What stands for what was shown: nothing else is decided. None: what stands now is."""
+    digest: Key
+    """The `digest` of the approval as it was shown. If that has changed since, nothing is decided."""
 
     @model_validator(mode="after")
     def _someone_where_one_is_needed(self) -> Self:
@@ -109,7 +109,7 @@ async def decide(
         comment=body.comment,
         to=body.to,
         position=(body.position or "after") if body.decision == "add" else None,
-        digest=body.digest or record.digest,
+        digest=body.digest,
     )
     return await settle(services, record, event, word_of("decide", caller, key))
 

@@ -254,7 +254,7 @@ async def test_a_link_serves_its_person_for_as_long_as_they_are_asked(
         for each in (await router.get("/v1/approvals", headers=BOB)).json()["items"]
         if each["flow_run"] == run
     ]
-    passed = {"decision": "delegate", "to": "carol"}
+    passed = {"decision": "delegate", "to": "carol", "digest": waiting["digest"]}
     await router.post(f"/v1/approvals/{waiting['id']}/decision", json=passed, headers=BOB)
     carols = await house.mail.received(CAROLS, "15 Apr")
     assert "已经处理过了" in (await press(router, link, "approve")).text

@@ -379,6 +379,15 @@ class TestApprovals:
             body = {"decision": "reject", "digest": digest, "comment": "不"}
             assert (await act(caller("bob"), live, "decide", body)).status_code == status
 
+    async def test_nobody_decides_without_saying_what_they_were_shown(
+        self, caller: As, live: RunRecord
+    ) -> None:
+        path = f"/v1/approvals/a-{live.id}-bob/decision"
+        for body in ({"decision": "approve"}, {"decision": "approve", "digest": None}):
+            refused = problem(await caller("bob").post(path, json=body), 422)
+            assert [fault["field"] for fault in refused["errors"]] == ["digest"]
+        assert live.id in {item["flow_run"] for item in await listed(caller("bob"))}
+
     @pytest.mark.parametrize(
         ("body", "field"),
         [
