@@ -140,6 +140,15 @@ def lookup(answers: str) -> Callable[[Answerer], Answerer]:
     return decorate
 
 
+def asking_run() -> str:
+    """Return the workflow id of the run that looks something up; empty outside of an activity.
+
+    The keys of that run's calls begin with it and a colon: a lookup can leave out what the run has
+    done itself.
+    """
+    return activity.info().workflow_id or "" if activity.in_activity() else ""
+
+
 async def weekdays_from(person: Principal, at: datetime) -> datetime:
     """The first moment from `at` on at which the person works, where there is no calendar."""
     return after_working(Weekdays(), person, at, {"days": 0})
@@ -257,7 +266,7 @@ class LookUps:
         document = await self._documents.find(tenant, id_)
         if document is None:
             return ""
-        _, own_run = place_of(activity.info().workflow_id or "")
+        _, own_run = place_of(asking_run())
         marks = set(marks_of(document))
         others = await self._documents.handed_in(tenant, id_, marks, own_run)
         found = {kinship(document, other) for other in others.values()}

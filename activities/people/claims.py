@@ -113,9 +113,12 @@ class ClaimBook(Aggregate):
         query = theirs.order_by(_claims.c.submitted_at.desc(), _claims.c.id).limit(limit)
         return await self._database.read(lambda c: _read(c, c.execute(query).all()))
 
-    async def claimed(self, tenant: str, invoice: str) -> bool:
-        """True where anybody's standing claim has this invoice number, in its one spelling."""
-        return bool(await self._database.read(lambda c: _taken(c, tenant, [invoice])))
+    async def claimed(self, tenant: str, invoice: str, own_run: str = "") -> bool:
+        """Return whether anybody's standing claim has this invoice number, in its one spelling.
+
+        The claim that the run with the workflow id `own_run` has submitted doesn't count.
+        """
+        return bool(await self._database.read(lambda c: _taken(c, tenant, [invoice], own_run)))
 
     def _move(self, connection: Connection, owner: Owner, claim: str, to: ClaimStatus) -> Claim:
         self._database.serialise(connection, f"claim/{owner.tenant}/id/{claim}")
@@ -154,9 +157,16 @@ def _found(connection: Connection, owner: Owner, **narrowed: str) -> Claim | Non
     return next(iter(_read(connection, connection.execute(query).all())), None)
 
 
-def _taken(connection: Connection, tenant: str, invoices: Sequence[str]) -> list[str]:
+def _taken(
+    connection: Connection, tenant: str, invoices: Sequence[str], own_run: str = ""
+) -> list[str]:
     standing = select(_items.c.invoice).filter_by(tenant=tenant, standing=True)
     query = standing.where(_items.c.invoice.in_(invoices)).order_by(_items.c.invoice)
+    if own_run:
+        own = _claims.c.key.startswith(f"{own_run}:", autoescape=True)
+        query = query.where(
+            _items.c.claim.not_in(select(_claims.c.id).filter_by(tenant=tenant).where(own))
+        )
     return list(connection.execute(query).scalars())
 
 

@@ -12,7 +12,7 @@ from temporalio.client import Client
 
 from activities.people.people import human_resources
 from activities.people.records import Owner
-from router.domain.messages import ConfirmReply
+from router.domain.messages import ConfirmReply, Message, StartAction
 from router.domain.principals import DEFAULT_TENANT
 from router.runtime.composition import Parts
 from tests.workflow.desk import QUEUE, Talk, flow_of, person, run_of, words
@@ -161,3 +161,33 @@ async def test_what_is_over_is_not_changed(desk: Desk) -> None:
     answer = await desk.amend(end="2026-12-09")
     assert answer.status_code == 409
     assert "amend" not in answer.json()["detail"]
+
+
+async def test_a_claim_is_no_hindrance_to_its_own_change(
+    real_client: Client, parts: Parts, api: httpx.AsyncClient
+) -> None:
+    """Its invoice is claimed, by itself: another amount is no second claim of it."""
+    talk = Talk(real_client, parts, await person(parts, "alice"), queue=QUEUE)
+    invoice = uuid4().hex[:8]
+    spent = {"category": "meal", "date": "2026-11-17", "invoice": f"INV-{int(invoice, 16)}"}
+    items = [{**spent, "amount": {"amount": "88.00", "currency": "CNY"}}]
+    slots = {"items": items, "reason": "招待客户"}
+    await (await talk.open()).send(
+        Message(action=StartAction(type="start", flow="reimbursement", slots=slots))
+    )
+    turn = await talk.say("确认")
+    assert flow_of(turn).status == "waiting_approval", words(turn)
+    desk = Desk(talk, api, flow_of(turn).id)
+
+    changed = await desk.amend(**{"items.0.amount": "98.00"})
+
+    assert (changed.status_code, changed.json()["status"]) == (200, "waiting_approval"), (
+        changed.text
+    )
+    (card,) = await desk.cards()
+    assert "98.00" in str(card["changes"])
+    assert (await desk.decide(card)).status_code == 200
+    people = await parts.dependencies.resolve(human_resources)
+    mine = await people.claims.of(Owner(tenant=DEFAULT_TENANT, person="alice"))
+    standing = {claim.status for claim in mine if claim.items[0].invoice == items[0]["invoice"]}
+    assert standing == {"settled", "withdrawn"}

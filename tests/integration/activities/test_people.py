@@ -20,6 +20,8 @@ from router.store.database import Database
 from router.store.tables import ROUTER
 
 ALICE = Owner(tenant="default", person="alice")
+RUN = "reimbursement/default/r1"
+"""The run that makes the calls: their keys begin with it."""
 BOB = Owner(tenant="default", person="bob")
 
 
@@ -174,7 +176,7 @@ class TestAdjustments:
 class TestClaims:
     async def test_a_claim_is_kept_as_it_was_made(self, people: PeopleSystem) -> None:
         items = [item("INV-2", "0.10"), item("INV-1", "12000.05")]
-        claim = await people.claims.submit(ALICE, "k", items, "出差")
+        claim = await people.claims.submit(ALICE, f"{RUN}:k", items, "出差")
         assert claim.total == MoneyAmount(amount=Decimal("12000.15"), currency="CNY")
         assert (claim.status, claim.items, claim.reason) == ("submitted", items, "出差")
         assert await people.claims.of(ALICE) == [claim]
@@ -182,32 +184,42 @@ class TestClaims:
 
     async def test_the_same_key_claims_once(self, people: PeopleSystem) -> None:
         claims = await asyncio.gather(
-            *(people.claims.submit(ALICE, "k", [item("INV-1")], "") for _ in range(10))
+            *(people.claims.submit(ALICE, f"{RUN}:k", [item("INV-1")], "") for _ in range(10))
         )
         assert len({claim.id for claim in claims}) == 1
         assert len(await people.claims.of(ALICE)) == 1
 
     async def test_an_invoice_is_claimed_once_by_whomever(self, people: PeopleSystem) -> None:
-        await people.claims.submit(ALICE, "k1", [item("INV-1")], "")
+        await people.claims.submit(ALICE, f"{RUN}:k1", [item("INV-1")], "")
         with pytest.raises(PermanentToolError, match="invoice INV-1 is in a claim"):
-            await people.claims.submit(BOB, "k2", [item("INV-2"), item(" ｉn\u200bv ‐1\ufe0f")], "")
+            await people.claims.submit(
+                BOB, f"{RUN}:k2", [item("INV-2"), item(" ｉn\u200bv ‐1\ufe0f")], ""
+            )
         with pytest.raises(ValueError, match="write it in Latin letters"):
             item("I\u039dV-1")
         assert await people.claims.claimed("default", "INV-1")
         assert not await people.claims.claimed("default", "INV-2")
         assert not await people.claims.claimed("other", "INV-1")
 
+    async def test_a_run_may_claim_again_what_it_has_claimed_itself(
+        self, people: PeopleSystem
+    ) -> None:
+        await people.claims.submit(ALICE, f"{RUN}:k1", [item("INV-1")], "")
+        assert not await people.claims.claimed("default", "INV-1", own_run=RUN)
+        for other in ("", f"{RUN}0", RUN[:-1], "reimbursement/default/%"):
+            assert await people.claims.claimed("default", "INV-1", own_run=other)
+
     async def test_of_twenty_claims_for_one_invoice_one_stands(self, people: PeopleSystem) -> None:
         def items(number: int) -> list[ClaimItem]:
             three = [item(f"INV-{number}"), item("SHARED"), item(f"INV-{number}-B")]
             return three[:: (-1) ** number]
 
-        claiming = (people.claims.submit(ALICE, f"k{n}", items(n), "") for n in range(20))
+        claiming = (people.claims.submit(ALICE, f"{RUN}:k{n}", items(n), "") for n in range(20))
         ends = await asyncio.gather(*claiming, return_exceptions=True)
         assert sum(isinstance(end, PermanentToolError) for end in ends) == 19
 
     async def test_the_database_claims_once(self, people: PeopleSystem, database: Database) -> None:
-        claim = await people.claims.submit(ALICE, "k1", [item("INV-1")], "")
+        claim = await people.claims.submit(ALICE, f"{RUN}:k1", [item("INV-1")], "")
         row = {"tenant": "default", "claim": claim.id, "position": 1, "category": "travel"}
         row |= {"cents": 1, "date": date(2026, 11, 1), "invoice": "INV-1", "standing": True}
         with pytest.raises(IntegrityError):
@@ -216,35 +228,35 @@ class TestClaims:
     @pytest.mark.slow
     @pytest.mark.parametrize("end", ["rejected", "withdrawn", "settled then withdrawn"])
     async def test_a_claims_end_frees_its_invoices(self, people: PeopleSystem, end: str) -> None:
-        claim = await people.claims.submit(ALICE, "k1", [item("INV-1")], "")
+        claim = await people.claims.submit(ALICE, f"{RUN}:k1", [item("INV-1")], "")
         if end.startswith("settled"):
-            await people.claims.settle(ALICE, claim.id)
+            await people.claims.settle(ALICE, claim.id, [RUN])
             assert await people.claims.claimed("default", "INV-1")
         for _ in range(2):
             if end == "rejected":
-                ended: Claim | None = await people.claims.reject(ALICE, claim.id)
+                ended: Claim | None = await people.claims.reject(ALICE, claim.id, [RUN])
             else:
-                ended = await people.claims.withdraw(ALICE, "k1")
+                ended = await people.claims.withdraw(ALICE, f"{RUN}:k1")
             assert ended is not None
             assert ended.status == end.rsplit(maxsplit=1)[-1]
         assert not await people.claims.claimed("default", "INV-1")
-        await people.claims.submit(BOB, "k2", [item("INV-1")], "")
+        await people.claims.submit(BOB, f"{RUN}:k2", [item("INV-1")], "")
 
     async def test_a_claim_that_has_ended_stays_so(self, people: PeopleSystem) -> None:
-        claim = await people.claims.submit(ALICE, "k", [item("INV-1")], "")
-        await people.claims.settle(ALICE, claim.id)
-        assert (await people.claims.settle(ALICE, claim.id)).status == "settled"
+        claim = await people.claims.submit(ALICE, f"{RUN}:k", [item("INV-1")], "")
+        await people.claims.settle(ALICE, claim.id, [RUN])
+        assert (await people.claims.settle(ALICE, claim.id, [RUN])).status == "settled"
         with pytest.raises(PermanentToolError, match="is settled and can't be rejected"):
-            await people.claims.reject(ALICE, claim.id)
-        await people.claims.withdraw(ALICE, "k")
+            await people.claims.reject(ALICE, claim.id, [RUN])
+        await people.claims.withdraw(ALICE, f"{RUN}:k")
         with pytest.raises(PermanentToolError, match="is withdrawn and can't be settled"):
-            await people.claims.settle(ALICE, claim.id)
+            await people.claims.settle(ALICE, claim.id, [RUN])
 
     async def test_what_isnt_ones_own_cannot_be_touched(self, people: PeopleSystem) -> None:
-        claim = await people.claims.submit(ALICE, "k", [item("INV-1")], "")
+        claim = await people.claims.submit(ALICE, f"{RUN}:k", [item("INV-1")], "")
         with pytest.raises(NotFound, match="bob has no claim"):
-            await people.claims.settle(BOB, claim.id)
-        assert await people.claims.withdraw(BOB, "k") is None
+            await people.claims.settle(BOB, claim.id, [RUN])
+        assert await people.claims.withdraw(BOB, f"{RUN}:k") is None
         assert await people.claims.claimed("default", "INV-1")
 
     @pytest.mark.parametrize(
@@ -259,4 +271,4 @@ class TestClaims:
         self, people: PeopleSystem, items: list[ClaimItem], said: str
     ) -> None:
         with pytest.raises(ArgumentsToolError, match=said):
-            await people.claims.submit(ALICE, "k", items, "")
+            await people.claims.submit(ALICE, f"{RUN}:k", items, "")

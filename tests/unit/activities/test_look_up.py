@@ -175,14 +175,14 @@ async def test_an_invoice_is_claimed_by_a_claim(look_ups: LookUps, people: Peopl
     owner = Owner(tenant="default", person="bob")
     money = MoneyAmount(amount=Decimal(1), currency="CNY")
     item = ClaimItem(category="meals", amount=money, date=date(2026, 1, 1), invoice="INV-1")
-    claim = await people.claims.submit(owner, "k", [item], "")
+    claim = await people.claims.submit(owner, "r:k", [item], "")
     assert await ask(look_ups, "claimed", " inv-1") is True
     for unseen in ("\u200b", "\u2060", "\u00ad", "\u202e\u202c", "\ufe0f", "\u3164", "."):
         assert await ask(look_ups, "claimed", f"I{unseen}NV\u2010{unseen}1") is True
     for alike in ("I\u039dV-1", "\u0406NV-1", "\u13d9NV-1"):  # Greek, Ukrainian, Cherokee
         with pytest.raises(ApplicationError, match="Latin letters"):
             await ask(look_ups, "claimed", alike)
-    await people.claims.reject(owner, claim.id)
+    await people.claims.reject(owner, claim.id, ["r"])
     assert await ask(look_ups, "claimed", "INV-1") is False
 
 
