@@ -31,6 +31,7 @@ from router.domain.hand_offs import (
 )
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ChoicesReply, Option, Reply, TextReply, offer_question
+from router.domain.visible_text import quote_person
 from workflows import notices
 from workflows.activity import fresh_id, perform
 
@@ -150,7 +151,7 @@ class HandOffs:
         after, record = end(state, self._start, hand_off, "solved" if solved else "returned")
         name = hand_off.agent.name if hand_off.agent else deed.by.name
         said = notices.solved_by(name) if solved else notices.returned_by(name)
-        own: list[Reply] = [TextReply(text=f"{name}: {deed.text}")] if deed.text else []
+        own: list[Reply] = [TextReply(text=quote_person(name, deed.text))] if deed.text else []
         replies = [*own, TextReply(text=said.within(locale)), *_asked(state)]
         return Step(after, record, "closed", _whose(hand_off), replies)
 

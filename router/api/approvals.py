@@ -58,7 +58,7 @@ class DecisionBody(BaseModel):
     to: PersonId | None = None
     position: Position | None = None
     digest: Key
-    """The `digest` of the approval as it was shown. If that has changed since, nothing is decided."""
+    """The `digest` of the approval as shown. If that has changed since, nothing is decided."""
 
     @model_validator(mode="after")
     def _someone_where_one_is_needed(self) -> Self:

@@ -149,6 +149,7 @@ def person_feed(live: Live, log: EventLog, person: Principal, besides: Collectio
             about = {"message_id": row.message_id} if row.message_id else {}
             place = {"conversation": row.conversation, "id": str(row.sequence), "at": _at(row)}
             said = {"role": row.data["role"], "text": str(row.data["text"])[:SHOWN]}
+            said |= {"author": row.data["author"]} if "author" in row.data else {}
             yield "message", {**place, **said, **about}
         elif row.kind == "approval" or (row.kind == "flow" and row.data["flow"] not in besides):
             title = Localised.model_validate(row.data["title"]).within(person.locale)

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from router.api.approvals import find_decision, settle
 from router.api.dependencies import Services
 from router.api.files import files_named
@@ -52,10 +50,9 @@ from router.domain.errors import (
     Unavailable,
 )
 from router.domain.locale import Locale, Localised
-from router.domain.messages import Reply, TextReply, as_plain_text
+from router.domain.messages import Reply, as_plain_text, replies_of
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, LogEntry, Mailbox, RecordedTurn
-from router.domain.visible_text import isolated, one_line
 from router.flow.engine.events import Decided
 from router.store.notifications import LEASE
 from router.telemetry.metrics import UNPOSTED
@@ -175,8 +172,6 @@ ASKING = frozenset({"asked", "escalated", "delegated", "added"}) | REMINDING
 """Reasons for which a decision is wanted."""
 
 log = logging.getLogger(__name__)
-
-REPLIES: TypeAdapter[list[Reply]] = TypeAdapter(list[Reply])
 
 
 @dataclass
@@ -381,10 +376,5 @@ def said_in(row: LogEntry, conversation: str, locale: Locale) -> Statement | Non
     if row.kind == "turn":
         replies = RecordedTurn.model_validate(row.data).turn.replies
     elif row.kind == "message" and row.data["role"] != "user" and not row.message_id:
-        replies = REPLIES.validate_python(row.data.get("replies", []))
-        author = row.data.get("author")
-        if isinstance(author, dict):
-            # A person who helps speaks by name.
-            name = isolated(one_line(str(author.get("name"))))
-            replies = [TextReply(text=f"{name}: {row.data.get('text')}")]
+        replies = replies_of(row.data)
     return Statement(replies, conversation, locale) if replies else None

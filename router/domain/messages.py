@@ -18,7 +18,7 @@ from pydantic import (
 from router.domain.documents import FileDocument
 from router.domain.locale import Locale
 from router.domain.principals import CapabilityKind
-from router.domain.visible_text import inline, isolated, labelled
+from router.domain.visible_text import inline, isolated, labelled, quote_person
 
 RouteKind = Literal["flow", "skill", "tool", "reply", "clarify", "confirm", "cancel", "handoff"]
 RouteBy = Literal["pattern", "slot", "action", "llm", "retrieval", "fallback"]
@@ -475,7 +475,13 @@ def as_plain_text(replies: Sequence[Reply], locale: Locale) -> str:
 
 
 def replies_of(row: Mapping[str, JsonValue]) -> list[Reply]:
-    """The replies that a row of the transcript holds; of one that has none, its text."""
+    """Return the replies that a row of the transcript holds; of one that has none, its text.
+
+    What a person said who isn't the assistant is quoted under their name.
+    """
+    author = row.get("author")
+    if isinstance(author, dict):
+        return [TextReply(text=quote_person(str(author.get("name")), str(row.get("text", ""))))]
     found = row.get("replies")
     if found is None:
         return [TextReply(text=str(row.get("text", "")))]

@@ -59,7 +59,8 @@ _OF_THE_CALLER = _events(
     "`flow` has `{at, flow_run, flow, title, status, state, conversation}` of a run of the "
     "caller's own that now stands elsewhere. `message` has `{conversation, id, at, role, text, "
     "message_id}` of what "
-    "was said in a conversation of the caller's, at most 200 letters of it. `handoff` is for who "
+    "was said in a conversation of the caller's, at most 200 letters of it, with the `author` if "
+    "that is a person who helps. `handoff` is for who "
     "takes what is handed to people: `{at, event, hand_off, conversation, state, cause, agent, "
     "ending, requester, message_id}`, with the `event` `said` once its employee has said more."
 )

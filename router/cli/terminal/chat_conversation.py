@@ -35,8 +35,9 @@ from router.domain.messages import (
     TextReply,
     Turn,
     is_offered_beside,
+    replies_of,
 )
-from router.domain.visible_text import inline, isolated, one_line
+from router.domain.visible_text import inline, quote_person
 
 Body = dict[str, Any]
 """What is sent as a message: `{"text": …}` or `{"action": …}`."""
@@ -175,7 +176,7 @@ class ChatConversation:
             if item["role"] == "user":
                 self.screen.aside(f"> {item['text']}")
             else:
-                self.hear(_REPLIES.validate_python(item.get("replies", [])))
+                self.hear(replies_of(item))
                 route = item.get("route")
                 self.route = Route.model_validate(route) if route else self.route
 
@@ -306,7 +307,7 @@ def _said(data: dict[str, Any]) -> Reply:
     author = data.get("author")
     if author is None:
         return _REPLY.validate_python(data)
-    return TextReply(text=f"{isolated(one_line(str(author['name'])))}: {data['text']}")
+    return TextReply(text=quote_person(str(author["name"]), str(data["text"])))
 
 
 class ConversationNews:

@@ -119,7 +119,7 @@ async def test_a_person_who_helps_speaks_by_name(capsys: pytest.CaptureFixture[s
     by = {"id": "dave", "name": "Dave\nbob"}
     said = {"type": "text", "text": "We'll pay it.", "author": by}
     ConversationNews(talk, "0").take(ApiEvent(name="reply", data=said, id="7.1"))
-    assert "Dave bob: We'll pay it." in capsys.readouterr().out
+    assert "Dave bob:\n> We'll pay it." in capsys.readouterr().out
 
 
 async def test_nobody_is_told_of_thoughts_where_nobody_sits(
