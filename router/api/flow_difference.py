@@ -11,6 +11,7 @@ from router.domain.errors import DefinitionError
 from router.domain.locale import Locale
 from router.drawing import can_be_drawn, graph_of, svg_of
 from router.drawing.difference import FlowDifference, difference
+from router.drawing.effects import describe_effects
 from router.drawing.svg import Marks
 from router.flow.definition import FlowDefinition
 from router.flow.loader import Vocabulary, examine_text
@@ -21,6 +22,9 @@ from router.story.loader import story_names
 class DifferenceView(BaseModel):
     """What a text of a flow does otherwise than the one before."""
 
+    effects: list[str]
+    """To be read first, in the caller's language: each call that writes with everyone who approves
+    before it, or that nobody does, and who may start the flow; what changed of it is marked."""
     words: list[str]
     """Sentences in the caller's language."""
     text: str
@@ -50,6 +54,7 @@ def difference_of(
     found = difference(before, after, locale, names) if after is not None else FlowDifference()
     then, kept = was or FlowText(""), set(story_names(now.stories))
     return DifferenceView(
+        effects=describe_effects(before, after, around.known.reads, locale, names) if after else [],
         words=list(found.sentences),
         text=unified(then.text, now.text, f"a/{path}", f"b/{path}"),
         stories=unified(then.stories, now.stories, f"a/{stories}", f"b/{stories}"),

@@ -56,6 +56,7 @@ def vocabulary(registry: Registry) -> Vocabulary:
             for tool in registry
             for argument, mark in tool.made_by.items()
         ),
+        reads=frozenset(tool.name for tool in registry if not tool.writes),
     )
 
 

@@ -8,9 +8,9 @@ would not be about what the approvers saw.
 import re
 from collections.abc import Iterator, Mapping
 from functools import reduce
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from router.flow.definition import State
+from router.flow.definition import FlowDefinition, State
 from router.flow.validation.unchecked import UncheckedFlow, complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
@@ -46,8 +46,7 @@ def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     marked = {tool for tool, *_ in known.made_by} | known.approved
     if not any(marked.intersection(state.tools.values()) for state in states.values()):
         return
-    ways = _Ways(states)
-    ways.follow(draft.definition.start, Standing())
+    ways = Ways.through(draft.definition)
     for place, state in draft.each_state():
         name = str(place[-1])
         yield from _unapproved(draft, ways, name, state)
@@ -58,9 +57,7 @@ def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
                 yield from _not_its_own(draft, here, standing, (tool, argument, maker, field))
 
 
-def _unapproved(
-    draft: UncheckedFlow, ways: "_Ways", name: str, state: State
-) -> Iterator[Complaint]:
+def _unapproved(draft: UncheckedFlow, ways: "Ways", name: str, state: State) -> Iterator[Complaint]:
     place: Place = ("states", name)
     undo, call = state.tools.get("undo"), state.tools.get("call")
     if undo in draft.known.approved:
@@ -102,8 +99,15 @@ def _saves(state: State) -> set[str]:
     return {name for name in (state.saves, event) if name}
 
 
-class _Ways:
+class Ways:
     """The ways through a flow's states, with what a run surely has at each."""
+
+    @classmethod
+    def through(cls, definition: FlowDefinition) -> Self:
+        """Follow every way from the start of the flow."""
+        ways = cls(definition.states)
+        ways.follow(definition.start, Standing())
+        return ways
 
     def __init__(self, states: Mapping[str, State]) -> None:
         self._states = states
@@ -148,6 +152,28 @@ class _Ways:
             self._first.setdefault(name, before)
         if before and not standing.approved:
             self._unapproved.setdefault(name, before)
+
+    def approvals_before(self, name: str) -> list[str]:
+        """Return the `approve` states whose approval may still hold in the state, in file order."""
+        asking = (n for n, state in self._states.items() if state.asks is not None)
+        return [each for each in asking if name in self._approved_from(each)]
+
+    def _approved_from(self, name: str) -> set[str]:
+        """Return the states that may be reached from `approved`, before anything is asked again."""
+        approved = self._states[name].exits().get("approved", ())
+        found, waiting = set[str](), [branch.to for branch in approved]
+        while waiting:
+            each = waiting.pop()
+            if each in found or each not in self._states:
+                continue
+            found.add(each)
+            state = self._states[each]
+            if state.collects or state.forgets:
+                continue
+            # After another approval this one still holds, unless that one voids all before it.
+            asked = state.exits().get("approved", ()) if state.asks is not None else None
+            waiting += [b.to for b in asked] if asked is not None else state.targets()
+        return found
 
     def _steps(self, name: str, standing: Standing, depth: int) -> Iterator[tuple[str, Standing]]:
         state = self._states[name]

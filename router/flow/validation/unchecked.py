@@ -36,7 +36,7 @@ class Vocabulary(NamedTuple):
     `tools` have parameters, types of `documents` have fields; None where they aren't known.
     `approved` are the tools that need an approval, and `made_by` has, for each parameter that names
     an object of the run's own: the tool, the parameter, the tool that makes the object, and the
-    field of that tool's result.
+    field of that tool's result. `reads` are the tools that are known to change nothing.
 
     >>> Vocabulary.of(tools={"book_room": frozenset({"seats"})}).names("tools")
     {'book_room': frozenset({'seats'})}
@@ -46,6 +46,7 @@ class Vocabulary(NamedTuple):
     documents: frozenset[tuple[str, Names]] | None = None
     approved: Names = frozenset()
     made_by: frozenset[tuple[str, str, str, str]] = frozenset()
+    reads: Names = frozenset()
 
     @classmethod
     def of(
@@ -54,6 +55,7 @@ class Vocabulary(NamedTuple):
         documents: Mapping[str, Names] | None = None,
         approved: Names = frozenset(),
         made_by: frozenset[tuple[str, str, str, str]] = frozenset(),
+        reads: Names = frozenset(),
     ) -> Self:
         """The same, of names by name."""
         return cls(
@@ -61,6 +63,7 @@ class Vocabulary(NamedTuple):
             None if documents is None else frozenset(documents.items()),
             approved,
             made_by,
+            reads,
         )
 
     def names(self, of: Literal["tools", "documents"]) -> Mapping[str, Names] | None:

@@ -4,13 +4,14 @@ import { element, unfolding } from "../dom.js";
 import { t } from "./texts.js";
 
 // `more` stands below it.
-export function differing({ words, before, after, text, stories, stories_removed: gone }, ...more) {
+export function differing({ effects, words, before, after, text, stories, stories_removed: gone }, ...more) {
   const said = words.length ? element("ul", { class: "words-of" }, ...words.map((one) => element("li", {}, one))) : element("p", { class: "hint" }, t("noDifference"));
   const pictures = [["before", before], ["after", after]].filter(([, svg]) => svg);
   const figure = ([when, svg]) => element("figure", {}, element("figcaption", {}, t(when)), drawing(svg, t(`picture_${when}`)));
   return element(
     "div",
     { class: "difference" },
+    effects.length ? element("ul", { class: "effects" }, ...effects.map((one) => element("li", {}, one))) : null,
     said,
     pictures.length ? unfolding(t("asPictures"), () => element("div", { class: "sidebyside" }, ...pictures.map(figure))) : null,
     text ? unfolding(t("asText"), () => diffed(text)) : null,

@@ -92,6 +92,10 @@ async def test_words_are_in_the_reader_s_language(people: Room) -> None:
 async def test_a_flow_that_there_was_not_is_new(people: Room) -> None:
     review = await people.anna.submitted(overtime())
     assert review["difference"]["words"] == ["This flow is new: 4 steps, 1 slots."]
+    assert review["difference"]["effects"] == [
+        "It calls no tool that writes.",
+        "It may be started by: everyone.",
+    ]
     assert review["difference"]["before"] is None
     assert "+ new" in review["difference"]["after"]
 
