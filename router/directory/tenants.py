@@ -3,6 +3,7 @@
     acme:
       flows: [leave_*, reimbursement]
       tools: {except: [issue_refund]}
+      author_tools: {except: [settle_*]}
       persona: acme.yaml
       models: {router: {model: qwen3-32b}}
       hand_off: {roles: [hr], people: [erin]}
@@ -43,6 +44,7 @@ MOST_NODES = 200_000
 OTHERS = "*"
 """Stands in the file for every tenant that isn't named."""
 KINDS: Mapping[str, CapabilityKind] = {"flows": "flow", "skills": "skill", "tools": "tool"}
+_OF_AUTHORS: tuple[tuple[str, CapabilityKind], ...] = (("author_tools", "tool"),)
 
 _log = logging.getLogger("router.tenants")
 
@@ -112,6 +114,8 @@ class TenantEntry(Entry):
     """The skills, likewise."""
     tools: Names = EVERY
     """The tools, likewise: also those that its flows call."""
+    author_tools: Names = EVERY
+    """The tools that flows and skills of its authors may call, likewise; files may call others."""
     models: Annotated[Mapping[ModelRole, RoleModel], AfterValidator(_reachable)] = {}
     """Other models by role, as `ROUTER_LLM_ROLES` has them."""
     persona: str | None = None
@@ -181,6 +185,10 @@ class Tenants:
     def entitlement(self, tenant: str) -> Entitlement:
         """What there is for its people."""
         return self.entry(tenant).entitlement
+
+    def author_tools(self, tenant: str) -> NameSelection:
+        """Return the tools that flows and skills of its authors may call."""
+        return self.entry(tenant).author_tools.selection
 
     def persona_of(self, tenant: str) -> Persona | None:
         """Who the desk is to its people; None where nobody has said."""
@@ -290,7 +298,7 @@ def _entries(path: Path, problems: list[Problem]) -> tuple[dict[str, TenantEntry
 
 
 def _unknown(tenant: str, entry: TenantEntry, known: KnownNames) -> Iterator[Complaint]:
-    for key, kind in KINDS.items():
+    for key, kind in (*KINDS.items(), *_OF_AUTHORS):
         names: SelectionOfNames = getattr(entry, key)
         for part, patterns in (("only", names.only), ("except", names.besides)):
             for pattern in patterns:

@@ -121,6 +121,10 @@ class NameSelection(BaseModel, frozen=True):
         return chosen and not any(fnmatchcase(name, pattern) for pattern in self.besides)
 
 
+ALL_NAMES = NameSelection()
+"""Every name there is."""
+
+
 class Entitlement(BaseModel, frozen=True):
     """What there is for a tenant, whoever its people are: roles narrow it further, never widen it.
 

@@ -15,7 +15,7 @@ from router.directory.tenants import KnownNames, LiveTenants, Tenants
 from router.documents.document_type import document_types
 from router.domain.documents import OTHER
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
-from router.domain.principals import CapabilityKind
+from router.domain.principals import CapabilityKind, NameSelection
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, Vocabulary, load_flows, read_flow, sub_flow_problems
@@ -44,10 +44,13 @@ def load_catalog(settings: Settings, registry: Registry) -> Catalog:
     return load_flows(flow_folder(settings), vocabulary(registry))
 
 
-def vocabulary(registry: Registry) -> Vocabulary:
-    """What flow files may name beside these tools: the types of documents, each with its fields."""
+def vocabulary(registry: Registry, author_tools: NameSelection | None = None) -> Vocabulary:
+    """What flow files may name beside these tools: the types of documents, each with its fields.
+
+    What an author writes may call those of `author_tools` alone.
+    """
     types = {name: frozenset(kind.fields) for name, kind in document_types().items()}
-    return Vocabulary.of(
+    known = Vocabulary.of(
         registry.parameters(),
         {**types, OTHER: frozenset()},
         approved=frozenset(tool.name for tool in registry if tool.options.approval),
@@ -57,6 +60,11 @@ def vocabulary(registry: Registry) -> Vocabulary:
             for argument, mark in tool.made_by.items()
         ),
         reads=frozenset(tool.name for tool in registry if not tool.writes),
+    )
+    if author_tools is None:
+        return known
+    return known._replace(
+        forbidden=frozenset(each for each in registry.names if not author_tools.has(each))
     )
 
 

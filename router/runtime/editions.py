@@ -24,10 +24,11 @@ from router.domain.configuration_documents import (
     path_of,
 )
 from router.domain.errors import DefinitionError, Fault, Problem
-from router.domain.principals import CapabilityKind, Entitlement
+from router.domain.principals import ALL_NAMES, CapabilityKind, Entitlement, NameSelection
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, examine_all, examine_text, sub_flow_faults
+from router.flow.validation.references import FORBIDDEN_REMEDY
 from router.formats.yaml_document import Place
 from router.runtime.definitions import flow_folder, vocabulary
 from router.settings import Settings
@@ -104,13 +105,16 @@ def drafted(
     tenant: str,
     entitlement: Entitlement,
     found: ServerTools = MappingProxyType({}),
+    author_tools: NameSelection = ALL_NAMES,
 ) -> DraftEdition:
     """The tenant's documents laid over what the house has. It takes a while: call it in a thread.
 
-    `entitlement` is what the house lets the tenant have; a document of another name is refused.
+    `entitlement` is what the house lets the tenant have; a document of another name is refused, and
+    so is a flow or a skill that calls a tool which isn't one of `author_tools`.
     `found` is what the MCP servers of documents have listed; of the others tools are expected.
     """
-    return _Drafting(settings, house, list(documents), tenant, entitlement, found).draft()
+    drafting = _Drafting(settings, house, list(documents), tenant, entitlement, found, author_tools)
+    return drafting.draft()
 
 
 class _Drafting:
@@ -124,6 +128,7 @@ class _Drafting:
         tenant: str,
         entitlement: Entitlement,
         found: ServerTools,
+        author_tools: NameSelection,
     ) -> None:
         self.settings = settings
         self.guard = OutboundGuard(settings.http_allow)
@@ -131,6 +136,7 @@ class _Drafting:
         self.house = house
         self.documents = documents
         self.entitlement = entitlement
+        self.author_tools = author_tools
         self.variables = variables_of(settings, tenant)
         self.problems: list[Problem] = []
         self.remarks: list[Problem] = []
@@ -221,6 +227,7 @@ class _Drafting:
         own = {one.skill.name: one for one in found}
         for one in found:
             self._covered("skill", one.skill.name, str(one.file), one.lines.get("name", 1))
+            self._note_forbidden(one)
         files = [_of_file(skill) for skill in self.house.skills if skill.name not in own]
         self.problems += circle_problems([*files, *found])
         loaded = LoadedSkills(found)
@@ -231,8 +238,22 @@ class _Drafting:
         self.remarks += skill_remarks(loaded, names, registry.prefixes, others)
         return SkillCatalog(one.skill for one in [*files, *found])
 
+    def _note_forbidden(self, found: FoundSkill) -> None:
+        """Note the tools that a skill may call and that authors can't use."""
+        if self.author_tools == ALL_NAMES:
+            return
+        file, line = str(found.file), found.lines.get("allowed-tools", 1)
+        allowed = found.skill.allowed_tools
+        if allowed is None:
+            what = "the skill may call every tool, and authors of this tenant can't use all"
+            self.problems.append(Problem(file, line, what, "name its allowed-tools"))
+        for tool in sorted(allowed or ()):
+            if not self.author_tools.has(tool):
+                what = f"authors of this tenant can't use the tool {tool}"
+                self.problems.append(Problem(file, line, what, FORBIDDEN_REMEDY))
+
     def _catalog(self, registry: Registry) -> tuple[Catalog, dict[str, FlowFile]]:
-        known = vocabulary(registry)
+        known = vocabulary(registry, self.author_tools)
         files: dict[str, FlowFile] = {}
         for file in self._each("flows", lambda path, text: examine_text(path, text, known)):
             name = file.definition.flow

@@ -42,13 +42,16 @@ class LiveFlowTexts:
 
     def vocabulary(self, tenant: str) -> Vocabulary:
         """What the tenant's flows may name that stands elsewhere."""
-        return vocabulary(self.offered.of(tenant).registry)
+        author_tools = self.tenants.now.author_tools(tenant)
+        return vocabulary(self.offered.of(tenant).registry, author_tools)
 
     def tools(self, tenant: str) -> Sequence[Tool]:
-        """The tools that the tenant's flows may call, by name."""
+        """The tools that flows of the tenant's authors may call, by name."""
         entitlement = self.tenants.now.entitlement(tenant)
+        allowed = self.tenants.now.author_tools(tenant)
         registry = self.offered.of(tenant).registry
-        return [registry[n] for n in sorted(registry.names) if entitlement.covers("tool", n)]
+        names = (n for n in sorted(registry.names) if entitlement.covers("tool", n))
+        return [registry[name] for name in names if allowed.has(name)]
 
     def reader(self, tenant: str, instead: FlowDefinition | None = None) -> Reader:
         """What reads messages by rules, with that flow instead of its namesake, or besides."""

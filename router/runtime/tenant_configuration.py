@@ -78,8 +78,16 @@ class HouseConfiguration:
         found: ServerTools = MappingProxyType({}),
     ) -> DraftEdition:
         """The documents laid over the files; in this thread."""
-        entitlement = self.tenants.now.entitlement(tenant)
-        return drafted(self.settings, self.offered, documents, tenant, entitlement, found)
+        tenants = self.tenants.now
+        return drafted(
+            self.settings,
+            self.offered,
+            documents,
+            tenant,
+            tenants.entitlement(tenant),
+            found,
+            tenants.author_tools(tenant),
+        )
 
     async def edition(self, draft: DraftEdition) -> Edition:
         """What people get of it, in a thread of its own; raises as `DraftEdition.edition`."""

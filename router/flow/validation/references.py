@@ -53,6 +53,9 @@ def approval_complaints(here: Place, ask: Approve) -> Iterator[Complaint]:
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
 
 
+FORBIDDEN_REMEDY = "call another one, or have an operator allow it under author_tools"
+
+
 def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     """Everything that points at nothing, or is called what it can't be called."""
     yield from _names(draft)
@@ -68,7 +71,7 @@ def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
         for number, start in enumerate(state.batch.branches if state.batch else ()):
             yield from _unknown((*place, "parallel", number), start, draft.states, "state")
         if draft.tools is not None:
-            yield from _tools(draft.tools, place, state)
+            yield from _tools(draft.tools, draft.known.forbidden, place, state)
     if draft.documents is not None:
         yield from _documents(draft.documents, ("slots",), draft.definition.slots)
 
@@ -102,8 +105,13 @@ def _unknown(place: Place, name: str, known: Collection[str], kind: str) -> Iter
         yield complaint(place, f"there is no {kind} {name}", remedy)
 
 
-def _tools(tools: Mapping[str, frozenset[str]], place: Place, state: State) -> Iterator[Complaint]:
+def _tools(
+    tools: Mapping[str, frozenset[str]], forbidden: Collection[str], place: Place, state: State
+) -> Iterator[Complaint]:
     for key, tool in state.tools.items():
+        if tool in forbidden:
+            what = f"authors of this tenant can't use the tool {tool}"
+            yield complaint((*place, key), what, FORBIDDEN_REMEDY)
         # `crm__*` stands for tools that nobody knows yet.
         if any(name.endswith("*") and tool.startswith(name[:-1]) for name in tools):
             continue

@@ -36,7 +36,8 @@ class Vocabulary(NamedTuple):
     `tools` have parameters, types of `documents` have fields; None where they aren't known.
     `approved` are the tools that need an approval, and `made_by` has, for each parameter that names
     an object of the run's own: the tool, the parameter, the tool that makes the object, and the
-    field of that tool's result. `reads` are the tools that are known to change nothing.
+    field of that tool's result. `reads` are the tools that are known to change nothing,
+    and `forbidden` those that authors of the tenant can't use.
 
     >>> Vocabulary.of(tools={"book_room": frozenset({"seats"})}).names("tools")
     {'book_room': frozenset({'seats'})}
@@ -47,6 +48,7 @@ class Vocabulary(NamedTuple):
     approved: Names = frozenset()
     made_by: frozenset[tuple[str, str, str, str]] = frozenset()
     reads: Names = frozenset()
+    forbidden: Names = frozenset()
 
     @classmethod
     def of(

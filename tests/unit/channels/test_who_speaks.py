@@ -86,13 +86,13 @@ def transcript_item(entry: LogEntry) -> dict[str, Any]:
 
 def event_of(entry: LogEntry) -> dict[str, Any]:
     """What the stream of the conversation tells, the parts as one."""
-    parts = [data for _, data in conversation_feed(*_NOWHERE, _RECORD).parts(entry)]
+    parts = [data for _, data in conversation_feed(_NOWHERE, _NOWHERE, _RECORD).parts(entry)]
     return {**parts[0], "text": "\n".join(part["text"] for part in parts)}
 
 
 def news_of(entry: LogEntry) -> dict[str, Any]:
     alice = Principal(id="alice", name="Alice")
-    ((_, data),) = person_feed(*_NOWHERE, alice, ()).parts(entry)
+    ((_, data),) = person_feed(_NOWHERE, _NOWHERE, alice, ()).parts(entry)
     return dict(data)
 
 
@@ -103,7 +103,7 @@ class _Unasked:
         return lambda *_: None
 
 
-_NOWHERE: Any = (_Unasked(), _Unasked())
+_NOWHERE = cast("Any", _Unasked())
 _RECORD = cast("ConversationRecord", _Unasked())
 
 
@@ -111,7 +111,7 @@ def terminal(entry: LogEntry, capsys: pytest.CaptureFixture[str]) -> str:
     shown = screen.Screen(interactive=False, coloured=False)
     talk = ChatConversation(cast("Any", None), shown, {"id": "c1", "locale": "en"})
     news = ConversationNews(talk, "0")
-    for _, data in conversation_feed(*_NOWHERE, _RECORD).parts(entry):
+    for _, data in conversation_feed(_NOWHERE, _NOWHERE, _RECORD).parts(entry):
         news.take(ApiEvent(name="reply", data=dict(data), id="7.1"))
     return capsys.readouterr().out
 

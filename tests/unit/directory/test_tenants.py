@@ -10,7 +10,7 @@ import pytest
 from router.directory.persona import MOST_RULES, MOST_WORDS, NAME, load_persona
 from router.directory.tenants import KnownNames, LiveTenants, Tenants
 from router.domain.errors import DefinitionError
-from router.domain.principals import EVERYTHING
+from router.domain.principals import ALL_NAMES, EVERYTHING
 from router.routing.prompts import IN_PERSON, JOBS, Prompts
 from tests.table import each_row
 
@@ -117,6 +117,13 @@ def test_a_tenant_has_what_the_file_says_and_another_the_rest(tmp_path: Path) ->
     assert Tenants().entitlement("anybody") == EVERYTHING
 
 
+def test_a_tenant_s_authors_may_call_fewer_tools_than_its_people_have(tmp_path: Path) -> None:
+    tenants = of(tmp_path, "acme: {author_tools: {except: [record_leave]}}")
+    assert not tenants.author_tools("acme").has("record_leave")
+    assert tenants.entitlement("acme").covers("tool", "record_leave")
+    assert tenants.author_tools("globex") == ALL_NAMES
+
+
 def test_each_tenant_has_its_own_persona_or_the_houses(tmp_path: Path) -> None:
     written(tmp_path, "name: Ada", "ada.yaml")
     file = written(tmp_path, "acme: {persona: ada.yaml}\nfree: {}\n", "tenants.yaml")
@@ -159,6 +166,7 @@ def test_what_is_wrong_with_a_file_of_tenants_is_told(tmp_path: Path, text: str,
     [
         ("acme:\n  flows: [leave_reqest]", ":2: no flow is called leave_reqest; did you mean"),
         ("acme: {skills: {except: [x*]}}", "no skill is called x*; there are: trip-planner"),
+        ("acme:\n  author_tools: [x*]", ":2: no tool is called x*"),
         (
             "acme: {tools: [get_*]}",
             "the flow leave_request needs the tool record_leave, which acme",

@@ -50,14 +50,15 @@ RECORD = 'record: {call: record, with: {amount: "slots.amount"}, next: yes, on_e
 CONFIRM = "confirm: {confirm: {zh: 好吗, en: Is it right?}, confirmed: %s, declined: ask}"
 
 
-def problems(*states: str) -> list[str]:
+def problems(*states: str, known: Vocabulary = KNOWN) -> list[str]:
     text = HEAD + "".join(f"  {state}\n" for state in states) + ENDS
-    file = examine_text(Path("expenses.yaml"), text, KNOWN)
+    file = examine_text(Path("expenses.yaml"), text, known)
     return [problem.what for problem in file.problems]
 
 
 NOT_APPROVED = "record needs an approval, and none is sure on the way "
 STRANGERS = "pay_claim acts on what this run made with file_claim, and claim is something else"
+FORBIDDEN = "authors of this tenant can't use the tool record"
 OLD = "claim may be of a call of file_claim that was made with other values"
 
 
@@ -221,7 +222,15 @@ def test_what_needs_an_approval_is_reached_by_approved_ways_alone(
     assert problems(*states) == said
 
 
-@each_row("english", [NOT_APPROVED + "ask ▸ record", STRANGERS, OLD])
+def test_authors_call_no_tool_that_their_tenant_keeps_from_them() -> None:
+    known = KNOWN._replace(forbidden=frozenset({"record", "look"}))
+    flow = [ASK % "boss", BOSS % ("record", "no"), RECORD]
+    assert problems(*flow, known=known) == [FORBIDDEN]
+    check = FILE.replace("call: file_claim", "check: record").replace(", save: claim", "")
+    assert FORBIDDEN in problems(ASK % "file", check % "yes", known=known)
+
+
+@each_row("english", [NOT_APPROVED + "ask ▸ record", STRANGERS, OLD, FORBIDDEN])
 def test_an_author_who_reads_chinese_is_told_so_in_chinese(english: str) -> None:
     assert said_in("zh", english) != english
 

@@ -21,7 +21,7 @@ from router.domain.configuration_documents import (
     digest_of,
 )
 from router.domain.errors import DefinitionError, Unavailable
-from router.domain.principals import EVERYTHING, Entitlement, NameSelection
+from router.domain.principals import ALL_NAMES, EVERYTHING, Entitlement, NameSelection
 from router.flow.catalog import Catalog
 from router.retrieval.index import CapabilityIndex
 from router.runtime.definitions import load_capabilities
@@ -67,9 +67,12 @@ class Desk:
         *documents: tuple[DocumentKind, str, str],
         entitlement: Entitlement = EVERYTHING,
         tenant: str = "acme",
+        author_tools: NameSelection = ALL_NAMES,
     ) -> DraftEdition:
         made = [ConfigurationDocument(kind=k, name=n, text=t) for k, n, t in documents]
-        return drafted(self.settings, self.house, made, tenant, entitlement)
+        return drafted(
+            self.settings, self.house, made, tenant, entitlement, author_tools=author_tools
+        )
 
 
 @pytest.fixture
@@ -434,3 +437,30 @@ def _of_leave() -> str:
     text = text.replace('examples: ["log overtime", "我要报加班"]', 'examples: ["of leave"]')
     leave = "off: {flow: leave_request, detached: true, next: gather}"
     return text.replace("start: gather\nstates:", f"start: off\nstates:\n  {leave}")
+
+
+FEW = NameSelection(besides=("get_weather",))
+NOT_ALLOWED = "authors of this tenant can't use the tool get_weather"
+
+
+def skill_with(tools: str) -> str:
+    return SKILL.replace("---\nSay", f"allowed-tools: {tools}\n---\nSay")
+
+
+@each_row(
+    ("document", "problem"),
+    [
+        (("flows", "overtime", calling("get_weather")), NOT_ALLOWED),
+        (("flows", "overtime", overtime()), ""),
+        (("skills", "travel-tips", SKILL), "the skill may call every tool"),
+        (("skills", "travel-tips", skill_with("get_weather")), NOT_ALLOWED),
+        (("skills", "travel-tips", skill_with("get_my_trips")), ""),
+    ],
+)
+def test_authors_call_the_tools_that_their_tenant_allows_them(
+    desk: Desk, document: tuple[DocumentKind, str, str], problem: str
+) -> None:
+    found = said(desk(document, author_tools=FEW).problems)
+    assert problem in found
+    assert bool(found) == bool(problem)
+    assert NOT_ALLOWED not in said(desk(document).problems)

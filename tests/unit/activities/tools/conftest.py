@@ -97,7 +97,11 @@ class Desk:
         """The result of a write of a flow, as JSON."""
         about = {"tool": tool, "arguments": arguments, "caller": caller, "now": self.now}
         approval = RunApproval(digest="seen", person="carol", state="manager")
-        by_flow = {"key": f"{run}:{key}", "undoes": undoes and f"{run}:{undoes}", "flow_run": run}
+        by_flow: dict[str, Any] = {
+            "key": f"{run}:{key}",
+            "undoes": undoes and f"{run}:{undoes}",
+            "flow_run": run,
+        }
         by_flow |= {"approvals": (approval,), "slots_digest": "seen"}
         return await self._write(ToolCall.model_validate({**about, **by_flow}))
 
