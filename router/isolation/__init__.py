@@ -1,0 +1,1 @@
+"""Functions over foreign input, each run in a child process that has bounds and can be killed."""

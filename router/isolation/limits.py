@@ -1,0 +1,95 @@
+"""The bounds of a child process, and how a process takes them upon itself."""
+
+import ctypes
+import os
+import resource
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+MIB = 1024 * 1024
+MAX_OPEN_FILES = 64
+INHERITED_VARIABLES = (
+    *("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH"),
+)
+"""The environment of a child process. Other variables hold keys that no foreign input may reach."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Two threads on busy cores spin for each other, and a process with threads can't be forked."""
+_CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+
+
+class ProcessLimits(BaseModel):
+    """What one job may use."""
+
+    model_config = ConfigDict(frozen=True)
+
+    memory_bytes: int = 256 * MIB
+    """Address space in addition to what the process has before the job begins."""
+    cpu_seconds: int = 10
+    wall_seconds: float = 20.0
+    """From the moment the job is sent until its result has arrived."""
+    output_bytes: int = 8 * MIB
+    """Of the result as JSON."""
+
+
+def child_environment() -> dict[str, str]:
+    """Return the variables a child process gets, with `PYTHONPATH` valid in any folder."""
+    own = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+    paths = [
+        str(Path(each).resolve()) for each in own.pop("PYTHONPATH", "").split(os.pathsep) if each
+    ]
+    return {**own, **ONE_THREAD, **({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})}
+
+
+def seclude_process() -> None:
+    """Give up the network, new privileges, core dumps and writing to files.
+
+    A kernel that allows no new network namespace leaves the process its network.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if libc.unshare(_CLONE_NEWNET) != 0:
+        libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    kill_first_when_memory_is_short()
+
+
+def kill_first_when_memory_is_short() -> None:
+    """Have the kernel kill this process before the API or a worker."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
+def die_with_parent() -> None:
+    """Have this process killed as soon as its parent ends."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def bound_process(limits: ProcessLimits) -> None:
+    """Bound this process's memory, processor time and open files, beginning now."""
+    die_with_parent()
+    memory = address_space() + limits.memory_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    bound_cpu(limits.cpu_seconds)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_OPEN_FILES, MAX_OPEN_FILES))
+
+
+def bound_cpu(seconds: int) -> None:
+    """Have this process killed once it has used so much more processor time.
+
+    The bound can be renewed: a process that runs several jobs calls this before each of them.
+    """
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    most = int(used.ru_utime + used.ru_stime) + seconds
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
+
+
+def address_space() -> int:
+    """Return the bytes of address space this process has now."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    return pages * resource.getpagesize()
