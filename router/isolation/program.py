@@ -30,6 +30,7 @@ REFUSED, OUT_OF_MEMORY, TOO_LONG, FAILED = 10, 11, 12, 13
 """Exit statuses of a child that has no result; with `REFUSED` and `FAILED` it says why."""
 MAX_TRACEBACK_CHARS = 4_000
 MAX_MESSAGE_BYTES = 4_096
+MAX_PREPARATION_BYTES = 65_536
 
 
 class ChildEnd(BaseModel):
@@ -167,17 +168,21 @@ def _run(connection: socket.socket, limits: ProcessLimits) -> None:
 
 def main(descriptor: int, modules: Sequence[str]) -> None:
     """Import the modules, say that this process is ready, and serve."""
+    arrivals = socket.socket(fileno=descriptor)
+    arrivals.set_inheritable(False)
     seclude_process()
     for name in modules:
         importlib.import_module(name)
+    prepare = pickle.loads(arrivals.recv(MAX_PREPARATION_BYTES))  # noqa: S301 - the parent's own
+    if prepare is not None:
+        prepare()
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
     gc.collect()
     gc.freeze()  # a child that collects garbage then copies no page of what is here
-    with socket.socket(fileno=descriptor) as arrivals:
-        arrivals.send(b"!")
-        _Jobs(arrivals).serve()
+    arrivals.send(b"!")
+    _Jobs(arrivals).serve()
 
 
 if __name__ == "__main__":

@@ -91,11 +91,18 @@ class IsolatedRunner:
 
     Args:
         modules: What the process imports before the first job: the functions' modules.
+        prepare: Called once in the process before the first job, so it has to survive pickling.
         idle_seconds: How long the process waits for a job before it ends.
     """
 
-    def __init__(self, *modules: str, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self,
+        *modules: str,
+        prepare: Callable[[], object] | None = None,
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
         self._modules = modules
+        self._prepare = prepare
         self._idle_seconds = idle_seconds
         self._running: _Process | None = None
         self._starting = asyncio.Lock()
@@ -189,7 +196,7 @@ class IsolatedRunner:
             if self._running is not None and self._running.process.returncode is None:
                 return self._running
             await self._end()
-            self._running = await _start(self._modules)
+            self._running = await _start(self._modules, self._prepare)
             return self._running
 
     async def _end(self) -> None:
@@ -217,7 +224,7 @@ class IsolatedRunner:
             self._running = None
 
 
-async def _start(modules: tuple[str, ...]) -> _Process:
+async def _start(modules: tuple[str, ...], prepare: Callable[[], object] | None) -> _Process:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setblocking(False)
     with theirs:
@@ -231,9 +238,10 @@ async def _start(modules: tuple[str, ...]) -> _Process:
             start_new_session=True,  # a Ctrl-C isn't for it, and it is killed with its children
         )
     try:
+        ours.send(pickle.dumps(prepare))
         async with asyncio.timeout(START_SECONDS):
             ready = await asyncio.get_running_loop().sock_recv(ours, 1)
-    except TimeoutError:
+    except (TimeoutError, ConnectionError):
         ready = b""
     except BaseException:
         ours.close()
