@@ -1,13 +1,11 @@
 """What routes are given: the services they use, the caller, and the parts all requests share."""
 
-import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Protocol, Self, cast
-from weakref import WeakValueDictionary
+from typing import Annotated, Any, ParamSpec, Protocol, Self, TypeVar, cast
 
 from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -17,9 +15,11 @@ from temporalio.client import Client
 from activities.look_up import weekdays_from
 from router.api.audit import Arrivals, AuditWriter, request_id_of, sender_of
 from router.api.auth import CallerSession, Tokens
+from router.api.author_jobs import RuleSources
 from router.api.events import Hub
 from router.api.explanation import Reads
 from router.api.intake import Intake, IntakeLimits
+from router.api.isolated_work import IsolatedWork, run_while_client_stays
 from router.api.limits import Backlog, RateLimits, TurnLimits
 from router.api.turns import Turns
 from router.beginnings.beginning import Beginning, BeginningContext
@@ -48,6 +48,8 @@ REMEMBERED = 10_000
 GOOD_FOR = 60.0
 """Seconds: after that one that was erased, or has expired, isn't there any more."""
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _Recent = OrderedDict[tuple[str, str], tuple[ConversationRecord, float]]
 
 
@@ -148,8 +150,8 @@ class FlowTexts(Protocol):
     def tools(self, tenant: str) -> Sequence[Tool]:
         """The tools that the tenant's flows may call."""
 
-    def reader(self, tenant: str, instead: FlowDefinition | None = None) -> Reads:
-        """What reads messages by rules, with that flow instead of its namesake, or besides."""
+    def rule_sources(self, tenant: str) -> RuleSources:
+        """Return what the tenant's messages are read by."""
 
     def labelled(self) -> Sequence[str]:
         """The sentences of the evaluation sets that stand beside the house's flows."""
@@ -237,10 +239,8 @@ class Services:
     """What tries drafts of flows; None where nothing does."""
     sketches: FlowSketches | None = None
     """What has a model make drafts of flows; None where no model is configured."""
-    examination_turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(
-        default_factory=WeakValueDictionary
-    )
-    """Of each author, by tenant and id, whose text is being examined: one at a time."""
+    isolated_work: IsolatedWork = field(default_factory=IsolatedWork)
+    """Runs what is done with people's texts in child processes."""
     hand_off_desk: Callable[[str], HandOffDesk | None] = lambda _: None
     """Who takes what is handed to people, by tenant; None where nobody does."""
 
@@ -437,6 +437,40 @@ Author = Annotated[Principal, Depends(_whoever_is(OPERATOR, AUTHOR))]
 """The caller, who may write versions of documents; 404 where they may not."""
 Auditor = Annotated[Principal, Depends(_whoever_is(OPERATOR, AUDITOR))]
 """The caller, who may read the audit trail; 404 where they may not."""
+
+
+@dataclass(frozen=True)
+class RequestWork:
+    """Runs jobs for a request in child processes, as long as its client stays."""
+
+    request: Request
+    person: Principal
+    _work: IsolatedWork
+
+    async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return the function's result; raises as `IsolatedWork.run`."""
+        return await self.while_client_stays(self._work.run(self.person, function, *args, **kwargs))
+
+    async def while_client_stays(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return the result of other work, which is cancelled when the client leaves."""
+        return await run_while_client_stays(self.request, work)
+
+
+async def _request_work(request: Request, caller: Caller) -> RequestWork:
+    return RequestWork(request, caller, AppState.of(request).services.isolated_work)
+
+
+Work = Annotated[RequestWork, Depends(_request_work)]
+"""Runs jobs for the caller in child processes, until their client leaves."""
+
+
+async def _author_work(author: Author, work: Work) -> RequestWork:
+    del author
+    return work
+
+
+AuthorWork = Annotated[RequestWork, Depends(_author_work)]
+"""Runs jobs for the caller, who may write versions of documents; 404 where they may not."""
 
 
 async def _own_conversation(

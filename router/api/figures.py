@@ -1,6 +1,5 @@
 """Figures of some days, as they are asked for: which days, tables for spreadsheets, pictures."""
 
-import asyncio
 import csv
 import io
 from collections.abc import Iterable, Sequence
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Query, Response
 
 from router.api.audit import in_words
-from router.api.dependencies import OPERATOR, Author, Caller
+from router.api.dependencies import OPERATOR, Author, Caller, RequestWork
 from router.api.files import disposition
 from router.api.params import Day
 from router.domain.errors import Forbidden, InvalidInput
@@ -84,11 +83,8 @@ def picture_response(drawn: str, media_type: str = SVG) -> Response:
     return Response(drawn, media_type=media_type, headers={"Content-Security-Policy": INERT})
 
 
-async def svg_response(graph: Graph, over: Journey | None = None) -> Response:
-    """A flow to be looked at, with what goes over it; raises `InvalidInput` for too large a one.
-
-    It takes a core up to a second, so it is done in a thread.
-    """
+async def svg_response(work: RequestWork, graph: Graph, over: Journey | None = None) -> Response:
+    """A flow to be looked at, with what goes over it; raises `InvalidInput` for too large a one."""
     if not can_be_drawn(graph):
         states, ways = len(graph.nodes), len(graph.edges)
         most = f"{MOST_STATES}/{MOST_WAYS}"
@@ -99,7 +95,7 @@ async def svg_response(graph: Graph, over: Journey | None = None) -> Response:
                 f"them; {most} are the most.",
             )
         )
-    return picture_response(await asyncio.to_thread(svg_of, graph, over))
+    return picture_response(await work.run(svg_of, graph, over))
 
 
 def _harmless(cell: Any) -> Any:

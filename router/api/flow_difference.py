@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from router.api.flow_examination import Surroundings
 from router.api.flow_vocabulary import approver_names
 from router.domain.drafts import FlowText
-from router.domain.errors import DefinitionError
+from router.domain.errors import DefinitionError, RouterError
 from router.domain.locale import Locale
 from router.drawing import can_be_drawn, graph_of, svg_of
 from router.drawing.difference import FlowDifference, difference
@@ -42,7 +42,7 @@ class DifferenceView(BaseModel):
 def difference_of(
     flow: str, was: FlowText | None, now: FlowText, around: Surroundings, locale: Locale
 ) -> DifferenceView:
-    """The difference between two texts; it is work for a core, so call it in a thread.
+    """The difference between two texts; their authors decide how long it takes.
 
     Neither has to be sound: of what can't be read as a flow there are no words and no picture.
     """
@@ -61,6 +61,18 @@ def difference_of(
         stories_removed=[each for each in story_names(then.stories) if each not in kept],
         before=_picture(before, locale, found.marks_before),
         after=_picture(after, locale, found.marks_after),
+    )
+
+
+def undetermined(why: RouterError, locale: Locale) -> DifferenceView:
+    """Return what is shown of a difference that couldn't be worked out: why that is."""
+    return DifferenceView(
+        words=[why.said.within(locale)],
+        text="",
+        stories="",
+        stories_removed=[],
+        before=None,
+        after=None,
     )
 
 

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BaseModel, Field, JsonValue, WithJsonSchema
 
 from router.domain.configuration_documents import LONGEST_NAME
 from router.domain.drafts import LARGEST_STORIES, LARGEST_TEXT
-from router.domain.errors import Problem
-from router.domain.locale import Locale
+from router.domain.errors import Problem, RouterError
+from router.domain.locale import Locale, Localised
 from router.drawing.flowchart import EXITS, Graph, graph_of, named
 from router.drawing.svg import can_be_drawn, svg_of
 from router.flow.catalog import behaviour
@@ -139,7 +139,7 @@ class Surroundings:
 
 
 def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -> Examination:
-    """What is to be said of the text, whatever it is; a tenth of a second, so call it in a thread.
+    """What is to be said of the text, whatever it is; its author decides how long it takes.
 
     `flow` is what the flow is to be called.
     """
@@ -165,6 +165,16 @@ def examination_of(flow: str, text: str, around: Surroundings, locale: Locale) -
         checks=list(_checks(file.definition, locale)),
         graph=_graph(file, graph, locale),
         picture=svg_of(graph) if can_be_drawn(graph) else None,
+    )
+
+
+def unexamined(why: RouterError, locale: Locale) -> Examination:
+    """Return the examination of a text that couldn't be examined: that is its one problem."""
+    zh, en = "没能检查这份流程", "this text wasn't examined"
+    what = Localised(zh=zh, en=en).within(locale)
+    problem = PlacedProblem(place=[], line=1, what=what, remedy=why.said.within(locale))
+    return Examination(
+        problems=[problem], remarks=[], data=None, checks=[], graph=FlowGraph(), picture=None
     )
 
 

@@ -26,7 +26,7 @@ MOST_LOGGED = 2_000
 MOST_READ = 20_000
 """Entries of the log that are gone through."""
 MOST_CHANGED = 200
-PATIENCE = 10.0
+PATIENCE = 6.0
 """Seconds after which no more sentences are tried."""
 
 SentenceSource = Literal["example", "evaluation", "log"]
@@ -111,7 +111,7 @@ def impact_of(
     now: datetime,
     locale: Locale,
 ) -> Impact:
-    """Which of the sentences go another way; takes up to `PATIENCE`, so call it in a thread."""
+    """Which of the sentences go another way; takes up to `PATIENCE`."""
     if len(set(map(FlowDefinition.model_dump_json, readers.versions))) < len(readers.versions):
         return Impact(checked=len(sentences), known=len(sentences), changed=[])
     until = time.monotonic() + PATIENCE

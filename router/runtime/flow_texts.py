@@ -8,16 +8,15 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from activities.capabilities import Capabilities
+from router.api.author_jobs import RuleSources
 from router.directory.tenants import LiveTenants
 from router.domain.drafts import FlowText
 from router.evaluation.dataset import LabelledLine
-from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition
 from router.flow.loader import Vocabulary
 from router.runtime.definitions import flow_folder, vocabulary
 from router.settings import Settings
 from router.tool.tool import Tool
-from router.understanding.reader import Reader
 
 STORIES = "tests"
 """The folder beside flow files in which the stories of each stand in a file of its name."""
@@ -53,13 +52,10 @@ class LiveFlowTexts:
         names = (n for n in sorted(registry.names) if entitlement.covers("tool", n))
         return [registry[name] for name in names if allowed.has(name)]
 
-    def reader(self, tenant: str, instead: FlowDefinition | None = None) -> Reader:
-        """What reads messages by rules, with that flow instead of its namesake, or besides."""
+    def rule_sources(self, tenant: str) -> RuleSources:
+        """Return what the tenant's messages are read by."""
         offered = self.offered.of(tenant)
-        if instead is not None:
-            changed = {**offered.catalog.flows, instead.flow: instead}
-            offered = Capabilities(Catalog(changed.values()), offered.skills, offered.registry)
-        return Reader(offered.flows(), offered.phrases(), offered.listed())
+        return RuleSources(offered.flows(), offered.phrases(), offered.listed())
 
     def labelled(self) -> Sequence[str]:
         """The sentences of the evaluation sets that stand beside the house's flows."""

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
+from router.api.author_jobs import read_flow_text
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Operator, Services
 from router.api.errors import problems
 from router.api.params import Note, StrictRoute
@@ -351,7 +352,13 @@ async def _says(services: Services, reader: Principal, head: DocumentHead, text:
 async def examined_document(
     services: Services, author: Principal, kind: DocumentKind, name: str, text: str | None
 ) -> Examined:
-    """What is found; `InvalidInput` with every problem, each with its file and line."""
+    """What is found; `InvalidInput` with every problem, each with its file and line.
+
+    What it takes to read a flow is found out in a child process, before this one reads it.
+    """
+    if kind == "flows" and text is not None:
+        known, path = services.flow_texts.vocabulary(author.tenant), path_of(kind, name)
+        await services.isolated_work.run(author, read_flow_text, path, text, known)
     try:
         return await services.configuration.examine(author.tenant, kind, name, text)
     except DefinitionError as error:

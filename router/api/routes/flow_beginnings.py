@@ -3,27 +3,24 @@
 Nothing is saved or published: what is answered is a text to go on from.
 """
 
-import asyncio
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.datastructures import UploadFile
 
-from router.api.dependencies import Author, FlowSketches, Given, Services
+from router.api.author_jobs import draw_bpmn
+from router.api.dependencies import Author, FlowSketches, Given, Services, Work
 from router.api.errors import problems
 from router.api.files import FIELD, disposition, posted_form
 from router.api.params import SaidText
-from router.api.routes.flow_drafts import NOT_THERE, Named, held_flow, surroundings_of, unsound
+from router.api.routes.flow_drafts import NOT_THERE, Named, held_flow, surroundings_of
 from router.beginnings.beginning import Beginning, BeginningContext
 from router.beginnings.paragraph import LONGEST_PARAGRAPH
 from router.beginnings.source_file import LARGEST, beginning_of_file
-from router.domain.errors import DefinitionError, InvalidInput, NotFound, Unavailable
+from router.domain.errors import InvalidInput, NotFound, Unavailable
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
-from router.drawing import bpmn_of
-from router.flow.loader import Vocabulary, examine_text
 
 PREFIX = "/v1/flow-drafts"
 PATH = f"{PREFIX}/beginnings"
@@ -144,7 +141,11 @@ _XML: dict[int | str, dict[str, Any]] = {
 
 @router.get("/{flow:draft}/bpmn", response_class=Response, responses={**problems(404), **_XML})
 async def bpmn(
-    services: Given, author: Author, flow: Named, locale: Annotated[Locale | None, Query()] = None
+    services: Given,
+    author: Author,
+    work: Work,
+    flow: Named,
+    locale: Annotated[Locale | None, Query()] = None,
 ) -> Response:
     """Get a flow as BPMN 2.0: the caller's draft of it, else what holds.
 
@@ -154,7 +155,7 @@ async def bpmn(
     draft = await services.store.flow_drafts.find(author.tenant, author.id, flow)
     text = draft.text if draft else await _held(services, author, flow)
     known = services.flow_texts.vocabulary(author.tenant)
-    written = await asyncio.to_thread(_bpmn, flow, text, known, locale or author.locale)
+    written = await work.run(draw_bpmn, flow, text, known, locale or author.locale)
     headers = {"Content-Disposition": disposition(f"{flow}.bpmn")}
     return Response(written, media_type="application/xml", headers=headers)
 
@@ -166,22 +167,9 @@ async def _held(services: Services, author: Principal, flow: str) -> str:
     return held.text
 
 
-def _bpmn(flow: str, text: str, known: Vocabulary, locale: Locale) -> str:
-    try:
-        return bpmn_of(examine_text(Path(f"{flow}.yaml"), text, known).definition, locale)
-    except DefinitionError as error:
-        raise unsound(error.problems, locale, _UNREADABLE) from None
-
-
-_UNREADABLE = Localised(
-    zh="这份草稿还读不成流程，先改好再导出。",
-    en="The draft can't be read as a flow yet: mend it first.",
-)
-
-
 @router.post("/beginnings", responses=problems(400, 404, 413, 415), openapi_extra=_BODY)
 async def begin(
-    services: Given, author: Author, sent: Annotated[bytes | str, Depends(_sent)]
+    services: Given, author: Author, work: Work, sent: Annotated[bytes | str, Depends(_sent)]
 ) -> BeginningView:
     """Make a draft of a file or a paragraph: what maps, what is left to decide, what has no place.
 
@@ -193,9 +181,10 @@ async def begin(
     taken = frozenset(beside.flows) | {draft.flow for draft in drafts}
     around = BeginningContext(beside.known, taken, beside.roles or frozenset())
     if isinstance(sent, str):
-        made = await _sketches(services).beginning_of(author, sent, around)
+        sketching = _sketches(services).beginning_of(author, sent, around)
+        made = await work.while_client_stays(sketching)
     else:
-        made = await asyncio.to_thread(beginning_of_file, sent, around)
+        made = await work.run(beginning_of_file, sent, around)
     return BeginningView.of(made, author.locale)
 
 

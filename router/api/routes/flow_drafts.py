@@ -4,24 +4,28 @@ Authors write drafts, and nothing that anybody uses changes by them. What is ask
 somebody types (an examination, edits) is stateless: it is about the text that is sent.
 """
 
-import asyncio
-import json
-import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.convertors import StringConvertor, register_url_convertor
 
-from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
+from router.api.author_jobs import edit_flow, find_impact, read_flow_text, unsound
+from router.api.dependencies import (
+    OPERATOR,
+    Audited,
+    Author,
+    Given,
+    RequestWork,
+    Services,
+    Work,
+)
 from router.api.errors import problems
 from router.api.flow_difference import DifferenceView, difference_of
 from router.api.flow_examination import (
-    MOST_TOLD,
     Examination,
     FlowFileText,
     FlowName,
@@ -29,14 +33,13 @@ from router.api.flow_examination import (
     StoryFileText,
     Surroundings,
     examination_of,
+    unexamined,
 )
-from router.api.flow_impact import BothReaders, Impact, impact_of, said_lately, sentences_of
+from router.api.flow_impact import Impact, said_lately, sentences_of
 from router.api.flow_vocabulary import FlowVocabulary, vocabulary_of
 from router.api.params import StrictRoute
 from router.domain.configuration_documents import DocumentHead, digest_of, is_name, path_of
 from router.domain.drafts import (
-    LARGEST_STORIES,
-    LARGEST_TEXT,
     DraftBase,
     DraftHead,
     FlowDraft,
@@ -45,31 +48,21 @@ from router.domain.drafts import (
 )
 from router.domain.errors import (
     Conflict,
-    DefinitionError,
-    Fault,
-    FieldProblem,
-    InvalidInput,
     NotFound,
-    Problem,
+    TooManyRequests,
+    Unavailable,
 )
-from router.domain.locale import Locale, Localised
-from router.domain.principals import EVERYONE, Principal
+from router.domain.locale import Localised
+from router.domain.principals import Principal
 from router.flow.definition import FlowDefinition
-from router.flow.loader import examine_text
-from router.flow.new_name import doubts, renames, with_new_name
-from router.flow.validation.phrases import said_in, told
-from router.formats.data_edit import Edit, EditRefused, InsertValue, RenameKey, SetValue
-from router.formats.yaml_document import Place, read_yaml
-from router.formats.yaml_edit import edited
+from router.formats.data_edit import Edit
+from router.isolation.runner import LimitExceeded
 
 PREFIX = "/v1/flow-drafts"
 BODIES = {f"{PREFIX}/": 512 * 1024}
 """Bytes below that path: a text that is JSON within JSON takes more than itself."""
 MOST_EDITS = 100
 """Of one request: each has the whole text read again."""
-MOST_PROBLEMS = 50
-PATIENCE = 10.0
-"""Seconds after which no further edit of a request is begun: a text may be long, and edits many."""
 LATELY = timedelta(days=30)
 
 router = APIRouter(prefix=PREFIX, tags=["authors"], route_class=StrictRoute)
@@ -213,7 +206,7 @@ Named = Annotated[str, Depends(_named)]
 
 
 @router.get("", responses=problems(404))
-async def index(services: Given, author: Author) -> FlowEntries:
+async def index(services: Given, author: Author, work: Work) -> FlowEntries:
     """List every flow of the tenant and every draft, with how often each was asked for lately."""
     tenant, store = author.tenant, services.store
     flows = services.flow_texts.flows(tenant)
@@ -224,7 +217,7 @@ async def index(services: Given, author: Author) -> FlowEntries:
     counts = await store.runs.outcomes(tenant, datetime.now(UTC) - LATELY)
     held = {name for name, head in heads.items() if head.held is not None}
     names = sorted(flows.keys() | drafts.keys() | held)
-    partly = {n: await partly_held(services, author, n) for n in sorted(held - flows.keys())}
+    partly = {n: await partly_held(services, work, n) for n in sorted(held - flows.keys())}
     there = {**partly, **flows}
     return FlowEntries(
         items=[
@@ -267,59 +260,37 @@ def _shown(drafts: Iterable[DraftHead]) -> list[AuthorsDraft]:
 
 
 @router.post("/examination", responses=problems(400, 404, 413, 415))
-async def examine(services: Given, author: Author, body: FlowTextBody) -> Examination:
+async def examine(services: Given, author: Author, work: Work, body: FlowTextBody) -> Examination:
     """Say what is wrong with a text, where, and what it looks like; nothing is saved."""
-    return await _examined(services, author, body.flow, body.text)
+    around = surroundings_of(services, author.tenant)
+    return await _examined(work, body.flow, body.text, around)
 
 
 @router.post("/impact", responses=problems(400, 404, 413, 415))
-async def impact(services: Given, author: Author, audit: Audited, body: FlowTextBody) -> Impact:
+async def impact(
+    services: Given, author: Author, work: Work, audit: Audited, body: FlowTextBody
+) -> Impact:
     """Say which known sentences would go another way by rules, if the text held; 422 if it can't.
 
     They are the flows' own examples and evaluation sets beside them; where
     ROUTER_OPERATORS_READ_WORDS is set, to operators also what people said in the last 30 days.
     """
-    flow = await asyncio.to_thread(_sound, services, author, body)
     tenant, now, texts = author.tenant, datetime.now(UTC), services.flow_texts
+    path, known = f"{body.flow}.yaml", texts.vocabulary(tenant)
+    read = await work.run(read_flow_text, path, body.text, known)
+    if read.sound is None:
+        raise unsound(read.problems, author.locale, UNSOUND)
     # Whoever may not read words doesn't learn either which patterns of theirs match some.
     words = services.settings.operators_read_words and OPERATOR in author.roles
     detail = "with what people said" if words else "without what people said"
     await audit.note("flow_drafts.impact", path_of("flows", body.flow), detail=detail)
     entries = services.store.log.every_exchange(tenant, now - LATELY)
     logged = await said_lately(entries) if words else ()
-    flows = {**texts.flows(tenant), body.flow: flow}
-    wanted = (role for each in flows.values() for role in each.triggers.roles)
-
-    def compared() -> Impact:
-        before, after = texts.reader(tenant), texts.reader(tenant, flow)
-        versions = tuple(filter(None, [texts.flows(tenant).get(body.flow), flow]))
-        readers = BothReaders(before, after, versions, frozenset({EVERYONE, *wanted}))
-        sentences = sentences_of(flows.values(), texts.labelled(), logged)
-        return impact_of(readers, sentences, now, author.locale)
-
-    return await asyncio.to_thread(compared)
-
-
-def _sound(services: Services, author: Principal, body: FlowTextBody) -> FlowDefinition:
-    """The flow that the text says; `InvalidInput` with every problem where it can't be used."""
-    known = services.flow_texts.vocabulary(author.tenant)
-    try:
-        file = examine_text(Path(f"{body.flow}.yaml"), body.text, known)
-        found: Sequence[Problem] = file.problems
-    except DefinitionError as error:
-        found = error.problems
-    if found:
-        raise unsound(found, author.locale, UNSOUND)
-    return file.definition
-
-
-def unsound(found: Sequence[Problem], locale: Locale, why: Localised) -> InvalidInput:
-    """The refusal of a text that has these problems, in the language of `locale`."""
-    told = [
-        FieldProblem(f"text:{each.line}", said_in(locale, each.what))
-        for each in found[:MOST_PROBLEMS]
-    ]
-    return InvalidInput(why, told)
+    flows = texts.flows(tenant)
+    named = {**flows, body.flow: read.sound}
+    sentences = sentences_of(named.values(), texts.labelled(), logged)
+    given = (texts.rule_sources(tenant), flows, read.sound, sentences, now, author.locale)
+    return await work.run(find_impact, *given)
 
 
 UNSOUND = Localised(
@@ -329,78 +300,15 @@ UNSOUND = Localised(
 
 
 @router.post("/edits", responses=problems(400, 404, 413, 415))
-async def edit(services: Given, author: Author, body: EditsBody) -> EditedText:
+async def edit(services: Given, author: Author, work: Work, body: EditsBody) -> EditedText:
     """Make edits in a text, whose comments, order and quotes stay; nothing is saved.
 
     422 names the first edit that can't be made, such as `edits.2`; then none was made.
     """
-    made = await asyncio.to_thread(_edited, body.text, body.stories, body.edits)
-    examination = await _examined(services, author, body.flow, made.text)
-    look = _placed(made, author.locale)[:MOST_TOLD] if made.doubts else []
-    return EditedText(text=made.text, stories=made.stories, look=look, examination=examination)
-
-
-class _Edited(NamedTuple):
-    text: str
-    stories: str
-    doubts: list[tuple[Place, Fault]]
-
-
-def _placed(made: _Edited, locale: Locale) -> list[PlacedProblem]:
-    """The doubts by their lines in what the edits have made."""
-    document = read_yaml(made.text)
-    return [
-        PlacedProblem(
-            place=list(place),
-            line=document.line(place),
-            what=said_in(locale, fault.what),
-            remedy=said_in(locale, fault.remedy),
-        )
-        for place, fault in made.doubts
-    ]
-
-
-_TOO_MANY = Fault("so many edits of so long a text take too long", "send fewer of them at once")
-
-
-def _refused(number: int, fault: Fault) -> InvalidInput:
-    why = told(*fault)
-    zh = f"第 {number + 1} 处改动做不了，什么都没有改变：{why.zh}。"
-    en = f"Edit {number + 1} can't be made, and nothing was changed: {fault}."
-    return InvalidInput(Localised(zh=zh, en=en), [FieldProblem.of(f"edits.{number}", why)])
-
-
-def _check_value(edit: Edit) -> None:
-    """Refuse what can't fit before it is written and read, which takes long where it is large."""
-    value = edit.value if isinstance(edit, SetValue | InsertValue) else None
-    if len(json.dumps(value, ensure_ascii=False)) > LARGEST_TEXT:
-        raise EditRefused(Fault("the value is longer than a flow may be", "say it in fewer words"))
-
-
-def _check_sizes(text: str, stories: str) -> None:
-    for written, most in ((text, LARGEST_TEXT), (stories, LARGEST_STORIES)):
-        if (size := len(written.encode())) > most:
-            what = f"the text would have {size} bytes; {most} are the most"
-            raise EditRefused(Fault(what, "say it in fewer words"))
-
-
-def _edited(text: str, stories: str, edits: Iterable[Edit]) -> _Edited:
-    found: list[tuple[Place, Fault]] = []
-    until = time.monotonic() + PATIENCE
-    for number, each in enumerate(edits):
-        if time.monotonic() > until:
-            raise _refused(number, _TOO_MANY)
-        try:
-            _check_value(each)
-            if isinstance(each, RenameKey) and renames(each):
-                found += doubts(text, each)
-                text, stories = with_new_name(text, stories, each)
-            else:
-                text = edited(text, each)
-            _check_sizes(text, stories)
-        except EditRefused as refused:
-            raise _refused(number, refused.fault) from None
-    return _Edited(text, stories, found)
+    made = await work.run(edit_flow, body.text, body.stories, body.edits, author.locale)
+    around = surroundings_of(services, author.tenant)
+    examination = await _examined(work, body.flow, made.text, around)
+    return EditedText(text=made.text, stories=made.stories, look=made.look, examination=examination)
 
 
 @router.get("/vocabulary", responses=problems(404))
@@ -411,14 +319,16 @@ async def vocabulary(services: Given, author: Author) -> FlowVocabulary:
 
 
 @router.get("/{flow:draft}", responses=problems(404))
-async def show(services: Given, author: Author, flow: Named) -> DraftView:
+async def show(services: Given, author: Author, work: Work, flow: Named) -> DraftView:
     """Show the caller's draft of a flow, else what holds: revision 0, which nothing is saved of."""
     draft = await services.store.flow_drafts.find(author.tenant, author.id, flow)
-    return await draft_view(services, author, flow, draft)
+    return await draft_view(services, work, flow, draft)
 
 
 @router.put("/{flow:draft}", responses=problems(400, 404, 409, 413, 415))
-async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> DraftView:
+async def put(
+    services: Given, author: Author, work: Work, flow: Named, body: DraftBody
+) -> DraftView:
     """Save the caller's draft, whatever is wrong with it.
 
     409 where `revision` isn't the one that is saved: it was changed in another window; or where
@@ -430,18 +340,19 @@ async def put(services: Given, author: Author, flow: Named, body: DraftBody) -> 
         raise Conflict(_MOVED_ON)
     base = before.base if before and body.over is None else holds
     written = FlowText(body.text, body.stories)
-    return await saved_draft(services, author, flow, written, body.revision, base)
+    return await saved_draft(services, work, flow, written, body.revision, base)
 
 
 async def saved_draft(
     services: Services,
-    author: Principal,
+    work: RequestWork,
     flow: str,
     written: FlowText,
     revision: int,
     base: DraftBase,
 ) -> DraftView:
     """The caller's draft, saved over this revision; `Conflict` where another one is saved."""
+    author = work.person
     draft = FlowDraft(
         flow=flow,
         author=author.id,
@@ -452,12 +363,12 @@ async def saved_draft(
         updated_at=datetime.now(UTC),
     )
     await services.store.flow_drafts.save(author.tenant, draft)
-    return await draft_view(services, author, flow, draft)
+    return await draft_view(services, work, flow, draft)
 
 
 @router.post("/{flow:draft}/difference", responses=problems(400, 404, 413, 415))
 async def differ(
-    services: Given, author: Author, flow: Named, body: DifferenceBody
+    services: Given, author: Author, work: Work, flow: Named, body: DifferenceBody
 ) -> DifferenceView:
     """Say what a text does otherwise than what holds, or than the caller's draft as it is saved.
 
@@ -473,9 +384,8 @@ async def differ(
     else:
         _, was = await held_flow(services, author, flow)
     around = surroundings_of(services, author.tenant)
-    given = (flow, was, FlowText(body.text, body.stories), around, author.locale)
-    async with _turn(services, author):
-        return await asyncio.to_thread(difference_of, *given)
+    now = FlowText(body.text, body.stories)
+    return await work.run(difference_of, flow, was, now, around, author.locale)
 
 
 @router.delete("/{flow:draft}", status_code=204, responses=problems(404))
@@ -486,14 +396,24 @@ async def discard(services: Given, author: Author, flow: Named) -> None:
 
 
 async def draft_view(
-    services: Services, author: Principal, flow: str, draft: FlowDraft | None
+    services: Services, work: RequestWork, flow: str, draft: FlowDraft | None
 ) -> DraftView:
-    """The draft beside what holds, or what holds where there is none; `NotFound` without both."""
+    """The draft beside what holds, or what holds where there is none; `NotFound` without both.
+
+    The draft is saved already, so that a text that can't be examined is a problem of it and no
+    failure.
+    """
+    author = work.person
     base, held = await held_flow(services, author, flow)
     if draft is None and held is None:
         raise NotFound(NOT_THERE)
     shown = draft or held or FlowText("")
     drafts = await services.store.flow_drafts.heads(author.tenant, flow)
+    try:
+        around = surroundings_of(services, author.tenant)
+        examination = await _examined(work, flow, shown.text, around)
+    except (TooManyRequests, Unavailable) as error:
+        examination = unexamined(error, author.locale)
     return DraftView(
         flow=flow,
         text=shown.text,
@@ -504,7 +424,7 @@ async def draft_view(
         holds=base,
         outdated=draft is not None and draft.base.digest != base.digest,
         others=_shown(each for each in drafts if each.author != author.id),
-        examination=await _examined(services, author, flow, shown.text),
+        examination=examination,
     )
 
 
@@ -531,17 +451,17 @@ async def held_flow(
     return DraftBase(source="file", digest=digest_of(file.text)), FlowText(file.text, stories)
 
 
-async def partly_held(services: Services, author: Principal, flow: str) -> FlowDefinition | None:
+async def partly_held(services: Services, work: RequestWork, flow: str) -> FlowDefinition | None:
     """The flow as a share of people has it, or as it is to come; None where there is none."""
-    base, held = await held_flow(services, author, flow)
+    base, held = await held_flow(services, work.person, flow)
     if held is None or base.source != "document":
         return None
-    known = services.flow_texts.vocabulary(author.tenant)
+    known = services.flow_texts.vocabulary(work.person.tenant)
     try:
-        file = await asyncio.to_thread(examine_text, Path(f"{flow}.yaml"), held.text, known)
-    except DefinitionError:
+        read = await work.run(read_flow_text, f"{flow}.yaml", held.text, known)
+    except LimitExceeded:
         return None
-    return file.definition
+    return read.definition
 
 
 async def held_stories(services: Services, author: Principal, flow: str) -> str:
@@ -557,15 +477,13 @@ async def held_stories(services: Services, author: Principal, flow: str) -> str:
     return file.stories if file else ""
 
 
-async def _examined(services: Services, author: Principal, flow: str, text: str) -> Examination:
-    around = surroundings_of(services, author.tenant)
-    async with _turn(services, author):
-        return await asyncio.to_thread(examination_of, flow, text, around, author.locale)
-
-
-def _turn(services: Services, author: Principal) -> asyncio.Lock:
-    """What is held during work for a core, of which one who types, or a program, gets one."""
-    return services.examination_turns.setdefault((author.tenant, author.id), asyncio.Lock())
+async def _examined(work: RequestWork, flow: str, text: str, around: Surroundings) -> Examination:
+    """What is to be said of the text; one that takes too much to be examined has that problem."""
+    locale = work.person.locale
+    try:
+        return await work.run(examination_of, flow, text, around, locale)
+    except LimitExceeded as error:
+        return unexamined(error, locale)
 
 
 def surroundings_of(services: Services, tenant: str) -> Surroundings:

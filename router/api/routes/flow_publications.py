@@ -12,6 +12,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from router.api.author_jobs import set_version
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
 from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey, claim, claim_of, claimed
@@ -30,12 +31,17 @@ from router.domain.configuration_documents import (
     path_of,
     standing,
 )
-from router.domain.errors import Conflict, Forbidden, NotFound
+from router.domain.errors import (
+    Conflict,
+    Forbidden,
+    NotFound,
+    TooManyRequests,
+    Unavailable,
+)
 from router.domain.flow_reviews import FlowReview, why_not_theirs, why_unplanned, why_unpublished
 from router.domain.locale import Localised
 from router.domain.principals import Principal
-from router.formats.data_edit import EditRefused, SetValue
-from router.formats.yaml_edit import edited
+from router.isolation.runner import LimitExceeded
 
 MOST_SHOWN = 50
 """Of what held before."""
@@ -381,10 +387,12 @@ async def _done_with_draft(found: PublishedFlow, review: FlowReview) -> None:
     drafts, where = found.services.store.flow_drafts, (review.tenant, review.author, review.flow)
     draft = await drafts.find(*where)
     if draft is not None and draft.stories == review.stories:
-        with suppress(EditRefused):
-            number = SetValue(place=("version",), value=review.version)
-            if edited(draft.text, number) == review.text:
-                await drafts.discard(*where)
+        work, text = found.services.isolated_work, None
+        # It is published by now, and a draft that stays does no harm.
+        with suppress(LimitExceeded, TooManyRequests, Unavailable):
+            text = await work.run(found.person, set_version, draft.text, review.version)
+        if text == review.text:
+            await drafts.discard(*where)
 
 
 async def _with_stories(found: PublishedFlow, taken: Sequence[Activation]) -> list[Activation]:

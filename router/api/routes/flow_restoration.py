@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from router.api.dependencies import Author, Given, Services
+from router.api.dependencies import Author, Given, Services, Work
 from router.api.errors import problems
 from router.api.params import StrictRoute
 from router.api.routes.configuration import NEWEST
@@ -33,7 +33,9 @@ class RestorationBody(BaseModel):
 
 
 @router.post("/{flow:draft}/restoration", responses=problems(400, 404, 409, 413, 415))
-async def restore(services: Given, author: Author, flow: Named, body: RestorationBody) -> DraftView:
+async def restore(
+    services: Given, author: Author, work: Work, flow: Named, body: RestorationBody
+) -> DraftView:
     """Have the caller's draft say what a version says, with its stories, over what holds by now.
 
     It may hold, have held or have been taken back. 409 where `revision` isn't the one that is
@@ -41,7 +43,7 @@ async def restore(services: Given, author: Author, flow: Named, body: Restoratio
     """
     written = await _version(services, author, flow, body.document)
     base, _ = await held_flow(services, author, flow)
-    return await saved_draft(services, author, flow, written, body.revision, base)
+    return await saved_draft(services, work, flow, written, body.revision, base)
 
 
 async def _version(

@@ -4,17 +4,25 @@ What is submitted stays as it was, with the version that its runs will go by alr
 it: what was approved is what is published, to the byte.
 """
 
-import asyncio
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Self
 
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, ConfigDict
 
-from router.api.dependencies import Audited, Author, Given, Paged, PageParams, Services
+from router.api.author_jobs import read_flow_text, set_version
+from router.api.dependencies import (
+    Audited,
+    Author,
+    Given,
+    Paged,
+    PageParams,
+    RequestWork,
+    Services,
+    Work,
+)
 from router.api.errors import problems
-from router.api.flow_difference import DifferenceView, difference_of
+from router.api.flow_difference import DifferenceView, difference_of, undetermined
 from router.api.flow_examination import FlowName
 from router.api.idempotency import IdempotencyKey, claim, claim_of, claimed
 from router.api.params import Comment, Note, StrictRoute, derived_id, fresh_id
@@ -24,12 +32,11 @@ from router.domain.configuration_documents import behaviours, digest_of
 from router.domain.drafts import FlowText
 from router.domain.errors import (
     Conflict,
-    DefinitionError,
     FieldProblem,
     Forbidden,
     InvalidInput,
     NotFound,
-    Problem,
+    TooManyRequests,
     Unavailable,
 )
 from router.domain.flow_reviews import (
@@ -46,11 +53,9 @@ from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.flow.catalog import behaviour
 from router.flow.definition import FlowDefinition
-from router.flow.loader import examine_text
 from router.flow.validation.phrases import told
-from router.formats.data_edit import EditRefused, SetValue
 from router.formats.patch import ChangedFile, PatchHead, mailed_patch
-from router.formats.yaml_edit import edited
+from router.isolation.runner import LimitExceeded
 from router.story.trial import StoriesReport
 
 router = APIRouter(prefix="/v1/flow-reviews", tags=["authors"], route_class=StrictRoute)
@@ -153,7 +158,12 @@ Found = Annotated[FlowReview, Depends(_found)]
 
 @router.post("", status_code=201, responses=problems(400, 404, 409, 413, 415))
 async def submit(
-    services: Given, author: Author, body: SubmissionBody, audit: Audited, key: IdempotencyKey
+    services: Given,
+    author: Author,
+    work: Work,
+    body: SubmissionBody,
+    audit: Audited,
+    key: IdempotencyKey,
 ) -> ReviewView:
     """Have somebody else look at one's saved draft; its problems, and stories that fail, are 422.
 
@@ -164,7 +174,7 @@ async def submit(
     id_ = derived_id("review", author.tenant, author.id, key) if key else fresh_id()
     if await claimed(services, author, key):
         await claim(services, author, key, "submit", body.model_dump())
-        return await _view(services, author, await _found(services, author, id_))
+        return await _view(services, work, await _found(services, author, id_))
     draft = await services.store.flow_drafts.find(author.tenant, author.id, body.flow)
     if draft is None:
         raise NotFound(
@@ -176,10 +186,10 @@ async def submit(
         raise InvalidInput.at("flow", _SAME)
     if draft.base.digest != base.digest:
         raise Conflict(_BEHIND)
-    definition = await _read_draft(services, author, body.flow, draft.text)
-    text, version = await _numbered(services, author, draft.text, definition)
+    definition = await _read_draft(services, work, body.flow, draft.text)
+    text, version = await _numbered(services, work, draft.text, definition)
     await examined_document(services, author, "flows", body.flow, text)
-    report = await _green(services, author, body.flow, FlowText(text, written.stories))
+    report = await _green(services, work, body.flow, FlowText(text, written.stories))
     review = FlowReview(
         id=id_,
         tenant=author.tenant,
@@ -202,7 +212,7 @@ async def submit(
     bound = claim_of(author, key, "submit", body.model_dump())
     await audit.note("review.submit", _subject(review), reason=body.note, detail=f"v{version}")
     await services.store.flow_reviews.submit(review, bound)
-    return await _view(services, author, await _found(services, author, id_))
+    return await _view(services, work, await _found(services, author, id_))
 
 
 _BEHIND = Localised(
@@ -230,15 +240,16 @@ async def index(
 
 
 @router.get("/{review}", responses=problems(404))
-async def show(services: Given, author: Author, found: Found) -> ReviewView:
+async def show(services: Given, _: Author, work: Work, found: Found) -> ReviewView:
     """Show a review, with what is another by it in words and as pictures."""
-    return await _view(services, author, found)
+    return await _view(services, work, found)
 
 
 @router.post("/{review}/decision", responses=problems(400, 403, 404, 409, 413, 415))
 async def decide(
     services: Given,
     author: Author,
+    work: Work,
     found: Found,
     body: VerdictBody,
     audit: Audited,
@@ -247,7 +258,7 @@ async def decide(
     """Approve or refuse what somebody else has submitted."""
     if await claimed(services, author, key):
         await claim(services, author, key, f"decide {found.id}", body.model_dump())
-        return await _view(services, author, found)
+        return await _view(services, work, found)
     held = await held_digest(services, author, found.flow)
     _insist(why_undecided(found, author.id, body.decision, held), found, author)
     bound = claim_of(author, key, f"decide {found.id}", body.model_dump())
@@ -259,17 +270,17 @@ async def decide(
     await services.store.flow_reviews.decide(
         found, status, by=author.id, comment=body.comment, at=datetime.now(UTC), claim=bound
     )
-    return await _view(services, author, await _found(services, author, found.id))
+    return await _view(services, work, await _found(services, author, found.id))
 
 
 @router.post("/{review}/withdrawal", responses=problems(400, 403, 404, 409))
 async def withdraw(
-    services: Given, author: Author, found: Found, audit: Audited, key: IdempotencyKey
+    services: Given, author: Author, work: Work, found: Found, audit: Audited, key: IdempotencyKey
 ) -> ReviewView:
     """Take back what one has submitted, before it is published."""
     if await claimed(services, author, key):
         await claim(services, author, key, f"withdraw {found.id}")
-        return await _view(services, author, found)
+        return await _view(services, work, found)
     refusal = why_unwithdrawn(found, author.id)
     if refusal is not None:
         raise Forbidden(refusal) if found.author != author.id else Conflict(refusal)
@@ -277,7 +288,7 @@ async def withdraw(
     await audit.note("review.withdraw", _subject(found))
     now = datetime.now(UTC)
     await services.store.flow_reviews.decide(found, "withdrawn", by=author.id, at=now, claim=bound)
-    return await _view(services, author, await _found(services, author, found.id))
+    return await _view(services, work, await _found(services, author, found.id))
 
 
 @router.get(
@@ -285,7 +296,7 @@ async def withdraw(
     response_class=Response,
     responses={200: {"content": {"text/x-patch": {"schema": {"type": "string"}}}}, **problems(404)},
 )
-async def patch(services: Given, author: Author, found: Found) -> Response:
+async def patch(services: Given, author: Author, work: Work, found: Found) -> Response:
     """Give it as a patch of `flows/` and `flows/tests/`, which `git am` takes."""
     writer = await services.directory.find(author.tenant, found.author)
     name = writer.name if writer else found.author
@@ -301,7 +312,7 @@ async def patch(services: Given, author: Author, found: Found) -> Response:
         subject=f"flows/{found.flow}.yaml: version {found.version}",
         body="\n".join([_told(found), found.note, found.comment or ""]),
     )
-    text = await asyncio.to_thread(mailed_patch, files, head)
+    text = await work.run(mailed_patch, files, head)
     return Response(text, media_type="text/x-patch")
 
 
@@ -332,18 +343,14 @@ def _insist(refusal: Localised | None, review: ReviewHead, person: Principal) ->
 
 
 async def _read_draft(
-    services: Services, author: Principal, flow: str, text: str
+    services: Services, work: RequestWork, flow: str, text: str
 ) -> FlowDefinition:
     """The flow that the text is; `InvalidInput` with every problem of it by itself."""
-    known = services.flow_texts.vocabulary(author.tenant)
-    found: list[Problem]
-    try:
-        file = await asyncio.to_thread(examine_text, Path(f"flows/{flow}.yaml"), text, known)
-        found = list(file.problems)
-    except DefinitionError as error:
-        found = error.problems
-    if not found:
-        return file.definition
+    known = services.flow_texts.vocabulary(work.person.tenant)
+    read = await work.run(read_flow_text, f"flows/{flow}.yaml", text, known)
+    if read.sound is not None:
+        return read.sound
+    found = read.problems
     faults = [
         FieldProblem.of(f"{each.file}:{each.line}", told(each.what, each.remedy))
         for each in found[:MOST_PROBLEMS]
@@ -354,20 +361,20 @@ async def _read_draft(
 
 
 async def _numbered(
-    services: Services, author: Principal, text: str, flow: FlowDefinition
+    services: Services, work: RequestWork, text: str, flow: FlowDefinition
 ) -> tuple[str, int]:
     """The text with the number that the flow's runs will go by: its own unless others go by it."""
-    version = await _version_of(services, author, flow)
+    version = await _version_of(services, work.person, flow)
     if version == flow.version:
         return text, version
-    try:
-        return edited(text, SetValue(place=("version",), value=version)), version
-    except EditRefused:
+    numbered = await work.run(set_version, text, version)
+    if numbered is None:
         zh, en = (
             f"请写 {version}，因为它的做法不一样了",
             f"write {version}, as it does something else",
         )
-        raise InvalidInput.at("version", Localised(zh=zh, en=en)) from None
+        raise InvalidInput.at("version", Localised(zh=zh, en=en))
+    return numbered, version
 
 
 async def _version_of(services: Services, author: Principal, flow: FlowDefinition) -> int:
@@ -386,16 +393,17 @@ async def _version_of(services: Services, author: Principal, flow: FlowDefinitio
 
 
 async def _green(
-    services: Services, author: Principal, flow: str, written: FlowText
+    services: Services, work: RequestWork, flow: str, written: FlowText
 ) -> StoriesReport:
     """How its stories went, all of which went well; `InvalidInput` otherwise."""
     if not written.stories.strip():
         raise InvalidInput.at("stories", _NO_STORIES)
     if services.trials is None:
         raise Unavailable(_NOT_RUN)
-    report = await services.trials.run(
-        author, flow, written.text, written.stories, is_submitted=True
+    running = services.trials.run(
+        work.person, flow, written.text, written.stories, is_submitted=True
     )
+    report = await work.while_client_stays(running)
     failed = [each for each in report.stories if not each.ok]
     if failed or not report.passed:
         faults = [FieldProblem(f"stories: {each.name}", "; ".join(each.told)) for each in failed]
@@ -407,11 +415,15 @@ async def _green(
     return report
 
 
-async def _view(services: Services, reader: Principal, review: FlowReview) -> ReviewView:
+async def _view(services: Services, work: RequestWork, review: FlowReview) -> ReviewView:
+    """The review with its difference; where that can't be worked out the review says so."""
+    reader = work.person
     digest = await held_digest(services, reader, review.flow)
     was = FlowText(review.held_text, review.held_stories) if review.held is not None else None
     now, around = FlowText(review.text, review.stories), surroundings_of(services, reader.tenant)
-    given = (review.flow, was, now, around, reader.locale)
-    shown = await asyncio.to_thread(difference_of, *given)
+    try:
+        shown = await work.run(difference_of, review.flow, was, now, around, reader.locale)
+    except (LimitExceeded, TooManyRequests, Unavailable) as error:
+        shown = undetermined(error, reader.locale)
     listed = ListedReview.of(review, digest)
     return ReviewView(**dict(listed), coverage=review.coverage, difference=shown)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from router.api.approvals import check_person
 from router.api.audit import in_words
-from router.api.dependencies import OPERATOR, Audited, Caller, Given, Paged, Services, known
+from router.api.dependencies import OPERATOR, Audited, Caller, Given, Paged, Services, Work, known
 from router.api.errors import problems
 from router.api.event_sources import Teller
 from router.api.figures import SVG, picture_response, svg_response
@@ -125,6 +125,7 @@ _DRAWN: dict[int | str, Any] = {200: {"description": "The picture.", "content": 
 async def graph(
     services: Given,
     caller: Caller,
+    work: Work,
     record: ReadRun,
     format_: Annotated[PictureFormat, Query(alias="format")] = "svg",
     details: Annotated[bool, Query(description="With the file's names and expressions.")] = False,
@@ -144,7 +145,7 @@ async def graph(
     graph_ = graph_of(definition, caller.locale, plain=not details)
     if format_ == "mermaid":
         return picture_response(mermaid_of(graph_, journey), MERMAID)
-    return await svg_response(graph_, journey)
+    return await svg_response(work, graph_, journey)
 
 
 class Remark(BaseModel):

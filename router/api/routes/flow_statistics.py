@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel
 
-from router.api.dependencies import OPERATOR, Audited, Author, Given, Services
+from router.api.dependencies import OPERATOR, Audited, AuthorWork, Given, RequestWork, Services
 from router.api.errors import problems
 from router.api.figures import (
     CSV,
@@ -41,7 +41,6 @@ from router.domain.flow_statistics import (
     version_figures,
 )
 from router.domain.locale import Localised
-from router.domain.principals import Principal
 from router.domain.traffic import Period
 from router.drawing import graph_of, load_of
 from router.flow.definition import FlowDefinition
@@ -74,7 +73,7 @@ _DRAWN: dict[int | str, Any] = {
 @router.get("/{flow}.csv", response_class=Response, responses=CSV | problems(404, 422))
 async def export(
     services: Given,
-    author: Author,
+    work: AuthorWork,
     audit: Audited,
     period: AskedByAuthor,
     flow: FlowName,
@@ -82,7 +81,7 @@ async def export(
     version: Version = None,
 ) -> Response:
     """Export one table of a flow's figures as CSV (RFC 4180), its names in the first row."""
-    found = await _noted(services, author, audit, period, flow, version)
+    found = await _noted(services, work, audit, period, flow, version)
     rows: Iterable[Row] = [each.model_dump() for each in getattr(found, table) or ()]
     columns: Sequence[str] = [*TABLES[table].model_fields]
     name = f"{flow}-{table}-{period.first}-{period.last}.csv"
@@ -92,7 +91,7 @@ async def export(
 @router.get("/{flow}", responses=problems(404, 422))
 async def show(
     services: Given,
-    author: Author,
+    work: AuthorWork,
     audit: Audited,
     period: AskedByAuthor,
     flow: FlowName,
@@ -103,46 +102,48 @@ async def show(
     Times of states are between being entered and being left; what stands in one still isn't in
     them. Decisions are those of these days. Approvers and reasons are for operators, else null.
     """
-    return await _noted(services, author, audit, period, flow, version)
+    return await _noted(services, work, audit, period, flow, version)
 
 
 @router.get("/{flow}/picture", response_class=Response, responses=_DRAWN | problems(404, 422))
 async def picture(
     services: Given,
-    author: Author,
+    work: AuthorWork,
     audit: Audited,
     period: AskedByAuthor,
     flow: FlowName,
     version: Version = None,
 ) -> Response:
     """Draw the same figures on the flow as it is today; what it has no more isn't drawn."""
-    definition = await _defined(services, author, flow)
+    definition = await _defined(services, work, flow)
     if definition is None:
         raise NotFound(_NONE)
-    found = await _noted(services, author, audit, period, flow, version)
-    graph = graph_of(definition, author.locale, plain=True)
-    return await svg_response(graph, load_of(found, author.locale))
+    found = await _noted(services, work, audit, period, flow, version)
+    locale = work.person.locale
+    graph = graph_of(definition, locale, plain=True)
+    return await svg_response(work, graph, load_of(found, locale))
 
 
-async def _defined(services: Services, author: Principal, flow: str) -> FlowDefinition | None:
+async def _defined(services: Services, work: RequestWork, flow: str) -> FlowDefinition | None:
     """The flow as everybody has it, else as some do or will."""
-    whole = services.offered.of(author.tenant).definition(flow)
+    whole = services.offered.of(work.person.tenant).definition(flow)
     if whole is not None or not is_name("flows", flow):
         return whole
-    return await partly_held(services, author, flow)
+    return await partly_held(services, work, flow)
 
 
 async def _noted(
     services: Services,
-    author: Principal,
+    work: RequestWork,
     audit: Audited,
     period: Period,
     flow: str,
     version: int | None,
 ) -> FlowStatistics:
+    author = work.person
     counts, tenant = services.store.traffic, author.tenant
     versions = version_figures(await counts.versions(tenant, flow, period))
-    if not versions and await _defined(services, author, flow) is None:
+    if not versions and await _defined(services, work, flow) is None:
         raise NotFound(_NONE)
     if (begun := sum(each.begun for each in versions)) > MOST_RUNS:
         raise InvalidInput.at(

@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from router.api.dependencies import Author, Given, Services, Trials
+from router.api.dependencies import Author, Given, Services, Trials, Work
 from router.api.errors import problems
 from router.api.params import PersonId, PlainJson, PlainObject, StrictRoute
 from router.domain.configuration_documents import LARGEST as LARGEST_STORIES
@@ -117,9 +117,10 @@ class StoriesView(BaseModel):
 
 
 @router.post("", responses=problems(400, 404, 413, 415))
-async def play(services: Given, author: Author, body: TrialBody) -> TrialView:
+async def play(services: Given, author: Author, work: Work, body: TrialBody) -> TrialView:
     """Play a draft: say all that is done, and see what the desk says, calls and waits for."""
-    played = await _trials(services).play(author, body.flow, body.text, body.asked)
+    playing = _trials(services).play(author, body.flow, body.text, body.asked)
+    played = await work.while_client_stays(playing)
     failed = played.failed and FailedStepView(
         step=played.failed.step, message=played.failed.message.within(author.locale)
     )
@@ -127,16 +128,18 @@ async def play(services: Given, author: Author, body: TrialBody) -> TrialView:
 
 
 @router.post("/story", responses=problems(400, 404, 413, 415))
-async def keep(services: Given, author: Author, body: KeptStoryBody) -> StoriesView:
+async def keep(services: Given, author: Author, work: Work, body: KeptStoryBody) -> StoriesView:
     """Put what was played at the end of the story file, with what came of it as expectations."""
     where = (author, body.flow, body.text, body.stories)
-    return StoriesView(stories=await _trials(services).keep(*where, body.title, body.asked))
+    keeping = _trials(services).keep(*where, body.title, body.asked)
+    return StoriesView(stories=await work.while_client_stays(keeping))
 
 
 @router.post("/stories", responses=problems(400, 404, 413, 415))
-async def run(services: Given, author: Author, body: StoriesBody) -> StoriesReport:
+async def run(services: Given, author: Author, work: Work, body: StoriesBody) -> StoriesReport:
     """Run every story of a draft, and say what of the flow none of them took."""
-    return await _trials(services).run(author, body.flow, body.text, body.stories)
+    running = _trials(services).run(author, body.flow, body.text, body.stories)
+    return await work.while_client_stays(running)
 
 
 def _trials(services: Services) -> Trials:

@@ -1,0 +1,86 @@
+"""Work on what people send, done in child processes that the API outlives.
+
+What an author writes (a flow, its stories, a file to import) is read, checked, compared and drawn
+there: it may take as much memory and time as its author likes to make it take. One job of a person
+runs at a time, tenants take turns, and a job ends when its client leaves.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+from fastapi import HTTPException, Request
+
+from router.domain.locale import Localised
+from router.domain.principals import Principal
+from router.flow.language.functions import LOOKUPS, Lookup, declare
+from router.isolation.fair_queue import FairQueue, QueueLimits
+from router.isolation.limits import MIB, ProcessLimits
+from router.isolation.runner import IsolatedRunner
+
+MODULES = (
+    "router.api.author_jobs",
+    "router.api.flow_difference",
+    "router.api.flow_examination",
+    "router.beginnings.source_file",
+)
+"""What the process imports before the first job: the functions of all jobs stand in these."""
+LIMITS = ProcessLimits(memory_bytes=256 * MIB, cpu_seconds=10, wall_seconds=30.0)
+QUEUE_LIMITS = QueueLimits(processes=2, waiting_per_person=5, waiting_per_tenant=40)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class IsolatedWork:
+    """Runs jobs of people in child processes. Create it once all lookups are declared."""
+
+    def __init__(self, limits: ProcessLimits = LIMITS) -> None:
+        self._limits = limits
+        prepare = partial(declare_lookups, tuple(LOOKUPS.values()))
+        self.runner = IsolatedRunner(*MODULES, prepare=prepare)
+        self._queue = FairQueue(QUEUE_LIMITS, _FULL)
+
+    async def run(
+        self, person: Principal, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Return the function's result; raises `QueueFull`, and as `IsolatedRunner.run`."""
+        async with self._queue.turn(person.tenant, person.id):
+            return await self.runner.run(self._limits, function, *args, **kwargs)
+
+    async def close(self) -> None:
+        """End all jobs; no other is started."""
+        await self.runner.close()
+
+
+def declare_lookups(lookups: Iterable[Lookup]) -> None:
+    """Let the flow files read in this process use these lookups."""
+    for lookup in lookups:
+        declare(lookup)
+
+
+async def run_while_client_stays(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of the work, which is cancelled as soon as the request's client leaves."""
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_client_leaves(request))
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise HTTPException(400, "The client left before this was done.")
+        return working.result()
+    finally:
+        for each in (working, leaving):
+            each.cancel()
+        await asyncio.wait({working, leaving})
+
+
+async def _client_leaves(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+_FULL = Localised(
+    zh="您或同事还有好几份内容在处理，请过几秒再试。",
+    en="Several texts of yours or your colleagues' are still being worked on: try again in a few "
+    "seconds.",
+)
