@@ -110,7 +110,7 @@ async def played_in_terminal(settings: Settings, file: Path, user: str) -> None:
     trials = DraftTrials(load_capabilities(settings), people, TrialSettings(processes=1))
     play = FlowPlay(trials, author, file, user)
     try:
-        await trials.stage(author.tenant, file.stem, read_text(file, LARGEST, "split it"))
+        await trials.stage(author, file.stem, read_text(file, LARGEST, "split it"))
         while line := (await asyncio.to_thread(sys.stdin.readline)).strip():
             try:
                 for shown in await play.heard(line):

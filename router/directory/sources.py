@@ -15,6 +15,7 @@ from router.domain.errors import MisconfiguredError, Problem, RouterError, Unava
 from router.domain.loopback import may_be_proxied
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.formats.watcher import SECONDS, Stamp, stamp_of
+from router.isolation.upkeep_threads import run_upkeep
 from router.settings import Settings
 from router.telemetry.metrics import DIRECTORY_AGE, DIRECTORY_PROBLEMS
 
@@ -192,7 +193,7 @@ class LiveDirectory:
         while True:
             await asyncio.sleep(self._source.seconds)
             try:
-                if await asyncio.to_thread(self.refresh):
+                if await run_upkeep(self.refresh):
                     _log.info("the people have changed")
             except Exception:  # noqa: BLE001 - to stop following would be a silence
                 _log.exception("the people stay as they were")

@@ -37,6 +37,7 @@ from router.domain.principals import (
 from router.formats.validation import Complaint, Entry, problems_in, validated
 from router.formats.watcher import SECONDS, Stamp, stamp_of
 from router.formats.yaml_document import Place, Unreadable, YamlDocument, read_text, read_yaml
+from router.isolation.upkeep_threads import run_upkeep
 from router.settings import ModelRole, RoleModel
 
 LARGEST = 512 * 1024
@@ -364,7 +365,7 @@ class LiveTenants:
         while self.now.files:
             await asyncio.sleep(SECONDS)
             try:
-                if await asyncio.to_thread(self.refresh):
+                if await run_upkeep(self.refresh):
                     changed()
                     _log.info("the tenants and personas have changed")
             except Exception:  # noqa: BLE001 - to stop following would be a silence

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from router.domain.errors import RouterError
+from router.isolation.upkeep_threads import run_upkeep
 
 SECONDS = 2.0
 """Between two looks."""
@@ -38,7 +39,7 @@ async def changes(
     """What each look finds that isn't None, for ever; a look is made in a thread, so often."""
     while True:
         await asyncio.sleep(seconds)
-        found = await asyncio.to_thread(look)
+        found = await run_upkeep(look)
         if found is not None:
             yield found
 

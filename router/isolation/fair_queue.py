@@ -83,6 +83,11 @@ class FairQueue:
         finally:
             self._leave(tenant, person, called)
 
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for their turn."""
+        return sum(map(len, self._tenants.values()))
+
     def jobs_before(self, tenant: str, person: str) -> int:
         """Return how many jobs run or wait before a new one of this person would begin, at most."""
         own = len(self._waiting_of(tenant, person)) + ((tenant, person) in self._running)

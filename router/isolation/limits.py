@@ -72,10 +72,19 @@ def die_with_parent() -> None:
 def bound_process(limits: ProcessLimits) -> None:
     """Bound this process's memory, processor time and open files, beginning now."""
     die_with_parent()
-    memory = address_space() + limits.memory_bytes
+    memory = _status_bytes("VmSize") + limits.memory_bytes
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     bound_cpu(limits.cpu_seconds)
     resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_OPEN_FILES, MAX_OPEN_FILES))
+
+
+def bound_data(more_bytes: int) -> None:
+    """Bound the memory this process may write to, at so much more than it has.
+
+    Unlike address space this counts nothing that threads and allocators have only reserved.
+    """
+    most = _status_bytes("VmData") + more_bytes
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def bound_cpu(seconds: int) -> None:
@@ -89,7 +98,8 @@ def bound_cpu(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
 
 
-def address_space() -> int:
-    """Return the bytes of address space this process has now."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    return pages * resource.getpagesize()
+def _status_bytes(field: str) -> int:
+    """Return a size that the kernel tells of this process."""
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    found = next(line for line in status.splitlines() if line.startswith(f"{field}:"))
+    return int(found.split()[1]) * 1024

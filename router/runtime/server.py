@@ -32,6 +32,7 @@ from router.api import errors, openapi, routes
 from router.api.dependencies import AppState, Services
 from router.api.dev_access import ASSETS, PARAMETER, DevAccess
 from router.api.event_sources import admit
+from router.api.isolated_work import IsolatedWork
 from router.api.middleware import BodyLimit, ObservabilityMiddleware, SafeHeaders, SharedOrigins
 from router.api.routes import codec, page, people
 from router.channels.registry import mounted
@@ -192,6 +193,7 @@ def create_app(services: Services) -> FastAPI:
         await state.turns.close()
         if services.trials is not None:
             await services.trials.close()
+        await services.isolated_work.close()
 
     app = _api(
         docs_url=None,
@@ -479,6 +481,7 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
     """The API over these parts; requests under way when it is stopped have `grace` seconds."""
     store = parts.store
     look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
+    work, trials = IsolatedWork(), parts.settings.section(TrialSettings)
     services = Services(
         working_from=look_ups.working_from,
         persona_of=parts.tenants.persona_of,
@@ -497,7 +500,8 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
         currency=parts.prices.currency,
         models=lambda: parts.chains.states,
         systems=parts.systems,
-        trials=DraftTrials(parts.offered, parts.directory, parts.settings.section(TrialSettings)),
+        isolated_work=work,
+        trials=DraftTrials(parts.offered, parts.directory, trials, work=work),
         sketches=_sketches(parts),
     )
     return ApiServer(create_app(services), grace)

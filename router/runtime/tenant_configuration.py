@@ -32,6 +32,7 @@ from router.domain.errors import DefinitionError, Problem, RouterError
 from router.domain.principals import Principal
 from router.flow.catalog import behaviour
 from router.formats.watcher import SECONDS
+from router.isolation.upkeep_threads import run_configuration
 from router.retrieval.index import CapabilityIndex
 from router.runtime.editions import DraftEdition, Edition, drafted
 from router.runtime.shares import (
@@ -91,7 +92,7 @@ class HouseConfiguration:
 
     async def edition(self, draft: DraftEdition) -> Edition:
         """What people get of it, in a thread of its own; raises as `DraftEdition.edition`."""
-        return await asyncio.to_thread(draft.edition, has_model=self.has_model)
+        return await run_configuration(draft.edition, has_model=self.has_model)
 
     async def searched(self, edition: Edition) -> CapabilityIndex:
         """What its capabilities are found by."""
@@ -335,7 +336,7 @@ class Configuration:
     async def _drafted(
         self, tenant: str, documents: Iterable[ConfigurationDocument], listed: ServerTools
     ) -> DraftEdition:
-        return await asyncio.to_thread(self._house.draft, tenant, documents, listed)
+        return await run_configuration(self._house.draft, tenant, documents, listed)
 
     async def _shared(
         self, tenant: str, made: _Made, shared: tuple[SharedVersion, ...], listed: ServerTools

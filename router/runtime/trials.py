@@ -15,30 +15,30 @@ import os
 import signal
 import time
 from asyncio.subprocess import PIPE, Process
-from collections import Counter, deque
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from weakref import WeakKeyDictionary
 
 from activities.capabilities import Capabilities
-from router.documents.reader import INHERITED
+from router.api.author_jobs import read_flow_among
+from router.api.isolated_work import IsolatedWork
 from router.domain.configuration_documents import path_of
 from router.domain.errors import (
     DefinitionError,
     FieldProblem,
     InvalidInput,
-    Problem,
     TooManyRequests,
     Unavailable,
 )
 from router.domain.locale import Localised
 from router.domain.principals import PeopleDirectory, Principal
-from router.flow.loader import examine_text, sub_flow_faults
+from router.flow.definition import FlowDefinition
 from router.flow.validation.phrases import told
-from router.retrieval.encoder_process import ONE_THREAD
+from router.isolation.fair_queue import FairQueue, QueueLimits
+from router.isolation.limits import MIB, child_environment
 from router.runtime.definitions import vocabulary
 from router.runtime.process_group import PROGRAM
 from router.settings.trials import TrialSettings
@@ -60,18 +60,24 @@ LOADING = 60.0
 """Seconds that a process may take until it is ready."""
 PATIENCE = 10.0
 """Seconds that a request waits for an earlier one of the same author, or for a place."""
-LONGEST_LINE = 64 * 1024 * 1024
+MAX_ANSWER_BYTES = 8 * MIB
 _AGAIN = 5
-MOST_IN_LINE = 3
-"""Submissions of one tenant that wait for the one that is run."""
-IN_LINE = 120.0
-"""Seconds that a submission waits for those before it."""
+SUBMISSION_LIMITS = QueueLimits(processes=1, waiting_per_tenant=3, wait_seconds=120.0)
+"""One submission is run at a time; so many of a tenant's wait for it, for so long."""
 
 _log = logging.getLogger(__name__)
 
 
 class _Gone(Exception):
     """The process has ended, or has said what can't be read."""
+
+    def __init__(self, status: int | None = None) -> None:
+        super().__init__()
+        self.used_too_much = status in _BY_LIMIT
+        """True where a limit of its own has ended it, which another try would meet too."""
+
+
+_BY_LIMIT = {-signal.SIGXCPU, -signal.SIGABRT, -signal.SIGTRAP, -signal.SIGILL, -signal.SIGSEGV}
 
 
 @dataclass
@@ -86,16 +92,13 @@ class _TrialProcess:
     async def started(cls, command: Sequence[str]) -> "_TrialProcess":
         """One that is ready; raises `Unavailable` where none can be."""
         folder = TemporaryDirectory(prefix="trial-")
-        paths = _python_path()
-        own = {name: os.environ[name] for name in INHERITED if name in os.environ}
-        own |= {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=PIPE,
             stdout=PIPE,
-            limit=LONGEST_LINE,
+            limit=MAX_ANSWER_BYTES,
             cwd=folder.name,  # where no `.env` is
-            env={**own, **ONE_THREAD, "TMPDIR": folder.name},
+            env={**child_environment(), "TMPDIR": folder.name},
             start_new_session=True,  # its server goes with it, whatever it dies of
         )
         made = cls(process, folder)
@@ -132,7 +135,8 @@ class _TrialProcess:
         try:
             return TrialAnswer.model_validate_json(await self.process.stdout.readline())
         except ValueError:
-            raise _Gone from None
+            is_over = self.process.stdout.at_eof()
+            raise _Gone(await self.process.wait() if is_over else None) from None
 
     async def end(self) -> None:
         """End it at once, and all that it has started: there is nothing that it could lose."""
@@ -143,12 +147,6 @@ class _TrialProcess:
             await self.process.wait()
         finally:
             await asyncio.to_thread(self.folder.cleanup)
-
-
-def _python_path() -> list[str]:
-    """This process's, as it is named from anywhere."""
-    named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    return [str(Path(each).resolve()) for each in named if each]
 
 
 @dataclass
@@ -169,53 +167,6 @@ class _Place:
             await held.end()
 
 
-class _Line:
-    """Who waits for what one has after the other: tenants take turns, each in its own order."""
-
-    def __init__(self) -> None:
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
-        """By tenant, the next one's first."""
-        self._is_held = False
-
-    @asynccontextmanager
-    async def turn(self, tenant: str) -> AsyncIterator[None]:
-        """Hold it once all before have; raises `TooManyRequests` where the line is too long."""
-        mine = self._waiting.get(tenant, ())
-        if len(mine) >= MOST_IN_LINE:
-            raise TooManyRequests(_LONG_LINE, retry_after=_AGAIN)
-        called = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(tenant, deque()).append(called)
-        self._call()
-        try:
-            try:
-                async with asyncio.timeout(IN_LINE):
-                    await called
-            except TimeoutError:
-                raise TooManyRequests(_LONG_LINE, retry_after=_AGAIN) from None
-            yield
-        finally:
-            self._leave(tenant, called)
-
-    def _call(self) -> None:
-        if self._is_held or not self._waiting:
-            return
-        tenant = next(iter(self._waiting))
-        those = self._waiting.pop(tenant)
-        those.popleft().set_result(None)
-        if those:
-            self._waiting[tenant] = those  # behind the others
-        self._is_held = True
-
-    def _leave(self, tenant: str, called: "asyncio.Future[None]") -> None:
-        if not called.cancelled():
-            self._is_held = False
-        elif those := self._waiting.get(tenant):
-            those.remove(called)
-            if not those:
-                del self._waiting[tenant]
-        self._call()
-
-
 class DraftTrials:
     """Tries drafts for authors.
 
@@ -224,6 +175,7 @@ class DraftTrials:
         directory: who every tenant's people are.
         settings: how many processes there may be, and for how long.
         command: what is run.
+        work: what reads drafts in a child process; by default one of its own.
     """
 
     def __init__(
@@ -232,8 +184,10 @@ class DraftTrials:
         directory: PeopleDirectory,
         settings: TrialSettings,
         command: Sequence[str] = COMMAND,
+        work: IsolatedWork | None = None,
     ) -> None:
         self._offered = offered
+        self._work = work or IsolatedWork()
         self._directory = directory
         self._settings = settings
         self._command = command
@@ -242,9 +196,9 @@ class DraftTrials:
         self._without: Counter[str] = Counter()
         """Of each tenant how many wait because no place can be theirs."""
         self._ending: set[asyncio.Task[None]] = set()
-        self._line = _Line()
+        self._submissions = FairQueue(SUBMISSION_LIMITS, _LONG_LINE)
         self._aside = _Place("", "")
-        """Where the submission is run that holds the line."""
+        """Where the submission is run whose turn it is."""
         self._freed = asyncio.Event()
         self._closed = False
 
@@ -263,7 +217,7 @@ class DraftTrials:
             TooManyRequests: others try theirs, or the author waits for an earlier step.
             Unavailable: there is no process for it, or it gave way.
         """
-        stage = await self.stage(author.tenant, flow, text)
+        stage = await self.stage(author, flow, text)
         if asked.user not in {person.id for person in stage.people}:
             zh, en = (
                 f"通讯录里没有 {asked.user!r}",
@@ -292,7 +246,7 @@ class DraftTrials:
         Tools answer what the stories say, and otherwise what is made up. What is submitted waits
         for other submissions alone.
         """
-        stage = await self.stage(author.tenant, flow, text)
+        stage = await self.stage(author, flow, text)
         asked = TrialStories(flow=flow, stories=stories, locale=author.locale)
         waits = is_submitted and self._has_no_place(author)
         answering = self._answered_in_line if waits else self._answer
@@ -308,7 +262,7 @@ class DraftTrials:
 
         The story is run at once: one that doesn't go twice as it went once isn't kept.
         """
-        stage = await self.stage(author.tenant, flow, text)
+        stage = await self.stage(author, flow, text)
         once = await self.play(author, flow, text, asked)
         if once.failed is not None:
             raise InvalidInput.at(f"steps.{once.failed.step}", once.failed.message)
@@ -323,11 +277,13 @@ class DraftTrials:
             raise InvalidInput(_NOT_TWICE, why)
         return kept
 
-    async def stage(self, tenant: str, flow: str, text: str) -> TrialStage:
+    async def stage(self, author: Principal, flow: str, text: str) -> TrialStage:
         """What the draft is played on; raises `InvalidInput` with all that is wrong with it."""
-        offered = self._offered.of(tenant)
+        offered = self._offered.of(author.tenant)
+        known, others = vocabulary(offered.registry), offered.catalog.flows
+        path = path_of("flows", flow)
         try:
-            return await asyncio.to_thread(self._stage, offered, tenant, flow, text)
+            draft = await self._work.run(author, read_flow_among, path, text, known, others)
         except DefinitionError as error:
             found = [
                 FieldProblem.of("text", told(each.what, each.remedy, each.line))
@@ -337,24 +293,15 @@ class DraftTrials:
             zh = f"草稿有 {count} 处问题，改好才能试。"
             en = f"The draft has {count} problem{'s' * (count > 1)}: mend that, and then try it."
             raise InvalidInput(Localised(zh=zh, en=en), found) from None
+        return self._stage(offered, author.tenant, draft)
 
-    def _stage(self, offered: Capabilities, tenant: str, flow: str, text: str) -> TrialStage:
-        path = Path(path_of("flows", flow))
-        file = examine_text(path, text, vocabulary(offered.registry))
-        if file.problems:
-            raise DefinitionError(list(file.problems))
-        flows = {**offered.catalog.flows, flow: file.definition}
-        problems: list[Problem] = [
-            file.problem(place, *fault) for place, fault in sub_flow_faults(file.definition, flows)
-        ]
-        if problems:
-            raise DefinitionError(problems)
+    def _stage(self, offered: Capabilities, tenant: str, draft: FlowDefinition) -> TrialStage:
         tools = [*offered.registry]
         for tool in tools:
             if tool not in self._tools:
                 self._tools[tool] = TrialTool.of(tool)
         return TrialStage(
-            flows=tuple(flows.values()),
+            flows=tuple({**offered.catalog.flows, draft.flow: draft}.values()),
             people=tuple(self._directory.everyone(tenant)),
             tools=tuple(self._tools[tool] for tool in tools),
         )
@@ -389,7 +336,7 @@ class DraftTrials:
         self, author: Principal, stage: TrialStage, request: TrialRequest
     ) -> TrialAnswer:
         """The same beside all places, in a process that ends with it."""
-        async with self._line.turn(author.tenant):
+        async with self._submissions.turn(author.tenant, author.id):
             try:
                 return _accepted(await self._asked(self._aside, stage, request))
             finally:
@@ -407,8 +354,10 @@ class DraftTrials:
                     return await place.process.asked(stage, request)
             except TimeoutError:
                 raise Unavailable(self._too_slow) from None
-            except _Gone:
+            except _Gone as gone:
                 await place.clear()
+                if gone.used_too_much:
+                    raise Unavailable(_USED_TOO_MUCH) from None
         raise Unavailable(_GAVE_WAY)
 
     @property
@@ -534,6 +483,11 @@ _ALL_TAKEN = Localised(
 _LONG_LINE = Localised(
     zh="前面还有别的提交在跑用例，请过几秒再提交。",
     en="The stories of other submissions are run first: submit again in a few seconds.",
+)
+_USED_TOO_MUCH = Localised(
+    zh="试这份草稿用的内存或时间超过了上限，已经中止；请精简草稿或少走几步再试。",
+    en="Trying this draft took too much memory or time and was stopped: shorten the draft or take "
+    "fewer steps, then try again.",
 )
 _GAVE_WAY = Localised(
     zh="试草稿的进程中断了，请再试一次。",

@@ -19,6 +19,7 @@ from router.domain.errors import (
 )
 from router.flow.loader import examine_all
 from router.formats.watcher import SECONDS
+from router.isolation.upkeep_threads import run_upkeep
 from router.retrieval.vector_cache import VectorFile, VectorMemory
 from router.routing.prompts import JOBS
 from router.runtime.composition import VECTORS, Parts, assembled
@@ -126,7 +127,7 @@ async def _tools_kept_up(
     parts: Parts, source: ToolSource, misfits: "Misfits", *, editing: bool
 ) -> None:
     async for _ in source.changes(editing=editing):
-        await asyncio.to_thread(misfits.warn)
+        await run_upkeep(misfits.warn)
         parts.flow_files.retry()
         await _relearnt(parts)
 
@@ -188,7 +189,7 @@ async def _prompts_kept_up(parts: Parts) -> None:
     away = False
     while True:
         await asyncio.sleep(SECONDS)
-        await asyncio.to_thread(parts.prompt_files.reload)
+        await run_upkeep(parts.prompt_files.reload)
         try:
             await _prompts_taken_up(parts)
         except RouterError as error:

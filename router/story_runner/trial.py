@@ -32,6 +32,13 @@ from router.flow.catalog import Catalog
 from router.flow.validation.phrases import told
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Unreadable, read_yaml
+from router.isolation.limits import (
+    MIB,
+    bound_cpu,
+    bound_data,
+    die_with_parent,
+    kill_first_when_memory_is_short,
+)
 from router.settings import Settings
 from router.skill.skill import SkillCatalog
 from router.story import expectations
@@ -66,6 +73,10 @@ from router.tool.tool import Tool
 OWN = "activities.builtin."
 """Tools of modules that begin so work on the trial's own runs and files, and are called."""
 LONGEST_LINE = 64 * 1024 * 1024
+MAX_TRIAL_BYTES = 256 * MIB
+"""Of memory, in addition to what the process has before it plays anything."""
+TRIAL_CPU_SECONDS = 60
+"""Of one request."""
 _GAVE_WAY = Localised(
     zh="这份草稿让试运行出了错，请换一种写法再试。",
     en="The trial broke over this draft: write it another way, and try again.",
@@ -306,6 +317,8 @@ async def serve() -> None:
     """Try drafts until nobody asks any more; the input and the output are whoever asks."""
     channel = _channel()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    kill_first_when_memory_is_short()
+    die_with_parent()
     try:
         with TemporaryDirectory(prefix="trial-") as folder:
             await _serve(nowhere(Path(folder)), channel)
@@ -316,9 +329,11 @@ async def serve() -> None:
 async def _serve(settings: Settings, channel: int) -> None:
     with kept_down():
         async with opened(settings) as house:
+            bound_data(MAX_TRIAL_BYTES)  # not before: the Temporal server isn't bound by it
             trials = TrialHouse(house)
             _say(channel, TrialAnswer(ready=True))
             async for line in _lines():
+                bound_cpu(TRIAL_CPU_SECONDS)
                 _say(channel, await trials.answer(TrialRequest.model_validate_json(line)))
             await trials.close()
 

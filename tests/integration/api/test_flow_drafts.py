@@ -1,10 +1,7 @@
 """Authors' drafts of flows: saved for each of them, examined as they type, edited at places."""
 
-import asyncio
 import re
-import threading
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
@@ -15,9 +12,12 @@ from xml.etree import ElementTree as ET
 import pytest
 from httpx import AsyncClient
 
+from router.api import author_jobs
+from router.api.author_jobs import edit_flow
 from router.api.dependencies import Services
-from router.api.flow_examination import examination_of
-from router.api.routes import flow_drafts
+from router.api.flow_examination import Surroundings, examination_of
+from router.api.routes.flow_drafts import EditsBody
+from router.domain.errors import InvalidInput
 from router.domain.records import AuditFilter, LogEntry
 from router.drawing import svg
 from router.runtime.server import openapi_document
@@ -25,6 +25,7 @@ from router.store.store import Store
 from tests.integration.api.conftest import problem
 from tests.integration.api.test_configuration import Company, ok, put
 from tests.samples import one_in
+from tests.table import each_row
 from tests.unit.runtime.documents import overtime
 
 PATH = "/v1/flow-drafts"
@@ -214,16 +215,16 @@ def _of_ways(states: int, ways: int) -> str:
     return f"{head}states:\n{rows}  s{states - 1}: {{{said}, end: completed}}\n"
 
 
-@pytest.mark.parametrize(("more", "is_drawn"), [(0, True), (1, False)], ids=["most", "one more"])
-async def test_of_more_ways_than_can_be_drawn_soon_there_is_no_picture(
-    anna: AsyncClient, monkeypatch: pytest.MonkeyPatch, more: int, is_drawn: bool
+@each_row(("more", "is_drawn"), [(0, True), (1, False)], ids=["most", "one more"])
+def test_of_more_ways_than_can_be_drawn_soon_there_is_no_picture(
+    monkeypatch: pytest.MonkeyPatch, more: int, is_drawn: bool
 ) -> None:
     monkeypatch.setattr(svg, "MOST_WAYS", 40)
 
-    found = await examined(anna, _of_ways(8, 40 + more))
+    found = examination_of("overtime", _of_ways(8, 40 + more), Surroundings(), "en")
 
-    assert len(found["graph"]["edges"]) == 40 + more
-    assert (found["picture"] is not None) is is_drawn
+    assert len(found.graph.edges) == 40 + more
+    assert (found.picture is not None) is is_drawn
 
 
 async def test_what_is_wrong_is_said_in_the_caller_s_language(anna: AsyncClient) -> None:
@@ -235,26 +236,6 @@ async def test_what_is_wrong_is_said_in_the_caller_s_language(anna: AsyncClient)
 
     said = {(each["what"], each["remedy"]) for each in found}
     assert ("没有状态 gathr", "是不是想写 gather？") in said
-
-
-async def test_an_author_s_texts_are_examined_one_at_a_time_and_others_meanwhile(
-    company: Company, anna: AsyncClient, olga: AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    both, met = threading.Barrier(2), list[str]()
-
-    def look(flow: str, text: str, *more: Any) -> Any:
-        with suppress(threading.BrokenBarrierError):
-            both.wait(timeout=1)
-            met.append(text)
-        return examination_of(flow, text, *more)
-
-    monkeypatch.setattr(flow_drafts, "examination_of", look)
-    await asyncio.gather(examined(anna, "a: 1"), examined(anna, "a: 2"))
-    assert met == []
-
-    both.reset()
-    await asyncio.gather(examined(anna, "a: 3"), examined(olga, "a: 4"))
-    assert sorted(met) == ["a: 3", "a: 4"]
 
 
 async def test_a_place_is_one_that_is_in_the_file(anna: AsyncClient) -> None:
@@ -453,15 +434,17 @@ async def test_an_edit_that_can_t_be_made_is_named_and_none_is(
     assert any(each["field"].startswith(field) for each in refused["errors"])
 
 
-async def test_edits_that_would_take_too_long_are_refused_together(
-    anna: AsyncClient, monkeypatch: pytest.MonkeyPatch
+def test_edits_that_would_take_too_long_are_refused_together(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(flow_drafts, "PATIENCE", -1.0)
+    monkeypatch.setattr(author_jobs, "MAX_EDIT_SECONDS", -1.0)
+    edits = EditsBody.model_validate(_edits(overtime(), [SET])).edits
 
-    refused = problem(await anna.post(f"{PATH}/edits", json=_edits(overtime(), [SET])), 422)
+    with pytest.raises(InvalidInput) as refused:
+        edit_flow(overtime(), "", edits, "en")
 
-    assert refused["errors"][0]["field"] == "edits.0"
-    assert "send fewer" in refused["errors"][0]["detail"]
+    assert refused.value.problems[0].field == "edits.0"
+    assert "send fewer" in refused.value.problems[0].detail
 
 
 BOMB = "a: &a [x, x]\n" + "\n".join(

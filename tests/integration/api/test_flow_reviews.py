@@ -10,7 +10,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from router.api.dependencies import Services
+from router.api.flow_difference import difference_of
+from router.api.flow_examination import Surroundings
 from router.domain.configuration_documents import LONGEST_NOTE
+from router.domain.drafts import FlowText
 from router.domain.records import AuditFilter
 from router.drawing import svg
 from router.store.store import Store
@@ -49,18 +52,16 @@ async def test_a_second_person_sees_the_difference_and_approves(people: Room) ->
     assert (done["status"], done["reviewer"], done["comment"]) == ("approved", "ann", "fine")
 
 
-@pytest.mark.slow
-async def test_of_more_ways_than_can_be_drawn_soon_there_are_words_and_no_picture(
-    people: Room, monkeypatch: pytest.MonkeyPatch
+def test_of_more_ways_than_can_be_drawn_soon_there_are_words_and_no_picture(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    await people.published(overtime())
-    review = await people.anna.submitted(overtime(2, hours=3))
     monkeypatch.setattr(svg, "MOST_WAYS", 1)
+    texts = (FlowText(overtime()), FlowText(overtime(2, hours=3)))
 
-    told = (await people.ann.review(review))["difference"]
+    found = difference_of("overtime", *texts, Surroundings(), "en")
 
-    assert told["words"]
-    assert (told["before"], told["after"]) == (None, None)
+    assert found.words
+    assert (found.before, found.after) == (None, None)
 
 
 @pytest.mark.slow

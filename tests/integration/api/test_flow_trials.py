@@ -369,7 +369,7 @@ class Lined:
 
     @property
     def _waiting(self) -> int:
-        return sum(map(len, self.trials._line._waiting.values()))
+        return self.trials._submissions.waiting
 
 
 @pytest.mark.slow

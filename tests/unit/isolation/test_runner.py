@@ -50,6 +50,7 @@ async def test_what_a_function_refuses_is_raised_to_whoever_runs_it(runner: Isol
     assert found.value.problems[0].place == ("states", 0)
 
 
+@pytest.mark.slow
 @each_row(
     ("function", "argument", "limit"),
     [
