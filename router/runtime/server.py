@@ -44,6 +44,7 @@ from router.domain.principals import Directory
 from router.gateway.builds import stranded
 from router.gateway.generations import advance
 from router.gateway.lost_runs import FEW, counts, misfits, note_lost
+from router.isolation.upkeep_threads import run_upkeep
 from router.runtime.composition import Parts
 from router.runtime.data_folder import page_token
 from router.runtime.flow_texts import LiveFlowTexts
@@ -176,6 +177,19 @@ class Api(FastAPI):
             self.openapi_schema = openapi.describe(super().openapi())
         return self.openapi_schema
 
+    def describe(self) -> asyncio.Task[bytes]:
+        """Return the document as JSON, which is made once, beside whatever else is served."""
+        if self._description is None:
+            self._description = asyncio.create_task(
+                run_upkeep(self._write_description), name="describing the API"
+            )
+        return self._description
+
+    _description: asyncio.Task[bytes] | None = None
+
+    def _write_description(self) -> bytes:
+        return bytes(JSONResponse(self.openapi()).body)
+
 
 def create_app(services: Services) -> FastAPI:
     """The API over these services, ready for any ASGI server."""
@@ -186,6 +200,7 @@ def create_app(services: Services) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         counting = asyncio.create_task(keep_counting(services), name="counting for the metrics")
         monitoring = asyncio.create_task(state.failing_workflows.run(), name="failing workflows")
+        app.describe()
         async with platforms.at_work(), webhooks_at_work(services):
             yield
         counting.cancel()
@@ -246,12 +261,11 @@ def openapi_document() -> dict[str, Any]:
 
 
 async def _described(request: Request) -> Response:
-    return JSONResponse(await asyncio.to_thread(request.app.openapi))
+    return Response(await asyncio.shield(request.app.describe()), media_type="application/json")
 
 
 def _api(**options: Any) -> Api:
     title, number = "intent-router", version("intent-router")
-    # Made on a thread: it takes most of a second, in which everybody would wait.
     app = Api(title=title, version=number, description=DESCRIPTION, openapi_url=None, **options)
     app.add_route("/openapi.json", _described, include_in_schema=False)
     errors.install(app)
