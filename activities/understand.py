@@ -12,6 +12,7 @@ from router.domain.messages import Route
 from router.domain.principals import Capability
 from router.entities.normalisation import normalise
 from router.flow.paused import Situation
+from router.isolation.text_work import TextWork
 from router.routing.prompts import DeskPersona
 from router.understanding.dialogue_acts import asks_who_this_is, greets, thanks
 from router.understanding.reader import Reader, called_skill
@@ -82,9 +83,10 @@ class Understander:
     async def understand(self, given: activities.Understand) -> activities.Understood:
         """What the message means as far as rules can tell."""
         caller = given.caller
-        reading = self._reader.of(caller.tenant, caller.id).read(
-            given.message, given.situation, given.papers
-        )
+        read = self._reader.of(caller.tenant, caller.id).read
+        work = TextWork(caller.tenant, caller.id)
+        text = given.message.text or ""
+        reading = await work.run(text, read, given.message, given.situation, given.papers)
         capabilities = self._capabilities.of(caller.tenant, caller.id)
         called = [command.tool for command in reading.commands if isinstance(command, CallTool)]
         understood = activities.Understood(

@@ -313,6 +313,10 @@ async def _turns(request: Request) -> Turns:
     return AppState.of(request).turns
 
 
+async def _rates(request: Request) -> RateLimits:
+    return AppState.of(request).rates
+
+
 bearer = HTTPBearer(
     auto_error=False,
     description="`dev`: a user id of the directory, or `tenant/user`. `jwt`: a signed token.",
@@ -393,6 +397,7 @@ async def _page(
 Given = Annotated[Services, Depends(_services)]
 EventHub = Annotated[Hub, Depends(_hub)]
 Owned = Annotated[Ownership, Depends(_ownership)]
+Rates = Annotated[RateLimits, Depends(_rates)]
 OpenTurns = Annotated[Turns, Depends(_turns)]
 Caller = Annotated[Principal, Depends(_caller)]
 Paged = Annotated[PageParams, Depends(_page)]

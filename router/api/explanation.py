@@ -9,6 +9,7 @@ from router.domain.commands import CallTool, Command, Confirm, FillSlots, StartF
 from router.domain.messages import Candidate, Message, Route, RouteBy, RouteKind
 from router.entities.extraction import Entity
 from router.flow.paused import Situation
+from router.isolation.text_work import TextWork
 from router.understanding.reading import PatternHit, Reading
 
 Decide = Callable[[Message, Situation], Awaitable[tuple[Route, list[Command]]]]
@@ -53,10 +54,12 @@ class Explanation(BaseModel):
     rest: str | None = None
 
 
-async def explain(reader: Reads, text: str, situation: Situation, decide: Decide) -> dict[str, Any]:
+async def explain(
+    reader: Reads, work: TextWork, text: str, situation: Situation, decide: Decide
+) -> dict[str, Any]:
     """How the text would be routed: by rules, or by `decide` where they can't tell."""
     message = Message(text=text)
-    reading = reader.read(message, situation)
+    reading = await work.run(text, reader.read, message, situation)
     if reading.route is None:
         route, commands = await decide(message, situation)
         return explanation(text, reading, [route], commands)

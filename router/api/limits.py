@@ -1,4 +1,4 @@
-"""How much may be asked: requests a minute, turns at once, and how far workers may be behind.
+"""How much may be asked: requests and processor time a minute, turns at once, workers' backlog.
 
 Temporal knows how long the oldest task of a queue has waited; it is asked in the background, at
 most once a second. Tasks of conversations that a worker has in its cache go to that worker first,
@@ -38,13 +38,29 @@ class _Bucket:
 class Buckets:
     """One bucket for each key: holds a minute's worth, and fills up evenly."""
 
-    per_minute: int
+    per_minute: float
     clock: Callable[[], float] = monotonic
     most: int = MOST
     _buckets: OrderedDict[Hashable, _Bucket] = field(default_factory=OrderedDict)
 
     def wait(self, key: Hashable) -> float:
         """Take a token, and 0; or take none, and the seconds until there is one."""
+        bucket, rate = self._filled(key), self.per_minute / MINUTE
+        if bucket.tokens < 1:
+            return (1 - bucket.tokens) / rate
+        bucket.tokens -= 1
+        return 0.0
+
+    def charge(self, key: Hashable, amount: float) -> None:
+        """Take so much, though there may be less: what is owed has to fill up first."""
+        self._filled(key).tokens -= amount
+
+    def owed_seconds(self, key: Hashable) -> float:
+        """Return for how many seconds more is owed than there is; 0: nothing is."""
+        return max(0.0, -self._filled(key).tokens) / (self.per_minute / MINUTE)
+
+    def _filled(self, key: Hashable) -> _Bucket:
+        """Return the key's bucket with what has filled up since it was used."""
         now, size, rate = self.clock(), float(self.per_minute), self.per_minute / MINUTE
         bucket = self._buckets.setdefault(key, _Bucket(size, now))
         self._buckets.move_to_end(key)
@@ -52,33 +68,43 @@ class Buckets:
             self._buckets.popitem(last=False)
         bucket.tokens = min(size, bucket.tokens + (now - bucket.at) * rate)
         bucket.at = now
-        if bucket.tokens < 1:
-            return (1 - bucket.tokens) / rate
-        bucket.tokens -= 1
-        return 0.0
+        return bucket
 
 
 class RateLimits:
-    """How many requests a minute each person and each tenant may make."""
+    """How many requests, and how much work on texts, each person and each tenant has a minute."""
 
     def __init__(
         self, per_user: int, per_tenant: int, clock: Callable[[], float] = monotonic
     ) -> None:
         self._users, self._tenants = Buckets(per_user, clock), Buckets(per_tenant, clock)
+        self._user_seconds = Buckets(USER_TEXT_SECONDS_PER_MINUTE, clock)
+        self._tenant_seconds = Buckets(TENANT_TEXT_SECONDS_PER_MINUTE, clock)
+
+    def charge(self, caller: Principal, seconds: float) -> None:
+        """Count processor time that was spent on the caller's texts."""
+        self._user_seconds.charge((caller.tenant, caller.id), seconds)
+        self._tenant_seconds.charge(caller.tenant, seconds)
 
     def admit(self, caller: Principal) -> None:
         """Count a request; `TooManyRequests` where the person's, or the tenant's, are used up."""
-        for whose, buckets, key, who in (
-            ("user", self._users, (caller.tenant, caller.id), _PERSON),
-            ("tenant", self._tenants, caller.tenant, _TENANT),
+        person, tenant = (caller.tenant, caller.id), caller.tenant
+        for whose, wait_of, key, who in (
+            ("user_seconds", self._user_seconds.owed_seconds, person, _PERSON_S_TEXTS),
+            ("tenant_seconds", self._tenant_seconds.owed_seconds, tenant, _TENANT_S_TEXTS),
+            ("user", self._users.wait, person, _PERSON),
+            ("tenant", self._tenants.wait, tenant, _TENANT),
         ):
-            if wait := buckets.wait(key):
+            if wait := wait_of(key):
                 REFUSED.labels(whose).inc()
                 seconds = ceil(wait)
                 zh, en = f"{who.zh}，请 {seconds} 秒后再试", f"{who.en}; wait {seconds} s"
                 raise TooManyRequests(Localised(zh=zh, en=en), retry_after=seconds)
 
 
+USER_TEXT_SECONDS_PER_MINUTE = 6.0
+TENANT_TEXT_SECONDS_PER_MINUTE = 20.0
+"""Processor time of one API process for reading texts of a person, and of all of a tenant."""
 BUSY_RETRY = 2
 """Seconds after which a turn of those that are too many may be over."""
 
@@ -106,6 +132,12 @@ class TurnLimits:
 
 
 _PERSON = Localised(zh="您的请求太频繁了", en="You make too many requests")
+_PERSON_S_TEXTS = Localised(
+    zh="您发来的长消息太多，一时读不完", en="Your texts took too long to read lately"
+)
+_TENANT_S_TEXTS = Localised(
+    zh="贵公司发来的长消息太多，一时读不完", en="Your company's texts took too long to read lately"
+)
 _TENANT = Localised(zh="贵公司的请求太频繁了", en="Your company makes too many requests")
 
 FRESH = 1.0

@@ -30,6 +30,7 @@ from pydantic import JsonValue
 from router.domain.errors import RouterError
 from router.domain.locale import LOCALES
 from router.domain.principals import Capability, CapabilityKind, TenantScoped
+from router.isolation.text_work import run_on_text
 from router.retrieval.dense import Dense, DenseIndex
 from router.retrieval.encoders import Encoder, Floats, Vectors
 from router.retrieval.lexical import Lexical, LexicalIndex, terms
@@ -420,11 +421,12 @@ class CapabilityIndex(TenantScoped):
                 None without end.
             most: How many it may be, those of `always` included.
         """
+        searched = await run_on_text(text, terms, text)
         vector, notes = await self._message_vector(text)
         # From here on nothing waits: an update in between could put another capability, which
         # the caller may not use, where an allowed one was.
         may = self._shelf.allowed(allowed, among)
-        words = self._lexical.search(terms(text), len(may))
+        words = self._lexical.search(searched, len(may))
         # Whose vectors can be compared with the message's.
         encoded = np.full(len(may), vector is not None)
         encoded[list(self._unencoded)] = False

@@ -34,8 +34,8 @@ ROUTES = Counter(
 )
 REFUSED = Counter(
     "router_refused_requests",
-    "Requests refused before any work: whose limit it was (user, tenant, user_turns, tenant_turns, "
-    "backlog, busy, tool).",
+    "Requests refused before any work: whose limit it was (user, tenant, user_seconds, "
+    "tenant_seconds, user_turns, tenant_turns, backlog, busy, tool).",
     ("limit",),
 )
 BACKLOG = Gauge(

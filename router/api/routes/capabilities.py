@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from router.api.dependencies import Caller, Given, Offers
+from router.api.dependencies import Caller, Given, Offers, Rates
 from router.api.errors import problems
 from router.api.explanation import Explanation, explain
 from router.api.idempotency import IdempotencyKey
@@ -18,6 +18,7 @@ from router.domain.commands import Command
 from router.domain.messages import Message, Route
 from router.domain.principals import Capability, CapabilityKind, Principal
 from router.flow.paused import Situation
+from router.isolation.text_work import TextWork
 from router.routing import decider
 
 router = APIRouter(prefix="/v1/capabilities", tags=["capabilities"])
@@ -104,7 +105,7 @@ class TextBody(BaseModel):
     "", response_model=None, responses={200: {"model": Explanation}, **problems(400, 413, 415)}
 )
 async def route(
-    services: Given, caller: Caller, _key: IdempotencyKey, body: TextBody
+    services: Given, caller: Caller, rates: Rates, _key: IdempotencyKey, body: TextBody
 ) -> dict[str, Any]:
     """Explain how the text would be routed if the caller said it now; nothing is executed."""
 
@@ -119,4 +120,8 @@ async def route(
     situation = Situation(
         now=now, locale=caller.locale, roles=caller.roles, entitlement=caller.entitlement
     )
-    return await explain(services.reader.of(*place), body.text, situation, nearest)
+    reader, work = services.reader.of(*place), TextWork(*place)
+    try:
+        return await explain(reader, work, body.text, situation, nearest)
+    finally:
+        rates.charge(caller, work.seconds)

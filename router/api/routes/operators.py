@@ -21,6 +21,7 @@ from router.domain.messages import Candidate, Message, Reply, RouteBy, RouteKind
 from router.domain.principals import Principal
 from router.domain.records import TITLES, Act, AuditFilter, RoutedTurn, TurnFilter
 from router.flow.paused import Situation
+from router.isolation.text_work import run_on_text
 from router.store.event_log import LAST_SEQUENCE
 from router.understanding.reading import PatternHit, Reading
 
@@ -110,7 +111,8 @@ async def with_reasons(services: Services, found: RoutedTurn) -> TurnWithReasons
         then = found.at.astimezone(ZoneInfo(person.timezone))
         about = {"roles": person.roles, "entitlement": person.entitlement}
         situation = Situation(now=then, locale=found.locale, **about)
-        reading = services.reader.of(tenant, id_).read(Message(text=text), situation)
+        reader = services.reader.of(tenant, id_)
+        reading = await run_on_text(text, reader.read, Message(text=text), situation)
     words = services.settings.operators_read_words
     shown = None if words else {"type", "span"}
     entities = [entity.model_dump(mode="json", include=shown) for entity in reading.entities]

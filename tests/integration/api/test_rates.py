@@ -1,5 +1,6 @@
 """How many requests a person and a tenant may make."""
 
+import threading
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
@@ -8,14 +9,24 @@ import pytest
 from httpx import AsyncClient, Response
 
 from router.api.dependencies import Services
-from router.api.limits import MINUTE, Buckets, RateLimits
+from router.api.limits import (
+    MINUTE,
+    TENANT_TEXT_SECONDS_PER_MINUTE,
+    USER_TEXT_SECONDS_PER_MINUTE,
+    Buckets,
+    RateLimits,
+)
 from router.directory.file import FileDirectory
 from router.domain.errors import TooManyRequests
+from router.domain.messages import Message
 from router.domain.principals import Principal
+from router.flow.paused import Situation
+from router.isolation.text_work import LONG_TEXT_CHARS
 from router.runtime.server import create_app
 from router.settings import Settings
+from router.understanding.reading import Reading
 from tests.fakes.clock import Clock
-from tests.integration.api.conftest import client_of, problem, until
+from tests.integration.api.conftest import LeaveReader, client_of, problem, until
 from tests.table import each_row
 
 MANY = 1_000_000
@@ -130,3 +141,60 @@ def test_limits_are_there_without_a_setting(monkeypatch: pytest.MonkeyPatch) -> 
     assert (known.user_requests_per_minute, known.tenant_requests_per_minute) == (1200, 12_000)
     assert (known.user_open_turns, known.tenant_open_turns) == (12, 100)
     assert known.user_files_per_day == 200
+
+
+@each_row(("of", "others"), [("user", 1), ("tenant", 4)])
+def test_who_has_much_text_read_waits_until_the_time_is_made_up(
+    clock: Clock, of: str, others: int
+) -> None:
+    rates = RateLimits(per_user=MANY, per_tenant=MANY, clock=clock)
+    people = [Principal(id=f"p{n}", name="P") for n in range(others)]
+    each = {"user": USER_TEXT_SECONDS_PER_MINUTE, "tenant": TENANT_TEXT_SECONDS_PER_MINUTE}[of]
+    for person in people:
+        rates.charge(person, each / others + 0.5 / others)
+    asking = people[0] if of == "user" else Principal(id="colleague", name="C")
+    with pytest.raises(TooManyRequests, match="took too long to read") as refused:
+        rates.admit(asking)
+    rates.admit(Principal(id="dave", name="dave", tenant="other"))
+    clock.now += refused.value.retry_after
+    rates.admit(asking)
+
+
+class ThreadNoting(LeaveReader):
+    """Reads as another, and notes in which thread."""
+
+    def __init__(self) -> None:
+        self.threads: list[str] = []
+
+    def of(self, tenant: str, person: str | None = None) -> "ThreadNoting":
+        del tenant, person
+        return self
+
+    def read(self, message: Message, situation: Situation) -> Reading:
+        self.threads.append(threading.current_thread().name)
+        return super().read(message, situation)
+
+
+@each_row(("characters", "beside"), [(LONG_TEXT_CHARS, False), (7_999, True)])
+async def test_a_long_text_is_read_beside_the_loop(
+    services: Services, characters: int, beside: bool
+) -> None:
+    reader = ThreadNoting()
+    async with client_of(create_app(replace(services, reader=reader)), "alice") as alice:
+        answer = await alice.post("/v1/route", json={"text": "十" * characters})
+    assert answer.status_code == 200
+    assert [name != threading.current_thread().name for name in reader.threads] == [beside]
+
+
+async def test_the_time_that_texts_take_is_counted(services: Services, clock: Clock) -> None:
+    app = create_app(replace(services, reader=ThreadNoting()))
+    rates = RateLimits(MANY, MANY, clock)
+    app.state.shared = replace(app.state.shared, rates=rates)
+    async with client_of(app, "alice") as alice, client_of(app, "bob") as bob:
+        me = await services.directory.find("default", "alice")
+        assert me is not None
+        rates.charge(me, USER_TEXT_SECONDS_PER_MINUTE)
+        first = await alice.post("/v1/route", json={"text": "十" * 7_999})
+        second = await alice.post("/v1/route", json={"text": "hello"})
+        other = await bob.post("/v1/route", json={"text": "hello"})
+    assert [each.status_code for each in (first, second, other)] == [200, 429, 200]
