@@ -24,10 +24,13 @@ from router.documents.file_format import UnreadableFile
 from router.documents.kinship import marks_of
 from router.documents.page import Material
 from router.domain.documents import OTHER, Document
+from router.domain.errors import Overloaded
 from router.domain.file_types import is_file_id
 from router.domain.locale import Localised
 from router.domain.principals import Directory
+from router.domain.records import FileRecord
 from router.gateway.documents import DocumentReading
+from router.isolation.fair_queue import QueueFull
 from router.llm.fallback import FallbackChain
 from router.llm.types import BudgetSpent, ChatAnswer, ModelRefused, ModelUnavailable
 from router.routing import paper_question
@@ -44,8 +47,12 @@ LONGEST_WAIT = 150.0
 """Seconds that a flow waits for a file; then it goes on as if nothing could be read of it."""
 
 
-Reads = Callable[[bytes], Awaitable[Material]]
-"""Reads the content of a file; raises `UnreadableFile`."""
+Reads = Callable[[bytes, str, str], Awaitable[Material]]
+"""Reads the content of a file of a tenant's person; raises `UnreadableFile` and `QueueFull`."""
+READING_SECONDS_PER_FILE = 2.5
+"""Of a photograph, on one core."""
+RECENTLY = timedelta(minutes=15)
+"""Files that were handed in before this and aren't read aren't being waited for."""
 
 
 class DocumentActivities:
@@ -78,15 +85,19 @@ class DocumentActivities:
                     return DocumentKept()
                 kept, preview = (GIVEN_UP, b"")
                 if not given.given_up:
-                    kept, preview = await self._made_of(content, record.type)
+                    kept, preview = await self._made_of(content, record)
                 kept = kept.model_copy(update={"content": record.sha256})
                 await self._documents.keep(tenant, file, kept, marks_of(kept), preview)
             return DocumentKept(asks=kept.is_open(datetime.now(UTC)))
 
-    async def _made_of(self, content: bytes, media_type: str) -> tuple[Document, bytes]:
+    async def _made_of(self, content: bytes, record: FileRecord) -> tuple[Document, bytes]:
+        media_type = record.type
         try:
             async with heartbeating():
-                material = await self._read(content)
+                material = await self._read(content, record.tenant, record.owner)
+        except QueueFull as full:
+            # Its workflow asks again: files that wait there take nobody's place in the worker.
+            raise Overloaded(full.said) from None
         except UnreadableFile as refused:
             unread = Document.unreadable(refused.code, refused.text)
             return self._opened(unread, None, media_type), b""
@@ -124,7 +135,18 @@ class DocumentActivities:
             found = await self._documents.wait(tenant, files, given.seconds, is_enough)
             without = {"text": ""}
             brief = {f: d.model_copy(update=without) for f, d in found.items()}
-            return DocumentsRead(documents=brief)
+            unread = next((file for file in files if file not in found), None)
+            seconds = await self._seconds_until_read(tenant, unread) if unread else 0.0
+            return DocumentsRead(documents=brief, seconds_left=seconds)
+
+    async def _seconds_until_read(self, tenant: str, file: str) -> float:
+        """Estimate when all files of this one's owner are read, of whom each has a turn."""
+        record = await self._files.find(tenant, file)
+        if record is None:
+            return 0.0
+        since = datetime.now(UTC) - RECENTLY
+        own, people = await self._documents.unread(tenant, record.owner, since)
+        return own * max(1, people) * READING_SECONDS_PER_FILE
 
     async def _begin(self, tenant: str, files: Sequence[str]) -> None:
         for file in files:

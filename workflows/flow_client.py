@@ -15,6 +15,7 @@ from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exce
 
 from router.contracts import activities
 from router.contracts.conversation import ConversationStart, News
+from router.contracts.document import DocumentsOf
 from router.contracts.flow import STOP, FlowAnswer, StopReason, Told, workflow_id
 from router.domain import commands
 from router.domain.locale import Locale
@@ -264,12 +265,17 @@ class FlowClient:
         # What is being cancelled has said itself that it is at it still.
         if view.status == "running" and not (cancelling and answer.replies):
             names = self._message.named(view.reading)
-            said = notices.reading(names) if names else notices.at_work(view.title)
+            seconds = await self._seconds_until_read(view.reading) if names else 0.0
+            said = notices.reading(names, seconds) if names else notices.at_work(view.title)
             outcome.replies.append(self._message.says(said))
         if answer.begun:
             await self._hear_from(answer.begun)
         if outcome.state.active is None:
             await self._resume()
+
+    async def _seconds_until_read(self, files: list[str]) -> float:
+        asked = DocumentsOf(tenant=self._message.caller.tenant, files=files)
+        return (await perform(activities.DOCUMENTS_OF, asked)).seconds_left
 
     async def _hear_from(self, begun: list[str]) -> None:
         """Say the first word of runs that were begun, if it is there; what comes later is news."""

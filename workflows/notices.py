@@ -94,12 +94,26 @@ def at_work(title: Localised) -> Localised:
     )
 
 
-def reading(names: Sequence[str]) -> Localised:
-    """A flow waits for files to be read."""
+TOLD_WAIT_SECONDS = 20.0
+"""A wait that is longer is told."""
+
+
+def reading(names: Sequence[str], seconds: float = 0.0) -> Localised:
+    """Say that a flow waits for files to be read, and about how long if that takes `seconds`.
+
+    >>> reading(["taxi.png"], 70).zh
+    '正在读“taxi.png”，大约要一分钟，读完就告诉你。'
+    """
     zh, en = "、".join(f"“{name}”" for name in names), ", ".join(f"“{name}”" for name in names)
+    wait = Localised(zh="", en="")
+    if seconds > TOLD_WAIT_SECONDS:
+        minutes = max(1, round(seconds / 60))
+        about = "about a minute" if minutes == 1 else f"about {minutes} minutes"
+        zh_about = "一" if minutes == 1 else f" {minutes} "
+        wait = Localised(zh=f"，大约要{zh_about}分钟", en=f", which takes {about}")
     return Localised(
-        zh=f"正在读{zh}，读完就告诉你。",
-        en=f"Reading {en}; you'll hear what is in it as soon as that is done.",
+        zh=f"正在读{zh}{wait.zh}，读完就告诉你。",
+        en=f"Reading {en}{wait.en}; you'll hear what is in it as soon as that is done.",
     )
 
 

@@ -36,6 +36,8 @@ class DocumentsRead(Payload):
     """What was read of those of them that have been, without their text."""
 
     documents: dict[str, Document] = {}
+    seconds_left: float = 0.0
+    """About how long it takes until all of them are read; 0: they are."""
 
 
 MODEL_SECONDS = 10.0

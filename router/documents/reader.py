@@ -5,7 +5,8 @@
 
 One process is kept warm, since loading the models of character recognition takes longer than most
 files; it ends after a while without a file, with its owner, and with anything that went wrong. One
-file is read at a time, the others wait their turn: recognition takes a whole core.
+file is read at a time, since recognition takes a whole core; tenants take turns, and so do the
+people of each.
 """
 
 import asyncio
@@ -24,6 +25,8 @@ from router.documents.file_format import Limits, UnreadableFile, format_of
 from router.documents.page import Material
 from router.documents.pictures import UNOBSERVED
 from router.domain.errors import Unavailable
+from router.domain.locale import Localised
+from router.isolation.fair_queue import FairQueue, QueueLimits
 
 PROGRAM = (sys.executable, "-m", "router.documents.program")
 INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH")
@@ -36,6 +39,8 @@ IDLE = 300.0
 """Seconds without a file after which it is ended: it holds 200 MB."""
 PROCESS_TRIES = 3
 """Processes that may be killed while they read a file, until the file is taken for the cause."""
+QUEUE_LIMITS = QueueLimits(waiting_per_person=4, waiting_per_tenant=40, wait_seconds=60.0)
+"""Files that wait here; the others wait in their workflows, which ask again."""
 MESSAGES = 1_000
 """Of one file: more than there are pages."""
 
@@ -72,7 +77,8 @@ class DocumentReader:
         self._limits = limits or Limits()
         self._idle = idle
         self._command = command
-        self._turn = asyncio.Lock()
+        self._queue = FairQueue(QUEUE_LIMITS, _QUEUE_IS_FULL)
+        self._is_reading = False
         self._process: Process | None = None
         self._closed = False
         self.spent: ReadingCost | None = None
@@ -95,15 +101,18 @@ class DocumentReader:
     async def read(
         self,
         content: bytes,
+        tenant: str = "",
+        person: str = "",
         *,
         limits: Limits | None = None,
         on_progress: OnProgress | None = None,
     ) -> Material:
-        """What stands in the file.
+        """What stands in the file, which this person of the tenant has handed in.
 
         Cancelling it ends the process that reads the file.
 
         Raises:
+            QueueFull: too many files of theirs wait already, or this one has waited too long.
             UnreadableFile: nothing can be read of it; it says why, for programs and for people.
             Unavailable: the process can't be started.
         """
@@ -111,7 +120,8 @@ class DocumentReader:
         if len(content) > bounds.bytes:
             raise UnreadableFile("too_large")
         format_of(content)
-        async with self._turn:
+        async with self._queue.turn(tenant, person):
+            self._is_reading = True
             self._stay()
             try:
                 return await self._read_by_the_living(content, bounds, on_progress)
@@ -124,6 +134,7 @@ class DocumentReader:
                     raise UnreadableFile(code) from None
                 raise
             finally:
+                self._is_reading = False
                 if not self._closed:
                     self._may_go()
 
@@ -229,10 +240,16 @@ class DocumentReader:
 
     def _leave(self) -> None:
         # It ends with its input, and is waited for where it is next looked at.
-        if self._process is not None and not self._turn.locked():
+        if self._process is not None and not self._is_reading:
             assert self._process.stdin is not None  # noqa: S101 - a pipe
             self._process.stdin.close()
             self._process = None
+
+
+_QUEUE_IS_FULL = Localised(
+    zh="还有好几个文件排在前面，请过几秒再试。",
+    en="Several files are read before this one: try again in a few seconds.",
+)
 
 
 class _Gone(Exception):

@@ -5,9 +5,10 @@ A document stands in its file's row, so that it is kept and erased with it.
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
 from time import monotonic
 
-from sqlalchemy import Connection, literal, select, update
+from sqlalchemy import Connection, func, literal, select, update
 
 from router.domain.documents import Document
 from router.store import tables
@@ -62,6 +63,19 @@ class Documents(Aggregate):
         query = query.where(_files.c.id.in_(sorted(files)), read)
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return {row.id: Document.model_validate(row.document) for row in rows}
+
+    async def unread(self, tenant: str, owner: str, since: datetime) -> tuple[int, int]:
+        """Count the owner's files handed in since then that aren't read, and all such owners."""
+        waiting = _files.c.document.is_(None) & (_files.c.at > since)
+        own = select(func.count()).select_from(_files).filter_by(tenant=tenant, owner=owner)
+        owners = select(_files.c.tenant, _files.c.owner).where(waiting).distinct().subquery()
+        people = select(func.count()).select_from(owners)
+
+        def work(connection: Connection) -> tuple[int, int]:
+            counted = connection.execute(own.where(waiting)).scalar_one()
+            return counted, connection.execute(people).scalar_one()
+
+        return await self._database.read(work)
 
     async def wait(
         self,

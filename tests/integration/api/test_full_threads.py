@@ -1,4 +1,4 @@
-"""A process whose default threads are all in use, by code that blocks or names that don't resolve."""
+"""A process whose default threads are all in use, by code that blocks or by names that hang."""
 
 import asyncio
 import threading

@@ -15,8 +15,9 @@ import pytest
 
 from router.documents.file_format import Limits, UnreadableFile
 from router.documents.page import Material
-from router.documents.reader import PROGRAM, DocumentReader
+from router.documents.reader import PROGRAM, QUEUE_LIMITS, DocumentReader
 from router.domain.errors import Unavailable
+from router.isolation.fair_queue import QueueFull
 from tests.document_files import EINVOICE, INVOICE, NUMBER, ofd, pdf, picture, saved
 from tests.table import each_row
 
@@ -66,6 +67,26 @@ async def test_it_tells_how_far_it_is(reader: DocumentReader) -> None:
 
 
 @pytest.mark.slow
+async def test_who_hands_in_one_file_waits_for_one_of_who_handed_in_many(
+    reader: DocumentReader,
+) -> None:
+    done: list[str] = []
+
+    async def read(tenant: str, person: str) -> None:
+        await reader.read(GOOD, tenant, person)
+        done.append(person)
+
+    many = [read("acme", "mallory") for _ in range(QUEUE_LIMITS.waiting_per_person + 1)]
+    await asyncio.gather(*many, read("acme", "alice"), read("globex", "bob"))
+    assert set(done[:4]) == {"mallory", "bob", "alice"}
+
+
+async def test_no_more_files_of_a_person_wait_than_may(reader: DocumentReader) -> None:
+    many = [reader.read(GOOD, "acme", "mallory") for _ in range(40)]
+    read = await asyncio.gather(*many, return_exceptions=True)
+    assert sum(isinstance(each, QueueFull) for each in read) == 39 - QUEUE_LIMITS.waiting_per_person
+
+
 async def test_several_files_wait_their_turn(reader: DocumentReader) -> None:
     contents = [GOOD, EINVOICE.encode(), b"", ofd(), b"%PDF-1.7"]
     read = await asyncio.gather(*map(reader.read, contents), return_exceptions=True)

@@ -13,18 +13,22 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.attachments import Attachments
-from activities.documents import DocumentActivities, DocumentModel
+from activities.documents import GIVEN_UP, DocumentActivities, DocumentModel
 from activities.models import Models
-from router.contracts.document import MODEL_SECONDS, DocumentKept, ReadFile
+from router.contracts.document import MODEL_SECONDS, DocumentKept, DocumentsOf, ReadFile
+from router.contracts.failures import from_failure
 from router.documents.file_format import UnreadableFile
 from router.documents.kinship import marks_of
 from router.documents.page import Line, Material, Page
 from router.domain.budgets import Budget, Budgets
 from router.domain.documents import Document, Place, Source
+from router.domain.errors import Unavailable
+from router.domain.locale import Localised
 from router.domain.messages import Usage
 from router.domain.principals import Principal
 from router.domain.records import FileRecord
 from router.gateway.documents import DocumentReading
+from router.isolation.fair_queue import QueueFull
 from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChain
 from router.llm.servers import ServerMemory
@@ -33,6 +37,7 @@ from router.store.database import Database
 from router.store.store import Store
 from tests.fakes.model_server import MODEL, Behaviour, ModelServer, calls, decides, fails, says
 from tests.fakes.web_server import Received, Reply
+from tests.table import each_row
 
 ALICE = Principal(id="alice", name="Alice", locale="en")
 FILE = ReadFile(tenant="default", file="7" * 24)
@@ -73,14 +78,14 @@ class House:
     chain: FallbackChain | None
     budgets: Budgets = field(default_factory=Budgets)
 
-    async def read(self, found: Material | UnreadableFile, content: bytes = b"") -> DocumentKept:
+    async def read(self, found: Material | Exception, content: bytes = b"") -> DocumentKept:
         content = content or photo()
         await self.store.files.keep(
             FileRecord.of(FILE.file, ALICE, "paper", content, datetime.now(UTC)), content
         )
 
-        async def reads(_: bytes) -> Material:
-            if isinstance(found, UnreadableFile):
+        async def reads(*_: object) -> Material:
+            if isinstance(found, Exception):
                 raise found
             return found
 
@@ -350,3 +355,32 @@ async def test_a_number_that_becomes_sure_is_found_again(house: House) -> None:
     assert document.value("number") == number
     marks = set(marks_of(document))
     assert f"number:{number}" in marks
+
+
+async def test_a_file_that_finds_no_room_is_asked_for_again_and_not_given_up(house: House) -> None:
+    full = QueueFull(Localised(zh="满了", en="full"))
+    with pytest.raises(ApplicationError) as failed:
+        await house.read(full)
+    assert isinstance(from_failure(failed.value), Unavailable)
+    assert not failed.value.non_retryable
+    assert await house.store.documents.find(FILE.tenant, FILE.file) is None
+
+
+@each_row(("own", "others", "seconds"), [(1, 0, 2.5), (40, 0, 100.0), (2, 3, 20.0)])
+async def test_what_waits_to_be_read_is_told_with_how_long_it_takes(
+    house: House, own: int, others: int, seconds: float
+) -> None:
+    tenant = f"queue-{own}-{others}"
+    mallory = ALICE.model_copy(update={"tenant": tenant, "id": "mallory"})
+    people = [mallory.model_copy(update={"id": f"p{n}"}) for n in range(others)]
+    for number, owner in enumerate([mallory] * own + people):
+        record = FileRecord.of(f"{tenant}-{number}", owner, "paper", photo(), datetime.now(UTC))
+        await house.store.files.keep(record, photo())
+    reading = cast("DocumentReading", None)
+    documents = DocumentActivities(house.store, cast("Any", None), reading)
+
+    told = await documents.documents_of(DocumentsOf(tenant=tenant, files=[f"{tenant}-0"]))
+    for number in range(own + others):
+        await house.store.documents.keep(tenant, f"{tenant}-{number}", GIVEN_UP)
+
+    assert told.seconds_left == seconds
