@@ -280,7 +280,7 @@ class DraftTrials:
     async def stage(self, author: Principal, flow: str, text: str) -> TrialStage:
         """What the draft is played on; raises `InvalidInput` with all that is wrong with it."""
         offered = self._offered.of(author.tenant)
-        known, others = vocabulary(offered.registry), offered.catalog.flows
+        known, others = vocabulary(offered.registry), dict(offered.catalog.flows)
         path = path_of("flows", flow)
         try:
             draft = await self._work.run(author, read_flow_among, path, text, known, others)
