@@ -1,13 +1,13 @@
 """A process whose default threads are all in use, by code that blocks or by names that hang."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import yaml
 from fastapi import FastAPI
 
 from router.directory.sources import DirectoryFile, LiveDirectory
@@ -40,12 +40,12 @@ async def test_the_api_is_described(app: FastAPI) -> None:
 
 async def test_who_has_left_is_let_in_no_more(tmp_path: Path) -> None:
     file = tmp_path / "people.yaml"
-    file.write_text(yaml.safe_dump({"users": [ALICE, BOB]}))
+    file.write_text(json.dumps({"users": [ALICE, BOB]}))
     source = DirectoryFile(file)
     source.seconds = 0.01
     directory = LiveDirectory.load(source)
     with default_threads_in_use():
-        file.write_text(yaml.safe_dump({"users": [ALICE]}))
+        file.write_text(json.dumps({"users": [ALICE]}))
         following = asyncio.create_task(directory.kept_up())
         while await directory.find("acme", "bob") is not None:  # noqa: ASYNC110 - its own pace
             await asyncio.sleep(0.01)
