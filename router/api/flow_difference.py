@@ -65,9 +65,10 @@ def difference_of(
 
 
 def undetermined(why: RouterError, locale: Locale) -> DifferenceView:
-    """Return what is shown of a difference that couldn't be worked out: why that is."""
+    """Return the view of a difference that couldn't be worked out, with the reason read first."""
     return DifferenceView(
-        words=[why.said.within(locale)],
+        effects=[why.said.within(locale)],
+        words=[],
         text="",
         stories="",
         stories_removed=[],
