@@ -19,7 +19,7 @@ from router.domain.errors import RouterError, ToolError, Unavailable
 from router.domain.webhook_events import WebhookDelivery
 from router.store.webhook_deliveries import WebhookDeliveries
 from router.telemetry.metrics import UNDELIVERED, WEBHOOKS, WEBHOOKS_DEAD
-from router.tool.http.client import OutboundGuard, Received, Sender
+from router.tool.http.client import WEBHOOK_ORIGINS, OutboundGuard, Received, Sender
 from router.webhook.webhook_files import WebhookConsumer
 
 EVERY = 1.0
@@ -242,7 +242,7 @@ async def webhooks_at_work(services: Services) -> AsyncIterator[None]:
     if settings.webhooks is None:
         yield
         return
-    sender = Sender(OutboundGuard(settings.http_allow), follows=False)
+    sender = Sender(OutboundGuard(settings.webhook_allow, WEBHOOK_ORIGINS), follows=False)
     store = services.store
     with suppress(Unavailable):
         await store.clock.keep()

@@ -34,11 +34,13 @@ from router.domain.principals import (
     NameSelection,
     Principal,
 )
+from router.formats.origin import origin_of
 from router.formats.validation import Complaint, Entry, problems_in, validated
 from router.formats.watcher import SECONDS, Stamp, stamp_of
 from router.formats.yaml_document import Place, Unreadable, YamlDocument, read_text, read_yaml
 from router.isolation.upkeep_threads import run_upkeep
 from router.settings import ModelRole, RoleModel
+from router.settings.values import HttpOrigin
 
 LARGEST = 512 * 1024
 MOST_NODES = 200_000
@@ -106,6 +108,23 @@ class HandOffEntry(Entry):
         return found if self.roles or self.people else None
 
 
+def _check_origin(written: str) -> str:
+    origin_of(written)
+    return written
+
+
+AllowedOrigin = Annotated[HttpOrigin, AfterValidator(_check_origin)]
+
+
+class OriginsEntry(Entry):
+    """Origins that a tenant's documents may call over http or at private addresses too."""
+
+    tools: list[AllowedOrigin] = []
+    """Those that its declared tools may call, such as `https://crm.acme.internal`."""
+    servers: list[AllowedOrigin] = []
+    """Those that its MCP servers may be at."""
+
+
 class TenantEntry(Entry):
     """What one tenant has; what isn't said is as the house has it."""
 
@@ -123,6 +142,8 @@ class TenantEntry(Entry):
     """The file of who the desk is to them, beside this one; otherwise `ROUTER_PERSONA`."""
     hand_off: HandOffEntry | None = None
     """Who takes what its people want a person for; nobody where it isn't said."""
+    origins: OriginsEntry = OriginsEntry()
+    """Where its documents' tools and MCP servers may be besides public https addresses."""
 
     @property
     def entitlement(self) -> Entitlement:
@@ -200,6 +221,10 @@ class Tenants:
         """Who takes what its people want a person for; None where nobody has been named."""
         said = self.entry(tenant).hand_off
         return said.desk if said else None
+
+    def origins(self, tenant: str) -> OriginsEntry:
+        """Return the origins that the tenant's documents may call by name."""
+        return self.entry(tenant).origins
 
     def model_of(self, tenant: str, role: ModelRole) -> RoleModel | None:
         """The model of its own for a role; None where the house's does it."""

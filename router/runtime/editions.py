@@ -2,7 +2,8 @@
 
 A document takes the place of the file of its name, for its tenant alone. It is held to all that a
 file is held to, and to a little more, as its author isn't the house's operator: it runs no code,
-reaches addresses that the house's settings let tools reach, and no variable but its tenant's own.
+reaches public addresses and those that the file of tenants names for it, and no variable but its
+tenant's own.
 
 Stories are read as they are written, and never again: who leaves, or a flow that is changed, takes
 nothing out of use.
@@ -14,17 +15,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from activities.capabilities import Capabilities
 from router.directory.persona import Persona, persona_in_text
+from router.directory.tenants import OriginsEntry, TenantEntry
 from router.domain.configuration_documents import (
     ConfigurationDocument,
     DocumentKind,
     path_of,
 )
 from router.domain.errors import DefinitionError, Fault, Problem
-from router.domain.principals import ALL_NAMES, CapabilityKind, Entitlement, NameSelection
+from router.domain.principals import ALL_NAMES, CapabilityKind
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, examine_all, examine_text, sub_flow_faults
@@ -103,18 +105,23 @@ def drafted(
     house: Capabilities,
     documents: Iterable[ConfigurationDocument],
     tenant: str,
-    entitlement: Entitlement,
+    entry: TenantEntry,
     found: ServerTools = MappingProxyType({}),
-    author_tools: NameSelection = ALL_NAMES,
 ) -> DraftEdition:
     """The tenant's documents laid over what the house has. It takes a while: call it in a thread.
 
-    `entitlement` is what the house lets the tenant have; a document of another name is refused, and
-    so is a flow or a skill that calls a tool which isn't one of `author_tools`.
+    `entry` is what the house lets the tenant have: a document of another name is refused, and so
+    is a flow or a skill that calls a tool which isn't one of `entry.author_tools`, and what leads
+    to an address that isn't public and that `entry.origins` doesn't name.
     `found` is what the MCP servers of documents have listed; of the others tools are expected.
     """
-    drafting = _Drafting(settings, house, list(documents), tenant, entitlement, found, author_tools)
-    return drafting.draft()
+    return _Drafting(settings, house, list(documents), tenant, entry, found).draft()
+
+
+def tenant_guard(origins: OriginsEntry, purpose: Literal["tools", "servers"]) -> OutboundGuard:
+    """Build the guard of a tenant's documents for one purpose."""
+    named_in = f"the tenant's origins.{purpose} in the file of ROUTER_TENANTS"
+    return OutboundGuard(getattr(origins, purpose), named_in)
 
 
 class _Drafting:
@@ -126,17 +133,16 @@ class _Drafting:
         house: Capabilities,
         documents: Sequence[ConfigurationDocument],
         tenant: str,
-        entitlement: Entitlement,
+        entry: TenantEntry,
         found: ServerTools,
-        author_tools: NameSelection,
     ) -> None:
         self.settings = settings
-        self.guard = OutboundGuard(settings.http_allow)
+        self.origins = entry.origins
         self.found = found
         self.house = house
         self.documents = documents
-        self.entitlement = entitlement
-        self.author_tools = author_tools
+        self.entitlement = entry.entitlement
+        self.author_tools = entry.author_tools.selection
         self.variables = variables_of(settings, tenant)
         self.problems: list[Problem] = []
         self.remarks: list[Problem] = []
@@ -177,7 +183,7 @@ class _Drafting:
         return False
 
     def _registry(self) -> Registry:
-        sender = Sender(self.guard)
+        sender = Sender(tenant_guard(self.origins, "tools"))
         loaded = self._each(
             "tools", lambda path, text: tools_in_text(path, text, self.variables, sender)
         )
@@ -220,7 +226,9 @@ class _Drafting:
         return any(each.startswith(prefix_of(server)) for each in self.entitlement.tools.only)
 
     def _entries_in(self, path: Path, text: str) -> tuple[str, dict[str, ServerEntry]]:
-        return str(path), servers_in_text(path, text, self.variables, self.guard)
+        return str(path), servers_in_text(
+            path, text, self.variables, tenant_guard(self.origins, "servers")
+        )
 
     def _skills(self, registry: Registry) -> SkillCatalog:
         found = self._each("skills", skill_in_text)

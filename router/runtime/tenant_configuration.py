@@ -34,7 +34,7 @@ from router.flow.catalog import behaviour
 from router.formats.watcher import SECONDS
 from router.isolation.upkeep_threads import run_configuration
 from router.retrieval.index import CapabilityIndex
-from router.runtime.editions import DraftEdition, Edition, drafted
+from router.runtime.editions import DraftEdition, Edition, drafted, tenant_guard
 from router.runtime.shares import (
     Documents,
     SharedEditions,
@@ -79,16 +79,8 @@ class HouseConfiguration:
         found: ServerTools = MappingProxyType({}),
     ) -> DraftEdition:
         """The documents laid over the files; in this thread."""
-        tenants = self.tenants.now
-        return drafted(
-            self.settings,
-            self.offered,
-            documents,
-            tenant,
-            tenants.entitlement(tenant),
-            found,
-            tenants.author_tools(tenant),
-        )
+        entry = self.tenants.now.entry(tenant)
+        return drafted(self.settings, self.offered, documents, tenant, entry, found)
 
     async def edition(self, draft: DraftEdition) -> Edition:
         """What people get of it, in a thread of its own; raises as `DraftEdition.edition`."""
@@ -183,7 +175,7 @@ class Configuration:
         self._again = _Pace(clock)
         self._complaints: dict[str, str] = {}
         self._working = asyncio.Lock()
-        self._servers = TenantServers(house.settings.http_allow, self._note_tools)
+        self._servers = TenantServers(self._note_tools)
         self._news = asyncio.Event()
 
     def _note_tools(self, tenant: str) -> None:
@@ -277,7 +269,8 @@ class Configuration:
         CONFIGURATION_UNFIT.set(len(self._complaints))
         for tenant in tenants:
             made_now = editions.get(tenant)
-            await self._servers.follow(tenant, made_now.servers if made_now else {})
+            guard = tenant_guard(house.tenants.now.origins(tenant), "servers")
+            await self._servers.follow(tenant, made_now.servers if made_now else {}, guard)
 
     async def _made(
         self, tenant: str, documents: TenantDocuments, before: _Made | None

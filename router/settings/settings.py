@@ -324,14 +324,17 @@ class Settings(Section):
     http_tools: Path | None = None
     """A folder of JSON files that declare tools, or one such file; None is the project's own."""
     http_allow: Origins = []
-    """Origins that declared tools may call over http or at private addresses too, as JSON:
-    `["http://127.0.0.1:9000"]`. Any public one that a tool's file names over https is allowed."""
+    """Origins that tools which files declare may call over http or at private addresses too, as
+    JSON: `["http://127.0.0.1:9000"]`. Any public one that a tool's file names over https is
+    allowed. Tenants' documents reach none of these: `ROUTER_TENANTS` says which they reach."""
     portal_origins: Origins = []
     """Origins whose pages may have the desk in them (docs/portal.md), as JSON:
     `["https://portal.example.com"]`."""
     webhooks: Path | None = None
     """A YAML or JSON file of other systems that are told what happens, as Standard Webhooks: a
     list of `{url, secret_env, events, tenants, flows, slots}`; None: nobody is told."""
+    webhook_allow: Origins = []
+    """Origins that webhooks may be posted to over http or at private addresses too, as JSON."""
     event_sources: Path | None = None
     """A YAML or JSON file of other systems that may tell runs what happened, signed as Standard
     Webhooks: a list of `{name, secret_env, roles, tenant, flows}`; None: none may."""

@@ -26,6 +26,7 @@ from pydantic import AfterValidator, Field, StrictBool, StringConstraints
 from router.domain.errors import DefinitionError, Fault, MisconfiguredError, Problem, nearest
 from router.domain.principals import DEFAULT_TENANT, RESERVED_ROLES, Principal
 from router.domain.webhook_events import EVENTS, WebhookSubscription
+from router.formats.origin import Origin, origin_of
 from router.formats.strict_json import json_document
 from router.formats.validation import (
     Complaint,
@@ -37,8 +38,8 @@ from router.formats.validation import (
 )
 from router.formats.yaml_document import Place, Unreadable, YamlDocument, read_text, read_yaml
 from router.settings import Settings
-from router.tool.http.client import OutboundGuard
-from router.tool.http.endpoint import Origin, OutgoingRequest, origin_of
+from router.tool.http.client import WEBHOOK_ORIGINS, OutboundGuard
+from router.tool.http.endpoint import OutgoingRequest
 from router.webhook.signature import WebhookSecrets
 
 LARGEST = 256 * 1024
@@ -79,7 +80,7 @@ class WebhookEntry(Entry):
     url: Annotated[
         str, StringConstraints(min_length=1, max_length=2000), said("write https://…/path")
     ]
-    """Where it is posted; https, unless `ROUTER_HTTP_ALLOW` has the origin."""
+    """Where it is posted; https, unless `ROUTER_WEBHOOK_ALLOW` has the origin."""
     secret_env: Variable
     """The variable that holds the secret, `whsec_` and base64; several secrets with blanks."""
     events: Annotated[
@@ -173,7 +174,7 @@ class OtherSystems:
         """Those of `ROUTER_WEBHOOKS` and `ROUTER_EVENT_SOURCES`; raises as `load_webhooks`."""
         told, telling = list[WebhookConsumer](), list[EventSource]()
         if settings.webhooks is not None:
-            guard = OutboundGuard(settings.http_allow)
+            guard = OutboundGuard(settings.webhook_allow, WEBHOOK_ORIGINS)
             told = load_webhooks(settings.webhooks, settings.environment, guard)
         if settings.event_sources is not None:
             telling = load_event_sources(settings.event_sources, settings.environment)

@@ -102,7 +102,7 @@ def test_another_system_hears_all_of_a_request_whenever_everything_dies(tmp_path
         entry = {"url": f"{origin}/hooks", "secret_env": VARIABLE, "events": ["*"]}
         file.write_text(json.dumps([entry]), encoding="utf-8")
         variables = {"ROUTER_WEBHOOKS": str(file), VARIABLE: SECRET}
-        variables["ROUTER_HTTP_ALLOW"] = json.dumps([origin])
+        variables["ROUTER_WEBHOOK_ALLOW"] = json.dumps([origin])
         house = House(tmp_path / "data", variables=variables).start()
         try:
             alice, bob = Person(house, "alice"), Person(house, "bob")

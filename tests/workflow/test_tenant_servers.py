@@ -1,9 +1,10 @@
 """An MCP server that was never in a file: written over REST, called in a flow, taken out again."""
 
 import asyncio
+import json
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from router.settings import Settings
 from tests.fakes.mcp_modern import PROGRAM
 from tests.integration.tool.mcp.conftest import PATIENCE
 from tests.ports import free_ports
-from tests.unit.runtime.documents import overtime, server
+from tests.table import each_row
+from tests.unit.runtime.documents import overtime, server, weather
 from tests.workflow.test_configuration import PEOPLE, Person, until
 from tests.workflow.test_streaming import served
 
@@ -42,7 +44,11 @@ async def origin() -> AsyncIterator[str]:
 async def house(tmp_path: Path, origin: str) -> AsyncIterator[Parts]:
     directory = tmp_path / "people.yaml"
     directory.write_text(PEOPLE, "utf-8")
-    settings = Settings.load(data=tmp_path, directory=directory, http_allow=[origin])
+    tenants = tmp_path / "tenants.yaml"
+    tenants.write_text(json.dumps({"acme": {"origins": {"servers": [origin]}}}), "utf-8")
+    settings = Settings.load(
+        data=tmp_path, directory=directory, tenants=tenants, http_allow=[origin]
+    )
     async with at_work(settings) as parts:
         yield parts
 
@@ -95,6 +101,41 @@ async def test_a_server_of_a_document_brings_its_tools_to_its_tenant_alone(
     for path in ("/v1/configuration/flows/overtime", PATH):
         await olga("DELETE", path)
     assert not {name for name in await names(alice) if name.startswith("crm__")}
+
+
+@each_row(
+    ("who", "kind", "text"),
+    [
+        ("globex/olga", "servers/crm", lambda origin: server(url=f"{origin}/mcp")),
+        ("globex/olga", "tools/look", lambda origin: weather(f"{origin}/{{city}}", name="look")),
+        # For its servers the file of tenants names it, for its tools it doesn't.
+        ("acme/olga", "tools/look", lambda origin: weather(f"{origin}/{{city}}", name="look")),
+    ],
+)
+async def test_an_origin_that_another_purpose_or_tenant_has_is_refused(
+    desk: AsyncClient, origin: str, who: str, kind: str, text: Callable[[str], str]
+) -> None:
+    headers = {"Authorization": f"Bearer {who}"}
+    path = f"/v1/configuration/{kind}"
+    refused = await desk.put(path, json={"text": text(origin)}, headers=headers)
+    assert refused.status_code == 422, refused.text
+    assert "ROUTER_TENANTS" in refused.text
+
+
+async def test_an_origin_that_is_taken_back_ends_the_session_there(
+    desk: AsyncClient, house: Parts, origin: str, tmp_path: Path
+) -> None:
+    olga, alice = (Person(desk, f"acme/{who}") for who in ("olga", "alice"))
+    await olga("PUT", PATH, json={"text": server(url=f"{origin}/mcp")})
+    await until(lambda: offers(alice, "crm__grow"))
+
+    (tmp_path / "tenants.yaml").write_text("acme: {origins: {servers: []}}", "utf-8")
+
+    async def gone() -> bool:
+        return not await offers(alice, "crm__grow")
+
+    await until(gone)
+    assert "origins.servers" in (await olga("GET", "/v1/configuration"))["unfit"]
 
 
 async def test_a_server_that_is_not_there_is_said_and_keeps_nothing_else(

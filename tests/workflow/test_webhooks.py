@@ -33,7 +33,7 @@ async def telling(
     file = folder / "webhooks.json"
     file.write_text(json.dumps([{"url": each.url, **about} for each in consumers]), "utf-8")
     settings = Settings.load(
-        data=folder, webhooks=file, http_allow=[each.origin for each in consumers]
+        data=folder, webhooks=file, webhook_allow=[each.origin for each in consumers]
     )
     queue = uuid4().hex
     async with (

@@ -134,14 +134,7 @@ async def documents(settings: Settings) -> str:
     told, unfit = list[str](), list[str]()
     for tenant, own in groupby(held, key=lambda each: each.tenant):
         mine = [*own]
-        draft = drafted(
-            settings,
-            offered,
-            mine,
-            tenant,
-            tenants.entitlement(tenant),
-            author_tools=tenants.author_tools(tenant),
-        )
+        draft = drafted(settings, offered, mine, tenant, tenants.entry(tenant))
         told.append(f"{len(mine)} of {tenant}")
         unfit += (f"{tenant}: {problem}" for problem in draft.problems)
     if unfit:

@@ -20,10 +20,14 @@ import httpx2
 from router.domain.errors import Fault, PermanentToolError, TransientToolError, UnknownOutcome
 from router.domain.locale import Localised
 from router.formats.http_body import PACKED, Unread, unpacked
+from router.formats.origin import PORTS, Origin, origin_of
 from router.telemetry.tracing import outgoing
-from router.tool.http.endpoint import PORTS, Origin, OutgoingRequest, origin_of
+from router.tool.http.endpoint import OutgoingRequest
 
-SETTING = "ROUTER_HTTP_ALLOW"
+TOOL_ORIGINS = "ROUTER_HTTP_ALLOW"
+"""The setting that names where tools of the deployment's own files may go."""
+WEBHOOK_ORIGINS = "ROUTER_WEBHOOK_ALLOW"
+"""The setting that names where webhooks may go."""
 
 Address = IPv4Address | IPv6Address
 
@@ -54,18 +58,29 @@ _WELL_KNOWN_NAT64 = ip_network("64:ff9b::/96")
 
 
 class OutboundGuard:
-    """Lets requests out or not; to origins `by_name` over http and at private addresses too."""
+    """Lets requests out or not; to origins `by_name` over http and at private addresses too.
 
-    def __init__(self, by_name: Iterable[str] = ()) -> None:
+    Each purpose and each tenant has a guard of its own: an origin that the operator named for one
+    is out of reach for every other. `named_in` says in errors where its origins are named.
+    """
+
+    def __init__(self, by_name: Iterable[str] = (), named_in: str = TOOL_ORIGINS) -> None:
+        self._named_in = named_in
         self._by_name = frozenset(map(origin_of, by_name))
         self._hosts = {(origin.host, origin.port) for origin in self._by_name}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OutboundGuard) and self._by_name == other._by_name
+
+    def __hash__(self) -> int:
+        return hash(self._by_name)
 
     def objection(self, origin: Origin) -> str:
         """Why a file may not name this origin, and what would help; empty where it may."""
         if origin in self._by_name:
             return ""
         if origin.scheme != "https":
-            return f"{origin} isn't https; write https://, or add it to {SETTING}"
+            return f"{origin} isn't https; write https://, or add it to {self._named_in}"
         try:
             return self.objection_to(origin.host, origin.port, origin.host)
         except ValueError:
@@ -91,7 +106,7 @@ class OutboundGuard:
         if any(real in network for network in _NEVER):
             return f"{host} is at {address}, where no tool may go; name the system's own"
         if (host, port) not in self._hosts and any(real in network for network in _NOT_PUBLIC):
-            remedy = f"add its https://host:port to {SETTING} if it is meant"
+            remedy = f"add its https://host:port to {self._named_in} if it is meant"
             return f"{host} is at {address}, which isn't public; {remedy}"
         return ""
 
@@ -110,8 +125,9 @@ class OutboundGuard:
             en = f"{before} leads to {after}, which isn't encrypted"
             raise PermanentToolError(Localised(zh=zh, en=en))
         if after != before and after not in self._by_name:
-            zh = f"{before} 转到 {after}，请管理员写进工具的文件，或加到 {SETTING}"
-            en = f"{before} leads to {after}; name that in the tool's file, or add it to {SETTING}"
+            zh = f"{before} 转到 {after}，请管理员写进工具的文件，或加到 {self._named_in}"
+            remedy = f"name that in the tool's file, or add it to {self._named_in}"
+            en = f"{before} leads to {after}; {remedy}"
             raise PermanentToolError(Localised(zh=zh, en=en))
 
 

@@ -8,15 +8,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from ipaddress import IPv6Address, ip_address
-from typing import NamedTuple
 from urllib.parse import quote, unquote, unquote_plus, urlencode
 
-import httpx2
 from pydantic import JsonValue
 
 from router.domain.errors import ArgumentsToolError, Fault, PermanentToolError, ToolError
 from router.domain.locale import Localised
+from router.formats.origin import Origin, origin_of
 from router.tool.context import ToolContext
 from router.tool.http.template import (
     CONTEXT,
@@ -31,72 +29,6 @@ from router.tool.http.template import (
     parse,
     split,
 )
-
-PORTS = {"http": 80, "https": 443}
-
-_AUTHORITY = re.compile(r"(https?)://([^/?#\\]*)", re.IGNORECASE)
-_LOOKS_NUMERIC = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
-_NAME = re.compile(
-    r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*"
-)
-
-
-class Origin(NamedTuple):
-    """Where a server is; compare two to see whether they are the same place."""
-
-    scheme: str
-    host: str
-    """In lower case and ASCII; an IPv6 address has no brackets."""
-    port: int
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.port == PORTS[self.scheme] else f":{self.port}"
-        return f"{self.scheme}://{host}{port}"
-
-
-def origin_of(url: str | httpx2.URL) -> Origin:
-    """The origin of a URL; raises `ValueError` that says what is wrong with it, and the remedy.
-
-    Refused is whatever some parser reads otherwise than another: names and passwords, numbers
-    that stand for an IP address, zones, a dot at the end.
-    """
-    text = str(url)
-    if any(char <= " " or char in "\\\x7f" for char in text):
-        raise ValueError("it has spaces, backslashes or control characters; write them as %20")
-    found = _AUTHORITY.match(text)
-    if not found:
-        raise ValueError("it isn't http:// or https://; write the whole address")
-    if "@" in found[2]:
-        raise ValueError("it has a name or password before the host; send them in a header")
-    try:
-        parsed = httpx2.URL(found[0])
-        scheme, host = parsed.scheme, parsed.raw_host.decode("ascii").lower()
-    except (httpx2.InvalidURL, UnicodeError, ValueError):
-        raise ValueError("its host or port can't be read; write https://host:port") from None
-    port = PORTS[scheme] if parsed.port is None else parsed.port
-    if not 0 < port < 65536:  # noqa: PLR2004
-        raise ValueError("its port can't be read; write one from 1 to 65535")
-    return Origin(scheme, _checked(host), port)
-
-
-def _checked(host: str) -> str:
-    try:
-        address = ip_address(host)
-    except ValueError:
-        pass
-    else:
-        if isinstance(address, IPv6Address) and address.scope_id is not None:
-            raise ValueError("its address has a zone; leave out what follows the %")
-        return str(address)
-    if not host or not _NAME.fullmatch(host):
-        raise ValueError(f"its host {host[:60]!r} is no name; write one such as api.example.com")
-    if _LOOKS_NUMERIC.fullmatch(host.rpartition(".")[2]):
-        raise ValueError(
-            f"its host {host[:60]!r} is an address in disguise; write four decimal numbers"
-        )
-    return host
-
 
 Body = Template | list["Body"] | dict[str, "Body"] | int | float | bool | None
 """JSON whose texts are templates."""

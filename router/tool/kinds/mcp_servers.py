@@ -196,9 +196,9 @@ class TenantServers:
     `changed` is told whose servers list other tools than before.
     """
 
-    def __init__(self, allowed: Sequence[str], changed: Callable[[str], None]) -> None:
-        self._guard = OutboundGuard(allowed)
+    def __init__(self, changed: Callable[[str], None]) -> None:
         self._changed = changed
+        self._guards: dict[str, OutboundGuard] = {}
         self._wanted: dict[str, Mapping[str, ServerEntry]] = {}
         self._tools: dict[str, dict[str, Sequence[Tool]]] = {}
         self._kept: dict[str, Servers] = {}
@@ -214,8 +214,16 @@ class TenantServers:
         connections = servers.connections.items() if servers else ()
         return [f"{name} isn't there: {c.away}" for name, c in connections if c.away]
 
-    async def follow(self, tenant: str, entries: Mapping[str, ServerEntry]) -> None:
-        """Let exactly these be the tenant's; a session with one that is as it was goes on."""
+    async def follow(
+        self, tenant: str, entries: Mapping[str, ServerEntry], guard: OutboundGuard
+    ) -> None:
+        """Let exactly these be the tenant's; a session with one that is as it was goes on.
+
+        A `guard` that lets other origins through than the last one ends all of them first.
+        """
+        if guard != self._guards.get(tenant, guard):
+            await self._forget(tenant)
+        self._guards[tenant] = guard
         before = self._wanted.get(tenant, {})
         if entries == before:
             return
@@ -239,12 +247,19 @@ class TenantServers:
             kept, self._kept = self._kept, {}
             await asyncio.gather(*(servers.end() for servers in kept.values()))
 
+    async def _forget(self, tenant: str) -> None:
+        """End the sessions of the tenant, and know nothing of its servers."""
+        self._wanted.pop(tenant, None)
+        self._tools.pop(tenant, None)
+        if servers := self._kept.pop(tenant, None):
+            await servers.end()
+
     async def _keep(self, tenant: str) -> None:
         entries = self._wanted[tenant]
         servers = self._kept.get(tenant)
         if servers is None:
             publish = partial(self._published, tenant)
-            owner = ServerOwner(tenant, self._guard)
+            owner = ServerOwner(tenant, self._guards[tenant])
             # What a program would inherit: a document starts none.
             servers = self._kept[tenant] = Servers({}, {}, publish, Path("servers"), owner)
         await servers.follow(entries)

@@ -42,7 +42,7 @@ def variables(url: str, file: str) -> dict[str, str]:
     """What a house is told of it, and of one that is away."""
     origins = [address.removesuffix("/hooks") for address in (url, AWAY)]
     allow = json.dumps(origins)
-    return {"ROUTER_WEBHOOKS": file, VARIABLE: SECRET, "ROUTER_HTTP_ALLOW": allow}
+    return {"ROUTER_WEBHOOKS": file, VARIABLE: SECRET, "ROUTER_WEBHOOK_ALLOW": allow}
 
 
 def entries(url: str) -> str:

@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 from activities.capabilities import Capabilities
-from router.directory.tenants import LiveTenants, Tenants
+from router.directory.tenants import (
+    LiveTenants,
+    OriginsEntry,
+    SelectionOfNames,
+    TenantEntry,
+    Tenants,
+)
 from router.domain.configuration_documents import (
     Activation,
     ConfigurationDocument,
@@ -21,7 +27,6 @@ from router.domain.configuration_documents import (
     digest_of,
 )
 from router.domain.errors import DefinitionError, Unavailable
-from router.domain.principals import ALL_NAMES, EVERYTHING, Entitlement, NameSelection
 from router.flow.catalog import Catalog
 from router.retrieval.index import CapabilityIndex
 from router.runtime.definitions import load_capabilities
@@ -65,14 +70,11 @@ class Desk:
     def __call__(
         self,
         *documents: tuple[DocumentKind, str, str],
-        entitlement: Entitlement = EVERYTHING,
+        entry: TenantEntry | None = None,
         tenant: str = "acme",
-        author_tools: NameSelection = ALL_NAMES,
     ) -> DraftEdition:
         made = [ConfigurationDocument(kind=k, name=n, text=t) for k, n, t in documents]
-        return drafted(
-            self.settings, self.house, made, tenant, entitlement, author_tools=author_tools
-        )
+        return drafted(self.settings, self.house, made, tenant, entry or TenantEntry())
 
 
 @pytest.fixture
@@ -222,15 +224,15 @@ def test_a_flow_may_call_what_an_mcp_server_of_a_document_is_yet_to_list(desk: D
 def test_a_tenant_has_the_servers_whose_tools_the_house_gives_it(
     desk: Desk, tools: list[str], *, fits: bool
 ) -> None:
-    entitlement = Entitlement(tools=NameSelection(only=frozenset(tools)))
-    draft = desk(("servers", "crm", server()), entitlement=entitlement)
+    entry = TenantEntry(tools=SelectionOfNames(only=tools))
+    draft = desk(("servers", "crm", server()), entry=entry)
     assert (draft.problems == []) is fits
     assert ("gives this tenant no tool crm__*" in said(draft.problems)) is not fits
 
 
 def test_the_house_says_which_names_a_tenant_may_have(desk: Desk) -> None:
-    only_leave = Entitlement(flows=NameSelection(only=("leave_*",)))
-    draft = desk(("flows", "overtime", overtime()), entitlement=only_leave)
+    only_leave = TenantEntry(flows=SelectionOfNames(only=["leave_*"]))
+    draft = desk(("flows", "overtime", overtime()), entry=only_leave)
     assert "the house gives this tenant no flow overtime" in said(draft.problems)
 
 
@@ -248,6 +250,34 @@ def test_a_tenant_s_documents_name_its_own_variables_alone(monkeypatch: pytest.M
     assert variables_of(settings, "acme") == {"ROUTER_TOOL_ACME__KEY": "secret"}
     assert variables_of(settings, "acme-x") == {"ROUTER_TOOL_ACME_X__KEY": "secret"}
     assert variables_of(settings, "ACME") == variables_of(settings, "acme_x") == {}
+
+
+INTERNAL = "http://10.0.0.7:9000"
+
+
+@each_row(
+    ("origins", "tool_fits", "server_fits"),
+    [
+        # The deployment's own tools go there, and that opens nothing to a tenant's.
+        (OriginsEntry(), False, False),
+        (OriginsEntry(tools=[INTERNAL]), True, False),
+        (OriginsEntry(servers=[INTERNAL]), False, True),
+        (OriginsEntry(tools=["http://10.0.0.7:9001"]), False, False),
+    ],
+)
+def test_a_tenant_s_documents_reach_only_what_its_entry_names_for_that_purpose(
+    house: Capabilities, origins: OriginsEntry, *, tool_fits: bool, server_fits: bool
+) -> None:
+    desk = Desk(Settings(_env_file=None, http_allow=[INTERNAL], webhook_allow=[INTERNAL]), house)
+    entry = TenantEntry(origins=origins)
+
+    tool = desk(("tools", "w", weather(f"{INTERNAL}/{{city}}", name="look")), entry=entry)
+    crm = desk(("servers", "crm", server(url=f"{INTERNAL}/mcp")), entry=entry)
+
+    assert (tool.problems == []) is tool_fits
+    assert tool_fits or "origins.tools in the file of ROUTER_TENANTS" in said(tool.problems)
+    assert (crm.problems == []) is server_fits
+    assert server_fits or "origins.servers in the file of ROUTER_TENANTS" in said(crm.problems)
 
 
 def test_another_persona_or_skill_of_a_document_is_nobody_else_s(desk: Desk) -> None:
@@ -439,7 +469,7 @@ def _of_leave() -> str:
     return text.replace("start: gather\nstates:", f"start: off\nstates:\n  {leave}")
 
 
-FEW = NameSelection(besides=("get_weather",))
+FEW = TenantEntry.model_validate({"author_tools": {"except": ["get_weather"]}})
 NOT_ALLOWED = "authors of this tenant can't use the tool get_weather"
 
 
@@ -460,7 +490,7 @@ def skill_with(tools: str) -> str:
 def test_authors_call_the_tools_that_their_tenant_allows_them(
     desk: Desk, document: tuple[DocumentKind, str, str], problem: str
 ) -> None:
-    found = said(desk(document, author_tools=FEW).problems)
+    found = said(desk(document, entry=FEW).problems)
     assert problem in found
     assert bool(found) == bool(problem)
     assert NOT_ALLOWED not in said(desk(document).problems)

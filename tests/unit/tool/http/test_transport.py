@@ -6,8 +6,9 @@ from ssl import SSLContext
 import pytest
 
 from router.domain.errors import PermanentToolError
+from router.formats.origin import origin_of
 from router.tool.http.client import OutboundGuard, Received, Resolver, Sender, Unreached
-from router.tool.http.endpoint import OutgoingRequest, origin_of
+from router.tool.http.endpoint import OutgoingRequest
 from tests.fakes.certificates import contexts_for
 from tests.fakes.web_server import Got, NameServer, Reply, WebServer, json_reply
 from tests.table import each_row
