@@ -1,7 +1,6 @@
 #!/bin/sh
 # Makes what docker-compose.yml reads its secrets from: a file each in deploy/secrets. Safe to
-# run again: what is there already is kept. A password that an earlier release had in
-# POSTGRES_PASSWORD, and a secret in ROUTER_JWT_SECRET, are taken over.
+# run again: what is there already is kept. A secret in ROUTER_JWT_SECRET is taken over.
 set -eu
 
 folder=${1:-"$(dirname "$0")/secrets"}
@@ -20,8 +19,11 @@ keep() {
     fi
 }
 
-keep postgres_password "${POSTGRES_PASSWORD:-$(openssl rand -hex 16)}"
-keep database_url "postgresql+asyncpg://router:$(cat "$folder/postgres_password")@postgres:5432/router"
+# PostgreSQL's superuser, and the two roles that deploy/postgres-roles.sh makes.
+keep postgres_password "$(openssl rand -hex 16)"
+keep router_password "$(openssl rand -hex 16)"
+keep temporal_password "$(openssl rand -hex 16)"
+keep database_url "postgresql+asyncpg://router:$(cat "$folder/router_password")@postgres:5432/router"
 keep jwt_secret "${ROUTER_JWT_SECRET:-$(openssl rand -hex 32)}"
 keep payload_keys "${ROUTER_PAYLOAD_KEYS:-$(date +%Y-%m):$(openssl rand -base64 32)}"
 keep llm_api_key "${ROUTER_LLM_API_KEY:-none}"

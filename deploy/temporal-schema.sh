@@ -1,6 +1,6 @@
 #!/bin/sh
-# Creates or updates Temporal's two databases. Runs before every start of the server, and
-# does nothing where both are up to date. temporal-sql-tool reads SQL_PASSWORD itself.
+# Creates or updates the tables of Temporal's two databases. Runs before every start of the
+# server, and does nothing where both are up to date. temporal-sql-tool reads SQL_PASSWORD itself.
 set -eu
 
 : "${POSTGRES_HOST:?}" "${POSTGRES_USER:?}"
@@ -15,7 +15,6 @@ sql() {
 }
 
 migrate() {
-    sql "$1" create
     sql "$1" setup-schema -v 0.0
     sql "$1" update-schema -d "/etc/temporal/schema/postgresql/v12/$2/versioned"
 }

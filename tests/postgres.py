@@ -101,14 +101,14 @@ def _running(binaries: Path, folder: Path) -> Iterator[str]:
     quiet = subprocess.DEVNULL
     server = subprocess.Popen(serve, stdout=quiet, stderr=quiet, user=user, cwd=folder)
     try:
-        _wait_until_it_answers(binaries / "pg_isready", port)
+        wait_until_it_answers(binaries / "pg_isready", port)
         yield f"postgresql://router@127.0.0.1:{port}"
     finally:
         server.send_signal(signal.SIGQUIT)  # at once: nobody needs the data any more
         server.wait(10)
 
 
-def _wait_until_it_answers(ready: Path, port: int) -> None:
+def wait_until_it_answers(ready: Path, port: int) -> None:
     deadline = time.monotonic() + 30
     while subprocess.run([ready, "-q", "-h", "127.0.0.1", "-p", str(port)], check=False).returncode:
         if time.monotonic() > deadline:

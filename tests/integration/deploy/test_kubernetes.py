@@ -123,6 +123,18 @@ def test_all_values_and_kinds_are_used_by_some_set() -> None:
     assert kinds == said
 
 
+def test_nobody_reaches_a_pod_who_was_not_named(name: str, objects: list[Object]) -> None:
+    policies = of_kind(objects, "NetworkPolicy")
+    named = SETS[name].get("networkPolicy", {})
+    for policy in policies:
+        which = "api" if policy["metadata"]["name"].endswith("-api") else "metrics"
+        rules = policy["spec"]["ingress"]
+        assert "Ingress" in policy["spec"]["policyTypes"]
+        # A rule without peers lets everybody in; a policy without rules, nobody.
+        assert all(rule.get("from") for rule in rules)
+        assert bool(rules) is bool(named.get(which))
+
+
 def selectors(objects: list[Object]) -> Iterator[tuple[str, dict[str, str]]]:
     for each in objects:
         spec = each.get("spec", {})

@@ -112,7 +112,8 @@ def test_the_oldest_and_the_newest_python_are_said_everywhere_alike() -> None:
 
 
 OURS = ("api", "worker")
-ONCE = {"temporal-schema", "temporal-namespace"}
+ROLES = "postgres-roles"
+ONCE = {ROLES, "temporal-schema", "temporal-namespace"}
 """Services that end when they have done their work."""
 SHELL_LESS = {"otel-collector", "temporal-ui"}
 """Services whose images have nothing in them that could ask whether they are well."""
@@ -220,6 +221,53 @@ class TestCompose:
         assert all(port.startswith("127.0.0.1:") for each in ports.values() for port in each)
         assert [ports[name] for name in OURS] == [["127.0.0.1:8000:8000/tcp"], []]
 
+    def test_lets_each_service_reach_only_those_it_talks_to(self, services: dict[str, Any]) -> None:
+        reached = {
+            name: {
+                other
+                for other, its in services.items()
+                if other != name and its["networks"].keys() & service["networks"].keys()
+            }
+            for name, service in services.items()
+        }
+        assert reached["grafana"] == {"prometheus"}
+        assert reached["otel-collector"] == {"api", "worker"}
+        assert reached["prometheus"] == {"grafana", "api", "worker", "temporal"}
+        assert reached["temporal-ui"] == {"temporal", "temporal-namespace", "api", "worker"}
+        assert reached["temporal-schema"] == {"postgres", "temporal"}
+        assert reached["postgres"] == {"api", "worker", "temporal", "temporal-schema", ROLES}
+
+    def test_gives_the_superuser_of_the_database_to_nobody_who_stays(
+        self, services: dict[str, Any]
+    ) -> None:
+        who = {
+            (service.get("environment") or {}).get("POSTGRES_USER"): name
+            for name, service in services.items()
+            if name not in {"postgres", ROLES}
+        }
+        assert who.keys() <= {None, "temporal"}
+        has = {
+            name
+            for name, service in services.items()
+            if "postgres_password" in {each["source"] for each in service.get("secrets", [])}
+        }
+        assert has == {"postgres", ROLES}
+
+    @pytest.mark.slow
+    def test_asks_for_a_certificate_at_temporal_where_the_overlay_is_used(self) -> None:
+        files = "docker-compose.yml:deploy/temporal-mtls.yml"
+        services = compose_config(COMPOSE_FILE=files)["services"]
+        server = services["temporal"]["environment"]
+        assert server["TEMPORAL_TLS_REQUIRE_CLIENT_AUTH"] == "true"
+        for name in ("temporal", "temporal-namespace", "temporal-ui", "api", "worker"):
+            given = {f"/run/secrets/{each['source']}" for each in services[name]["secrets"]}
+            named = {v for n, v in services[name]["environment"].items() if "_TLS_" in n}
+            assert {each for each in named if each.startswith("/run")} <= given
+        everything = {
+            each["source"] for service in services.values() for each in service.get("secrets", [])
+        }
+        assert "temporal_authority_key" not in everything
+
     def test_lets_nobody_change_anything_in_grafana(self, services: dict[str, Any]) -> None:
         assert (
             services["grafana"]["environment"].items()
@@ -237,7 +285,8 @@ class TestCompose:
             if "depends_on" in service
         }
         assert after == {
-            "temporal-schema": {"postgres": "service_healthy"},
+            "postgres-roles": {"postgres": "service_healthy"},
+            "temporal-schema": {"postgres-roles": "service_completed_successfully"},
             "temporal": {"temporal-schema": "service_completed_successfully"},
             "temporal-namespace": {"temporal": "service_healthy"},
             "temporal-ui": {"temporal": "service_healthy"},
@@ -269,7 +318,7 @@ class TestSecrets:
         for name in ("database_url", "jwt_secret", "payload_keys", "llm_api_key"):
             monkeypatch.setenv(f"ROUTER_{name.upper()}_FILE", str(tmp_path / name))
         settings = Settings.load(auth="jwt")
-        password = (tmp_path / "postgres_password").read_text().strip()
+        password = (tmp_path / "router_password").read_text().strip()
         assert f":{password}@postgres:" in settings.database_url
         assert settings.payload_keys
         assert settings.models == []
@@ -279,9 +328,8 @@ class TestSecrets:
         assert self.made(folder) == self.made(folder)
         assert folder.stat().st_mode & 0o077 == 0
 
-    def test_take_over_what_an_earlier_release_had_in_variables(self, tmp_path: Path) -> None:
-        made = self.made(tmp_path, POSTGRES_PASSWORD="p" * 32, ROUTER_JWT_SECRET="s" * 32)
-        assert made["postgres_password"] == "p" * 32 + "\n"
+    def test_take_over_a_secret_that_is_set(self, tmp_path: Path) -> None:
+        made = self.made(tmp_path, ROUTER_JWT_SECRET="s" * 32)
         assert made["jwt_secret"] == "s" * 32 + "\n"
 
 
