@@ -9,17 +9,21 @@ WORKDIR /build
 RUN python -m venv /opt/build && python -m venv --without-pip /opt/router
 # What it depends on comes first: a layer that lasts until its lock changes. A file with another
 # hash than the lock's ends the build.
-COPY locks/build.txt locks/image.txt locks/
-RUN /opt/build/bin/pip install --require-hashes --requirement locks/build.txt \
-    && pip --python /opt/router/bin/python install --require-hashes --requirement locks/image.txt
+COPY locks/pip.txt locks/build.txt locks/image.txt locks/
+RUN /opt/build/bin/pip install --require-hashes --requirement locks/pip.txt \
+    && /opt/build/bin/pip install --require-hashes --requirement locks/build.txt \
+    && /opt/build/bin/pip --python /opt/router/bin/python install --require-hashes --requirement locks/image.txt
 COPY . .
 RUN /opt/build/bin/python -m hatchling build --target wheel --directory /tmp/wheel \
-    && pip --python /opt/router/bin/python install --no-deps /tmp/wheel/*.whl
+    && /opt/build/bin/pip --python /opt/router/bin/python install --no-deps /tmp/wheel/*.whl
 # What is in the image, Debian's packages too: `docker run --rm --entrypoint cat IMAGE /opt/router/sbom.cdx.json`.
 RUN /opt/build/bin/python -m supply.sbom --packages /opt/router/lib/python3.11/site-packages --system / \
     > /opt/router/sbom.cdx.json
 
 FROM python:${PYTHON}
+# Nothing is installed where it runs, so the base image's pip and setuptools go: they have known
+# vulnerabilities.
+RUN rm -rf /usr/local/bin/pip* /usr/local/lib/python3.11/ensurepip /usr/local/lib/python3.11/site-packages/*
 # The base image comes without bytecode, and a read-only root never gets any: each start
 # would compile four hundred modules.
 RUN python -m compileall -q -x '/(test|tests|idlelib|lib2to3|site-packages)/' /usr/local/lib/python3.11 \

@@ -133,13 +133,18 @@ clean: ## remove .venv, caches and build output; data in .data stays
 	@$(PYTHON) -m venv .venv
 	@touch $@
 
-.venv/.runtime: .venv/.made pyproject.toml locks/build.txt locks/runtime.txt
+# Those that Python brings are as old as its release, and have known holes.
+.venv/.pip: .venv/.made locks/pip.txt
+	@$(call locked,pip)
+	@touch $@
+
+.venv/.runtime: .venv/.pip pyproject.toml locks/build.txt locks/runtime.txt
 	@echo "installing intent-router"
 	@$(call locked,build runtime)
 	@$(install)
 	@touch $@
 
-.venv/.everything: .venv/.made pyproject.toml locks/build.txt locks/test.txt
+.venv/.everything: .venv/.pip pyproject.toml locks/build.txt locks/test.txt
 	@echo "installing intent-router with its test tools"
 	@$(call locked,build test)
 	@$(install)

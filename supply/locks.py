@@ -21,8 +21,10 @@ from supply.policy import ROOT, Policy
 FOLDER = ROOT / "locks"
 FIRST = "test"
 """The lock with the most in it: the others take their versions from it."""
-BUILD, TOOL = "build", "uv"
-"""Locks that hold no extra: what makes the wheel, and what makes the locks."""
+BUILD, TOOL, INSTALLER = "build", "uv", "pip"
+"""Locks that hold no extra: what makes the wheel, what makes the locks, and what installs them."""
+BUNDLED = ("pip", "setuptools")
+"""The packages that a new virtual environment has from Python itself."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ def inputs(pyproject: Mapping[str, Any], policy: Policy) -> dict[str, list[Requi
     of = {name: asked(pyproject, extras) for name, extras in policy.locks.items()}
     of[BUILD] = [Requirement(line) for line in pyproject["build-system"]["requires"]]
     of[TOOL] = [Requirement(TOOL)]
+    of[INSTALLER] = [Requirement(name) for name in BUNDLED]
     return {FIRST: of.pop(FIRST), **of}
 
 

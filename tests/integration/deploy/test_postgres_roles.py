@@ -69,8 +69,16 @@ def server() -> Iterator[Server]:
     password = folder / "password"
     shutil.copy(folder / "secrets" / "postgres_password", password)
     password.chmod(0o644)
-    options = ["-U", SUPERUSER, "-A", "scram-sha-256", "--pwfile", password, "--no-sync"]
-    making = [found / "initdb", "-D", folder / "data", *options]
+    options: list[str | Path] = [
+        "-U",
+        SUPERUSER,
+        "-A",
+        "scram-sha-256",
+        "--pwfile",
+        password,
+        "--no-sync",
+    ]
+    making: list[str | Path] = [found / "initdb", "-D", folder / "data", *options]
     subprocess.run(making, check=True, stdout=subprocess.DEVNULL, user=user, cwd=folder)
     (port,) = free_ports(1)
     serve = command(found, folder, port)

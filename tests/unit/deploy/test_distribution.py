@@ -350,7 +350,8 @@ class TestImage:
 
     def test_installs_nothing_but_its_wheel_without_a_hash(self) -> None:
         installs = [line.strip() for line in INSTALLS.findall(self.DOCKERFILE)]
-        assert len(installs) == 3
+        assert len(installs) == 4
+        assert "locks/pip.txt" in installs[0]
         assert [line for line in installs if "--require-hashes" not in line] == [
             "pip --python /opt/router/bin/python install --no-deps /tmp/wheel/*.whl"
         ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from supply.locks import Pin, asked, command, held, inputs, moved, pins, problems, project
 from supply.policy import kept
@@ -115,6 +116,29 @@ def test_what_has_moved_is_told_by_name() -> None:
         'came (none) -> 3 where python_version > "3.12"',
         "raised 1 -> 2",
         "went 1 -> (none)",
+    ]
+
+
+def test_what_installs_is_replaced_before_it_installs_anything() -> None:
+    """Python brings a pip and a setuptools with known vulnerabilities."""
+    made = subprocess.check_output(
+        ["make", "--dry-run", "--always-make", "setup", f"PYTHON={sys.executable}"],
+        cwd=ROOT,
+        text=True,
+    )
+    installs = [line for line in made.splitlines() if "pip install " in line]
+    assert "--require-hashes --requirement locks/pip.txt" in installs[0]
+    least = {"pip": (25, 3), "setuptools": (78, 1, 1)}
+    held = {pin.name: Version(pin.version).release for pin in HELD["pip"]}
+    assert {name for name in least if held[name] >= least[name]} == {*least} == {*held}
+
+
+def test_a_pip_that_python_brought_is_told() -> None:
+    old = {"pip": "23.2.1", "setuptools": "65.5.0"}
+    said = list(problems({}, HELD, old))
+    assert said == [
+        "pip 23.2.1 is installed, and no lock has that version: make setup",
+        "setuptools 65.5.0 is installed, and no lock has that version: make setup",
     ]
 
 
