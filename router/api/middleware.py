@@ -27,6 +27,8 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    # A browser would look up the host of each link that is shown, and a name can carry a secret.
+    "X-DNS-Prefetch-Control": "off",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }

@@ -259,6 +259,8 @@ FILES_SCOPES = "files in and out want the scopes files:read and files:write (doc
 SECONDS = 10
 BUSY = 30
 """Seconds that are waited where Slack doesn't say how many."""
+_NOTHING_FETCHED = {"unfurl_links": False, "unfurl_media": False}
+"""Slack would ask the address of a link or a picture for a preview, with whatever is in it."""
 LONGEST_MESSAGE = 12_000
 """Characters of a message without blocks; Slack cuts at 40,000."""
 
@@ -295,11 +297,11 @@ class _SlackClient:
             text=fallback(post)[:LONGEST_MESSAGE],
             blocks=blocks(post),
             metadata={"event_type": "intent_router_post", "event_payload": {"key": key}},
-            unfurl_links=False,
+            **_NOTHING_FETCHED,
         )
 
     async def say(self, place: Place, text: str) -> None:
-        await self._call(self._web.chat_postMessage, **_where(place), text=escaped(text))
+        await self._call(self._web.chat_postMessage, **_where(place), text=escaped(text), **_NOTHING_FETCHED)
 
     async def replace(self, place: Place, ts: str, card: DecisionRequest) -> None:
         await self._call(

@@ -28,6 +28,12 @@ HOSTILE = [
     f"  ```\ncode\n```\n{PICTURE}",
     f"1. ```\n{PICTURE}\n```\n{PICTURE}",
     f" ~~~\n~~~\n{PICTURE}",
+    # What ends a fence to marked, by which Open WebUI reads, and not to CommonMark, or vice versa.
+    f"```\n```~\n{PICTURE}",
+    f"~~~~\n~~~~~``\n{PICTURE}",
+    f"```\n```\t\n```\n{PICTURE}",
+    f"```\n    ```\n{PICTURE}",
+    f"```\n> ```\n{PICTURE}",
 ]
 LIVE = re.compile(r"!\[|\][(:\[]|<[A-Za-z/!?]")
 
@@ -40,7 +46,27 @@ def test_nothing_that_was_said_is_a_link_a_picture_or_a_tag(text: str) -> None:
 
 @each_row("code", ["```py\na[0](x) < <b>\n```\n", "~~~\n![a](b)\n```\n~~~~\n"])
 def test_code_stays_as_it_is_and_nothing_after_it(code: str) -> None:
-    assert markdown(f"1 < 2\n{code}{PICTURE}").startswith(f"1 < 2\n{code}!\\[")
+    assert markdown(f"1 < 2\n\n{code}{PICTURE}").startswith(f"1 < 2\n\n{code}!\\[")
+
+
+@each_row(
+    ("text", "shown"),
+    [
+        # Below a paragraph a fence is a part of a heading to marked: the picture would be one.
+        ("a\n```\n-\n\n![a](b)\n```\n", "a\n\n```\n-\n\n![a](b)\n```\n"),
+        ("a\r```\nb\n```\n", "a\r\n\n```\nb\n```\n"),
+        ("a\r\n```\nb\n```\n", "a\r\n\n```\nb\n```\n"),
+        ("a\r\n\r\n```\nb\n```\n", "a\r\n\r\n```\nb\n```\n"),
+    ],
+)
+def test_a_fence_stands_below_a_blank_line(text: str, shown: str) -> None:
+    assert markdown(text) == shown
+
+
+@each_row("language", ["html", "HTML", "svg", "xml", "mermaid", "vega-lite", "js", "html x", "css"])
+def test_code_that_a_front_end_would_run_is_code_without_a_language(language: str) -> None:
+    code = "<img src=https://evil.test/?q=1>\n```\n"
+    assert markdown(f"```{language}\n{code}") == f"```\n{code}"
 
 
 @given(st.lists(st.sampled_from([*"![](<:`~ \n\ra>", "```", "~~~\n", "```\n", "- "]), max_size=30))
