@@ -240,19 +240,19 @@ class Client(_Connection[httpx2.Client]):
 
     def withdraw(self, run: str, *, comment: str | None = None) -> RunState:
         """Take a request back; what it did is undone."""
-        return self._run(ops.told(self._retries, run, "withdraw", {"comment": comment}))
+        return self._run(ops.told(self._retries, run, "withdraw", body={"comment": comment}))
 
     def amend(self, run: str, slots: Mapping[str, JsonValue]) -> RunState:
         """Change a request that waits for approval: its approvers decide anew."""
-        return self._run(ops.told(self._retries, run, "amendments", {"slots": dict(slots)}))
+        return self._run(ops.told(self._retries, run, "amendments", body={"slots": dict(slots)}))
 
     def nudge(self, run: str) -> RunState:
         """Remind those whose decision a request waits for; once an hour at most."""
-        return self._run(ops.told(self._retries, run, "nudge", {}))
+        return self._run(ops.told(self._retries, run, "nudge", body={}))
 
     def happen(self, run: str, name: str, data: Mapping[str, JsonValue]) -> RunState:
         """Tell a run that something happened outside, which its flow waits for."""
-        return self._run(ops.told(self._retries, run, f"events/{name}", data))
+        return self._run(ops.told(self._retries, run, "events", name, body=data))
 
     def upload(self, file: Path | str, content: bytes | None = None) -> File:
         """Hand in a file: what is at this path, or `content` under its name."""
@@ -299,6 +299,7 @@ class Client(_Connection[httpx2.Client]):
         while more:
             page = self._run(ops.page(self._retries, of, path, {**query, "after": after}))
             yield from page.items
+            ops.check_progress(after, page.next)
             after, more = page.next, page.next is not None
 
     def _events(self, heard: Subscription) -> Iterator[ApiEvent]:
@@ -428,19 +429,20 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
 
     async def withdraw(self, run: str, *, comment: str | None = None) -> RunState:
         """Do what `Client.withdraw` does."""
-        return await self._run(ops.told(self._retries, run, "withdraw", {"comment": comment}))
+        return await self._run(ops.told(self._retries, run, "withdraw", body={"comment": comment}))
 
     async def amend(self, run: str, slots: Mapping[str, JsonValue]) -> RunState:
         """Do what `Client.amend` does."""
-        return await self._run(ops.told(self._retries, run, "amendments", {"slots": dict(slots)}))
+        body = {"slots": dict(slots)}
+        return await self._run(ops.told(self._retries, run, "amendments", body=body))
 
     async def nudge(self, run: str) -> RunState:
         """Do what `Client.nudge` does."""
-        return await self._run(ops.told(self._retries, run, "nudge", {}))
+        return await self._run(ops.told(self._retries, run, "nudge", body={}))
 
     async def happen(self, run: str, name: str, data: Mapping[str, JsonValue]) -> RunState:
         """Do what `Client.happen` does."""
-        return await self._run(ops.told(self._retries, run, f"events/{name}", data))
+        return await self._run(ops.told(self._retries, run, "events", name, body=data))
 
     async def upload(self, file: Path | str, content: bytes | None = None) -> File:
         """Do what `Client.upload` does."""
@@ -488,6 +490,7 @@ class AsyncClient(_Connection[httpx2.AsyncClient]):
             page = await self._run(ops.page(self._retries, of, path, {**query, "after": after}))
             for item in page.items:
                 yield item
+            ops.check_progress(after, page.next)
             after, more = page.next, page.next is not None
 
     async def _events(self, heard: Subscription) -> AsyncGenerator[ApiEvent]:

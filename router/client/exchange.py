@@ -29,12 +29,15 @@ from router.client.responses import (
 from router.domain.errors import FieldProblem, RouterError, Unavailable
 from router.domain.locale import Locale
 from router.domain.messages import Action, Turn
+from router.domain.visible_text import visible
 
 T = TypeVar("T")
 
 EVENTS = "text/event-stream"
 AGAIN = frozenset({429, 502, 503, 504})
 """What is worth asking again: nothing was taken in, or it can't be told and the key is the same."""
+MAX_PAUSE_S = 120.0
+"""Seconds that a client waits because the API asks for it; longer waits are the caller's choice."""
 _OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 
@@ -155,6 +158,8 @@ def answered(request: Request, retries: Retries) -> Exchange[Response]:
         if pause is None:
             break
         wished = outcome.retry_after if isinstance(outcome, Response) else None
+        if wished is not None and wished > MAX_PAUSE_S:
+            break
         yield Pause(max(pause, wished or 0.0))
     if isinstance(outcome, NoAnswer):
         raise Unavailable(outcome.why)
@@ -203,9 +208,9 @@ def reason(problem: dict[str, Any]) -> str:
     >>> reason({"detail": "It can't be read", "errors": [fault]})
     "It can't be read (text it is empty)"
     """
-    said = str(problem.get("detail") or problem.get("title") or "it refuses")
+    said = visible(str(problem.get("detail") or problem.get("title") or "it refuses"))
     faults = [each for each in problem.get("errors") or [] if str(each.get("detail")) not in said]
-    fields = [f"{each.get('field')} {each.get('detail')}" for each in faults]
+    fields = [visible(f"{each.get('field')} {each.get('detail')}") for each in faults]
     return f"{said} ({'; '.join(fields)})" if fields else said
 
 
@@ -288,6 +293,8 @@ class Subscription:
             raise lost
         self._failures += 1
         wished = lost.retry_after if isinstance(lost, Refused) else None
+        if wished is not None and wished > MAX_PAUSE_S:
+            raise lost
         return max(self._retries.pause(self._failures - 1), wished or 0.0)
 
 
@@ -313,7 +320,11 @@ def path_of(*parts: str) -> str:
 
     >>> path_of("conversations", "a/b", "messages")
     '/v1/conversations/a%2Fb/messages'
+
+    Raises `Refused` for an id that would make another path of it: an empty one, `.` or `..`.
     """
+    if wrong := [part for part in parts if part in {"", ".", ".."}]:
+        raise Refused(f"{wrong[0]!r} is no id; give the one that the API named", 404)
     return "/v1/" + "/".join(quote(part, safe="") for part in parts)
 
 
@@ -339,6 +350,12 @@ def page(
     """A page of a list."""
     request = Request("GET", path, {"limit": PAGE, **query})
     return parsed(request, _type(ListPage[of]), retries)  # type: ignore[valid-type]
+
+
+def check_progress(after: str | None, following: str | None) -> None:
+    """Raise `Unavailable` if a list leads from a page to the same page again, without end."""
+    if following is not None and following == after:
+        raise Unavailable(f"the list comes back to {visible(following)[:80]!r} without end")
 
 
 def message(
@@ -400,9 +417,9 @@ def flow_run(retries: Retries, id_: str) -> Exchange[FlowRunAnswer]:
     return parsed(Request("GET", path_of("flow-runs", id_)), _type(FlowRunAnswer), retries)
 
 
-def told(retries: Retries, id_: str, what: str, body: Mapping[str, Any]) -> Exchange[RunState]:
-    """Say something to a run: `withdraw`, `nudge`, `amendments`, `events/{name}`."""
-    path = path_of("flow-runs", id_, *what.split("/"))
+def told(retries: Retries, id_: str, *what: str, body: Mapping[str, Any]) -> Exchange[RunState]:
+    """Say something to a run: `withdraw`, `nudge`, `amendments`, or `events` and a name."""
+    path = path_of("flow-runs", id_, *what)
     request = Request("POST", path, body={n: v for n, v in body.items() if v is not None})
     return parsed(request.once(), _type(RunState), retries)
 

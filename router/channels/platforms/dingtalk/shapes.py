@@ -244,7 +244,9 @@ _LEADING = re.compile(r" +")
 _STRUCTURE = re.compile(r"#{1,6}(?:\s|$)|>|\||[=-]+\s*$")
 """What makes a heading, a quotation, a table or a rule of a line."""
 _MARKS = re.compile(r"[\\`*~]|(?<!\w)_|_(?!\w)")
-_LINK = re.compile(r"\](\s*)\(")
+_LINK = re.compile(r"(\]\s*)([(:\[])")
+_HARMLESS = {"(": "（", ":": "：", "[": "［"}
+"""Of a link, a definition and a reference what makes them one, as it only looks."""
 
 
 def as_markdown(text: str) -> str:
@@ -273,7 +275,8 @@ def _line(line: str) -> str:
     # Spaces at the beginning are what sets a value's later lines in; Markdown drops them.
     indent = _LEADING.match(rest)
     rest = rest[indent.end() :] if indent else rest
-    plain = _LINK.sub("]\\1（", _MARKS.sub(r"\\\g<0>", rest)).replace("<", "＜")
+    plain = _MARKS.sub(r"\\\g<0>", rest).replace("<", "＜")
+    plain = _LINK.sub(lambda found: found[1] + _HARMLESS[found[2]], plain)
     plain = f"\\{plain}" if _STRUCTURE.match(plain) else plain
     return mark + "\u00a0" * len(indent[0] if indent else "") + plain
 
