@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import create_async_engine
 from temporalio.client import Client
@@ -29,14 +30,26 @@ from router.contracts import flow
 from router.domain.principals import DEFAULT_TENANT
 from router.runtime.server import Ports
 from router.settings import Settings
+from router.settings.settings import Section
 from router.store.tables import mailboxes
 from tests.costly import REFUSED_PATTERNS, SLOW_PATTERNS, object_of
 from tests.deployed import SECRET, deployment, last_words, ready, running
-from tests.fakes.model_server import ModelServer, sends_bytes
+from tests.fakes.model_server import (
+    Behaviour,
+    ModelServer,
+    answers,
+    calls,
+    says,
+    sends_bytes,
+    streams,
+)
 from tests.fakes.slack import Slack
-from tests.fakes.web_server import Got, Reply, WebServer, json_reply
+from tests.fakes.teams import Teams, account
+from tests.fakes.web_server import Got, Received, Reply, WebServer, json_reply
+from tests.fakes.wecom import Wecom
 from tests.integration.tool.mcp.test_hostile import STOPPING, TAKES, answered
 from tests.ports import free_ports
+from tests.table import each_row
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dev")]
 
@@ -81,6 +94,30 @@ BOMB = Reply(
 ENDLESS_ERROR = sends_bytes(*[b"x" * MEBIBYTE] * 300, status=500)
 
 
+class HostileModel:
+    """What the model server answers by now."""
+
+    def __init__(self) -> None:
+        self.answer: Behaviour = ENDLESS_ERROR
+        self.asked = 0
+
+    def __call__(self, received: Received) -> Reply:
+        self.asked += 1
+        return self.answer(received)
+
+
+def variables(section: Section) -> dict[str, str]:
+    """The environment that a section of the settings is read from."""
+    prefix = str(section.model_config.get("env_prefix"))
+    return {
+        f"{prefix}{name.upper()}": value.get_secret_value()
+        if isinstance(value, SecretStr)
+        else str(value)
+        for name in type(section).model_fields
+        if name in section.model_fields_set and (value := getattr(section, name)) is not None
+    }
+
+
 @dataclass
 class House:
     """The two processes, and who may speak to them."""
@@ -89,6 +126,9 @@ class House:
     temporal: str
     settings: Settings
     slack: Slack
+    wecom: Wecom
+    teams: Teams
+    model: HostileModel
     processes: tuple[Process, Process]
     directory: Path
     database: str
@@ -110,14 +150,18 @@ class House:
 @asynccontextmanager
 async def built(folder: Path) -> AsyncIterator[House]:
     """The house, up and ready; both processes have to end well on leaving."""
-    ports, directory = Ports(*free_ports(3)), folder / "people.yaml"
-    directory.write_text(PEOPLE, "utf-8")
+    ports, directory, means_harm = Ports(*free_ports(3)), folder / "people.yaml", HostileModel()
     async with (
         deployment(folder, ports) as given,
         WebServer(hostile) as mcp,
-        ModelServer([ENDLESS_ERROR] * 1000) as model,
+        ModelServer(means_harm) as model,
         Slack() as slack,
+        Wecom() as wecom,
+        Teams() as teams,
     ):
+        accounts = f"{{wecom: {wecom.account('mallory')}, teams: {account('mallory')}}}"
+        people = PEOPLE.replace("name: Mallory,", f"name: Mallory, accounts: {accounts},")
+        directory.write_text(people, "utf-8")
         names = ("cubic", "wide", "doubling", "bomb", "ghost")
         tools = {name: {"permission": "read"} for name in names}
         servers = {"evil": {"url": f"{mcp.origin}/mcp", "protocol": "legacy", "tools": tools}}
@@ -136,6 +180,8 @@ async def built(folder: Path) -> AsyncIterator[House]:
             "ROUTER_SLACK_BOT_TOKEN": slack.token,
             "ROUTER_SLACK_SIGNING_SECRET": slack.secret,
             "ROUTER_SLACK_URL": f"{slack.origin}/api",
+            **variables(wecom.settings),
+            **variables(teams.settings),
         }
         async with (
             running(environment, "serve", "--port", str(ports.api)) as api,
@@ -145,7 +191,18 @@ async def built(folder: Path) -> AsyncIterator[House]:
             settings = Settings.load(auth="jwt", jwt_secret=SECRET, jwt_tenant_claim="tenant")
             address = given["ROUTER_TEMPORAL_ADDRESS"]
             database = given["ROUTER_DATABASE_URL"]
-            yield House(ports.api_url, address, settings, slack, (api, worker), directory, database)
+            yield House(
+                url=ports.api_url,
+                temporal=address,
+                settings=settings,
+                slack=slack,
+                wecom=wecom,
+                teams=teams,
+                model=means_harm,
+                processes=(api, worker),
+                directory=directory,
+                database=database,
+            )
             ends = [await last_words(each) for each in (worker, api)]
     assert [status for status, _ in ends] == [0, 0]
 
@@ -228,6 +285,99 @@ async def test_a_servers_descriptions_schemas_and_answers(house: House) -> None:
             turn = await talk.starts("evil__bomb", a="x")
             assert turn["status"] == "done"
             assert "evil" not in {call["status"] for call in turn["tool_calls"]}
+
+
+WORD = {"choices": [{"index": 0, "delta": {"content": "好" * 1000}}]}
+HOSTILE_ANSWERS: dict[str, Behaviour] = {
+    "a body of 256 MiB": sends_bytes(
+        b'{"choices": [{"message": {"content": "',
+        *[b"x" * MEBIBYTE] * 256,
+        b'"}}]}',
+        content_type="application/json",
+    ),
+    "a stream of one line": sends_bytes(
+        b"data: ", *[b"x" * MEBIBYTE] * 256, content_type="text/event-stream"
+    ),
+    "a text without end": streams(*[WORD] * 100_000),
+    "twenty thousand calls": calls(*[("get_leave_balance", {})] * 20_000),
+    "arguments a hundred thousand deep": calls(
+        ("get_leave_balance", "[" * 100_000 + "]" * 100_000)
+    ),
+    "characters that no database keeps": says("a\x00b\ud800c"),
+    "usage that no number holds": answers(
+        {"role": "assistant", "content": "好的"},
+        usage={"prompt_tokens": 10**400, "completion_tokens": -(10**9), "total_tokens": 0},
+    ),
+    "a call of what nobody offers": calls(("settle_claim", {"id": "1"}), ("../admin", {})),
+    "thirteen million values": sends_bytes(
+        b'{"choices": [', b"{}," * 13_000_000, b"{}]}", content_type="application/json"
+    ),
+}
+
+
+@pytest.mark.parametrize("answer", HOSTILE_ANSWERS)
+async def test_a_model_server_that_means_harm(house: House, answer: str) -> None:
+    house.model.answer, house.model.asked = HOSTILE_ANSWERS[answer], 0
+    async with house.client("mallory") as mallory:
+        turn = await (await Talk.begin(mallory)).says("Write me a poem about the sea at night")
+    assert house.model.asked
+    assert turn["status"] in {"done", "waiting"}
+    assert "\x00" not in json.dumps(turn, ensure_ascii=False)
+    # So that the next one is asked at all: whoever fails is left alone for a while.
+    house.model.answer = says("Fine.")
+    async with house.client("mallory") as mallory:
+        await (await Talk.begin(mallory)).says("Write me a poem about the moon")
+
+
+LAUGHS = (
+    '<!DOCTYPE xml [<!ENTITY a0 "ha">'
+    + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 12))
+    + "]><xml><Encrypt>&a11;</Encrypt></xml>"
+)
+ENVELOPES = {
+    "entities that unfold": LAUGHS,
+    "fifteen thousand elements": f"<xml>{'<a/>' * 15_000}</xml>",
+    "elements in elements": f"<xml>{'<a>' * 15_000}</xml>",
+    "a file of this machine": '<!DOCTYPE xml [<!ENTITY f SYSTEM "file:///etc/passwd">]>'
+    "<xml><Encrypt>&f;</Encrypt></xml>",
+    "what is no base64": f"<xml><Encrypt>{'A' * 60_000}</Encrypt></xml>",
+    "nothing": "",
+}
+
+
+@each_row("envelope", ENVELOPES.values(), ids=ENVELOPES)
+async def test_a_callback_of_wecom_s_that_nobody_signed(house: House, envelope: str) -> None:
+    query = house.wecom.signed("x")
+    async with house.client(None) as nobody:
+        answer = await nobody.post("/adapters/wecom/events", params=query, content=envelope)
+    assert answer.status_code == 401
+    assert "passwd" not in answer.text
+
+
+async def test_tokens_of_teams_that_name_a_hundred_keys(house: House) -> None:
+    before = len(house.teams.requests)
+    async with house.client(None) as nobody:
+        for number in range(100):
+            head = {"alg": "RS256", "kid": f"../{number}", "jku": "http://127.0.0.1:1"}
+            named = base64.urlsafe_b64encode(json.dumps(head).encode()).decode().rstrip("=")
+            bearer = {"Authorization": f"Bearer {named}.e30.{'A' * 400}"}
+            answer = await nobody.post("/adapters/teams/events", json={}, headers=bearer)
+            assert answer.status_code in {401, 503}, answer.text
+    # The list of keys, and where that is: not once for each.
+    assert len(house.teams.requests) - before < 20
+
+
+@each_row("text", [UNFOLDS, "请假" * 4000, "(" * 8000, "<a href='http://evil.test'>x</a>" * 200])
+async def test_an_employee_who_writes_much_on_a_platform(house: House, text: str) -> None:
+    async with house.client(None) as platform:
+        message = house.wecom.message("mallory", text)
+        for _ in range(3):
+            delivered = await house.wecom.deliver(platform, message)
+            assert delivered.status_code == 200, delivered.text
+        activity = house.teams.message("mallory", text)
+        answer = await house.teams.deliver(platform, activity, house.teams.vouching(activity))
+        assert answer.status_code == 200, answer.text
+    assert not any("<a" in json.dumps(post) for post in house.wecom.posts)
 
 
 async def test_a_reason_that_forges_fields_and_entries(house: House) -> None:
