@@ -8,6 +8,7 @@ what was measured.
 import hashlib
 import json
 import logging
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -74,6 +75,23 @@ def is_for_everyone(said: Utterance) -> bool:
     return not (of_a_day or refers(text) or memory_signs(text))
 
 
+_UNREAD = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Me", "Sk", "So"})
+_SIGNS = compiled("[\u2600-\u27bf\ufe00-\ufe0f\U0001f000-\U0001fbff\U000e0100-\U000e01ef]")
+
+
+def is_read_whole(text: str) -> bool:
+    """Return true if a model sees nothing in the text that its normalised form leaves out.
+
+    A model reads words spelled in emoji or invisible characters; the question that an answer is
+    kept under doesn't have them, so that answer would be given to everybody who asks plainly.
+
+    >>> [is_read_whole(text) for text in ("年假有几天？", "年假有几天 🇸🇦🇾 🇳🇴")]
+    [True, False]
+    """
+    unread = (c for c in text if unicodedata.category(c) in _UNREAD and not c.isspace())
+    return not any(unread) and not _SIGNS.search(text)
+
+
 def _is_alone(situation: Situation) -> bool:
     """True where nothing is going on that the message may be about."""
     busy = (situation.active, situation.skill, situation.answered, situation.offered)
@@ -93,7 +111,8 @@ class SharedAnswers:
         message, now = given.message, given.situation.now
         if message.action or message.skill or message.files or given.beside or remembered:
             return False
-        own = is_for_everyone(Utterance.of(message.text or "", now))
+        text = message.text or ""
+        own = is_read_whole(text) and is_for_everyone(Utterance.of(text, now))
         return own and _is_alone(given.situation) and bool(self._shared(given.account.caller))
 
     async def scope(
@@ -136,7 +155,8 @@ class SharedAnswers:
             f.error is not None or f.tool not in shared for f in given.findings
         ):
             return ""
-        if not is_for_everyone(Utterance.of(given.text, given.account.now)):
+        said = Utterance.of(given.text, given.account.now)
+        if not (is_read_whole(given.text) and is_for_everyone(said)):
             return ""
         findings = [[f.tool, f.result] for f in given.findings]
         return _digest([given.locale, *asked_with, findings])
