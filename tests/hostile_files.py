@@ -352,6 +352,21 @@ def png(width: int, height: int, rows: bytes = b"", extra: bytes = b"") -> bytes
     return b"\x89PNG\r\n\x1a\n" + head + extra + body + chunk(b"IEND", b"")
 
 
+def heic() -> bytes:
+    """A sound one."""
+    from pillow_heif import register_heif_opener
+
+    register_heif_opener()
+    return saved(Image.new("RGB", (400, 300), "white"), "HEIF")
+
+
+def heic_with(box: bytes, offset: int, changed_to: bytes) -> bytes:
+    """One in which something else stands so many bytes behind the beginning of a box's name."""
+    whole = heic()
+    at = whole.index(box) + offset
+    return whole[:at] + changed_to + whole[at + len(changed_to) :]
+
+
 def png_text_bomb() -> bytes:
     content = b"a\0\0" + zlib.compress(b"a" * (80 << 20), 9)
     whole = b"zTXt" + content
@@ -441,6 +456,9 @@ _add(
     png_without_size=lambda: png(0, 0),
     webp_of_noise=lambda: b"RIFF\xff\xff\0\0WEBPVP8 " + b"\xff" * 500,
     heic_of_noise=lambda: b"\0\0\0\x18ftypheic" + b"\xff" * 500,
+    cut_heic=lambda: heic()[:300],
+    heic_of_a_box_without_end=lambda: heic_with(b"meta", -4, b"\0\0\0\0"),
+    heic_of_another_size=lambda: heic_with(b"ispe", 8, struct.pack(">II", 65_535, 2)),
     gif_that_is_a_script=lambda: b"GIF89a/*" + b"<script>alert(1)</script>" * 9,
     too_few_rows=lambda: png(500, 500, b"\0" * 500),
 )

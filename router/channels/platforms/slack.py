@@ -301,7 +301,9 @@ class _SlackClient:
         )
 
     async def say(self, place: Place, text: str) -> None:
-        await self._call(self._web.chat_postMessage, **_where(place), text=escaped(text), **_NOTHING_FETCHED)
+        await self._call(
+            self._web.chat_postMessage, **_where(place), text=escaped(text), **_NOTHING_FETCHED
+        )
 
     async def replace(self, place: Place, ts: str, card: DecisionRequest) -> None:
         await self._call(
