@@ -164,7 +164,9 @@ def weigh(context: StepContext) -> bool:
         return False
     if any(id_ in run.tasks for id_ in wanted.tasks):
         return False
-    trial = StepContext(context.definition, _as_if_asked(run, wanted), context.now)
+    trial = StepContext(
+        context.definition, _as_if_asked(run, wanted), context.now, budget=context.budget
+    )
     try:
         refused = _unknown(context.definition, wanted.slots) or form.take_offered(trial)
         while not trial.run.tasks and look_up_one(trial):

@@ -19,6 +19,7 @@ from router.flow.definition import FlowDefinition, State
 from router.flow.engine.events import Effect, Say
 from router.flow.engine.run import Ending, Happening, Leaving, Run, Task, Timer, TimerName, Visit
 from router.flow.language import expressions, templates
+from router.flow.language.budgets import Budget, turn_budget
 from router.flow.language.expressions import LookupNeeded
 
 
@@ -32,6 +33,8 @@ class StepContext:
     effects: list[Effect] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     """Paths that were to be put right in this step, and what was said of them doesn't fit."""
+    budget: Budget = field(default_factory=turn_budget)
+    """The steps that expressions and texts may still take."""
 
     @property
     def state(self) -> State:
@@ -56,7 +59,7 @@ class StepContext:
 
     def evaluate(self, source: str, **more: JsonValue) -> JsonValue:
         """An expression's value; raises `LookupNeeded` where the world must be asked first."""
-        return expressions.evaluate(source, self.scope(**more), self.run.known)
+        return expressions.evaluate(source, self.scope(**more), self.run.known, self.budget)
 
     def arguments(self, **more: JsonValue) -> dict[str, JsonValue]:
         """What the state gives to what it calls or starts: all that has a value."""

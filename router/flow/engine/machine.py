@@ -41,6 +41,7 @@ from router.flow.engine.run import (
     Task,
     Visit,
 )
+from router.flow.language.budgets import turn_budget
 from router.flow.language.expressions import ExpressionError, LookupNeeded
 from router.flow.language.templates import TextError
 from router.flow.prompts import guidance, question
@@ -405,6 +406,8 @@ def _step(context: StepContext, run: Run, event: AnyEvent) -> None:
         guidance.say_what_stays(context)
         guidance.help_with(run, context, refused=not isinstance(event, events.Unclear))
     except (ExpressionError, TextError) as error:
+        # Giving up, and taking back what was done, has a budget whatever was spent before.
+        context.budget = turn_budget()
         _give_up(context, error)
         advance(context)
 

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from router.flow.language.expressions import MACROS, TOKEN
+from router.flow.language.cel_syntax import MACROS
+from router.flow.language.expressions import TOKEN
 from router.formats.regex import compiled
 from router.formats.yaml_document import Place
 

@@ -3,17 +3,17 @@
 Where one calls a lookup (`language.functions`) whose answer isn't known yet, evaluating it raises
 `LookupNeeded`; the machine has it answered, which is recorded, and evaluates anew. Every function
 that is neither CEL's nor one of `FUNCTIONS` counts as a lookup then: evaluating never reads which
-lookups are deployed, since a run has to replay after one was removed. What would take too long is
-refused before it begins, by the lists there are: a replay has no clock. CEL is strict: numbers of
-slots are doubles (`slots.days > 3.0`), and maps have no order: never iterate over one.
+lookups are deployed, since a run has to replay after one was removed. Evaluating counts its steps
+(`language.evaluation`) and ends when they exceed the budget: a replay has no clock. CEL is strict:
+numbers of slots are doubles (`slots.days > 3.0`), and maps have no order: never iterate over one.
 """
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from datetime import datetime, timedelta
-from functools import lru_cache, partial
-from math import isfinite
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
+from functools import lru_cache
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import cel
@@ -21,7 +21,18 @@ from pydantic import JsonValue
 
 from router.domain.errors import Fault, RouterError, nearest
 from router.domain.principals import Principal
+from router.flow.language.budgets import Budget, BudgetExceeded
+from router.flow.language.cel_syntax import (
+    MACROS,
+    CelSyntaxError,
+    Node,
+    NotSupported,
+    parse,
+    string_value,
+)
+from router.flow.language.evaluation import Evaluator, NoValue, as_json
 from router.flow.language.functions import FUNCTIONS, LOOKUPS
+from router.formats.regex import refused
 
 Known = Mapping[str, JsonValue]
 
@@ -39,13 +50,13 @@ TOKEN = re.compile(
 )
 OPENING = frozenset("([{")
 CLOSING = frozenset(")]}")
-MACROS = frozenset({"all", "exists", "exists_one", "map", "filter"})
 MOST_CHARACTERS = 4_000
 """Of an expression. At some ten times as many CEL's parser overruns its stack: the process dies."""
-MOST_STEPS = 100_000
-MOST_TEXT = 50_000_000
-"""Of an expression with macros: items gone through, and characters put together."""
+MAX_FAULTS = 10
+"""Of one expression: each quotes it."""
 _SHOWN = 60
+_MAX_QUOTED_CHARS = 200
+_MAX_REASON_CHARS = 1_000
 
 
 class Token(NamedTuple):
@@ -156,60 +167,6 @@ def binders(source: str) -> set[str]:
     }
 
 
-class Extent(NamedTuple):
-    """What the work of an expression grows with, besides the lists that it goes through."""
-
-    nested: int
-    """How deep macros stand within macros: each goes through its list for each item outside."""
-    macros: int
-    joins: int
-    """What is put together with `+`, which a macro may do to its own result."""
-    written: int
-    """The values of the longest list that may stand in it."""
-    text: int
-    """The characters of the longest text that stands in it."""
-
-    def excess(self, values: list[Any]) -> str:
-        """Why it isn't evaluated over such values; empty where it is."""
-        if not self.macros:
-            return ""
-        longest, text = _longest(values)
-        longest, text = max(longest, self.written), max(text, self.text)
-        steps = longest**self.nested * (self.joins + 1) ** self.macros
-        if steps <= MOST_STEPS and steps * text <= MOST_TEXT:
-            return ""
-        return f"may take {steps:,} steps over lists of {longest:,}; {MOST_STEPS:,} are the most"
-
-
-@lru_cache(maxsize=4096)
-def extent_of(source: str) -> Extent:
-    """How far an expression goes, told from its words alone."""
-    tokens, within, nested, macros = tokens_of(source), list[bool](), 0, 0
-    for place, token in enumerate(tokens):
-        if token.kind == "mark" and token.text in OPENING:
-            within.append(_at(tokens, place - 1).text in MACROS)
-            macros += within[-1]
-            nested = max(nested, sum(within))
-        elif token.kind == "mark" and token.text in CLOSING and within:
-            within.pop()
-    marks = [token.text for token in tokens if token.kind == "mark"]
-    text = max((len(token.text) for token in tokens if token.kind == "string"), default=1)
-    return Extent(nested, macros, marks.count("+"), marks.count(",") + 1, text)
-
-
-def _longest(values: list[Any]) -> tuple[int, int]:
-    """How long the longest list, or map, and the longest text within the values are."""
-    longest, text, left = 1, 1, [*values]
-    while left:
-        value = left.pop()
-        if isinstance(value, str):
-            text = max(text, len(value))
-        elif isinstance(value, dict | list):
-            longest = max(longest, len(value))
-            left += value.values() if isinstance(value, dict) else value
-    return longest, text
-
-
 def _at(tokens: list[Token], place: int) -> Token:
     return tokens[place] if 0 <= place < len(tokens) else NOTHING
 
@@ -273,17 +230,17 @@ def _wrong_reads(source: str, read: set[str], known: Collection[str]) -> Iterato
     bound = binders(source)
     for name in sorted(bound & set(known)):
         yield Fault(
-            f"the expression {source!r} uses {name} for an item, which means something else",
+            f"the expression {_quoted(source)} uses {name} for an item, which means something else",
             "choose another name for the item",
         )
     for name in sorted(read - bound - set(known)):
         yield Fault(
-            f"the expression {source!r} reads {name}, which isn't there",
+            f"the expression {_quoted(source)} reads {name}, which isn't there",
             nearest(name, known) or f"it may read {', '.join(sorted(known))}",
         )
     if any(each.member is None for each in member_reads(source, "slots")):
         yield Fault(
-            f"the expression {source!r} reads slots without saying which",
+            f"the expression {_quoted(source)} reads slots without saying which",
             'read each by its name: slots.start or slots["start"]',
         )
 
@@ -297,7 +254,7 @@ def _wrong_call(source: str, call: FunctionCallRead) -> Iterator[Fault]:
     if call.name not in known:
         kind = "method" if call.method else "function"
         yield Fault(
-            f"the expression {source!r} calls {call.name}(), and there is no such {kind}",
+            f"the expression {_quoted(source)} calls {call.name}(), and there is no such {kind}",
             nearest(call.name, known) or f"there are {', '.join(sorted(known))}",
         )
         return
@@ -306,7 +263,7 @@ def _wrong_call(source: str, call: FunctionCallRead) -> Iterator[Fault]:
         given = "1 argument" if call.arguments == 1 else f"{call.arguments} arguments"
         count, named = str(most) if least == most else f"{least} to {most}", FUNCTIONS | LOOKUPS
         count += f": {', '.join(named[call.name].takes)}" if call.name in named else ""
-        what = f"the expression {source!r} calls {call.name}() with {given}"
+        what = f"the expression {_quoted(source)} calls {call.name}() with {given}"
         yield Fault(what, f"it takes {count}")
 
 
@@ -342,32 +299,26 @@ def person(principal: Principal) -> dict[str, JsonValue]:
     return {**principal.model_dump(mode="json", exclude=PRIVATE), "roles": sorted(principal.roles)}
 
 
-def evaluate(source: str, scope: Known, known: Known) -> JsonValue:
+def evaluate(source: str, scope: Known, known: Known, within: Budget | None = None) -> JsonValue:
     """The value of an expression, as JSON: moments and durations are written as text.
 
-    `scope` holds its variables, empty slots left out; `known` the answers to lookups. Raises
-    `LookupNeeded` for the first that isn't known, `ExpressionError` where there is no value.
+    `scope` holds its variables, empty slots left out; `known` the answers to lookups; `within` is
+    the budget of the turn. Raises `LookupNeeded` for the first lookup that isn't known,
+    `ExpressionError` where there is no value, or where finding it takes too many steps.
 
     >>> evaluate("slots.days > 3.0", {"slots": {"days": 5.0}}, {})
     True
     """
-    program = compiled(source)
-    evaluation = _Evaluation(source, known)
-    # As much of each as it reads: all that a run knows is a lot to convert.
-    read = {name: all_read(source, name) for name in scope}
-    variables = {name: _plain(value, read[name]) for name, value in scope.items()}
-    if excess := extent_of(source).excess([variables, dict(known)]):
-        raise _failure(source, excess)
-    context = cel.Context(variables=variables, functions=evaluation.functions())
+    node, budget = compiled(source), Budget(within=within)
+    variables = {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in scope.items()
+    }
+    calls = _Calls(source, known, budget)
     try:
-        value = _as_json(source, program.execute(context))
-    except ExpressionError:
-        raise
-    except Exception as problem:
-        raise evaluation.stopped or _explained(source, problem) from problem
-    if evaluation.stopped:
-        raise evaluation.stopped
-    return value
+        return as_json(Evaluator(variables, calls.answer, budget).value(node), budget)
+    except (NoValue, BudgetExceeded) as problem:
+        raise _failure(source, str(problem)) from None
 
 
 def slots_read(source: str) -> frozenset[str]:
@@ -394,22 +345,35 @@ def _guarded(source: str, variable: str) -> frozenset[str]:
     return frozenset(r.member for r in member_reads(source, variable) if r.member and r.guarded)
 
 
-def problems_of(source: str, variables: Collection[str]) -> list[Fault]:
-    """What is wrong with an expression that may read `variables`; slots needn't exist."""
+def problems_of(
+    source: str, variables: Collection[str], within: Budget | None = None
+) -> list[Fault]:
+    """What is wrong with an expression that may read `variables`; slots needn't exist.
+
+    An expression that exceeds its budget whatever it reads is told apart by evaluating it over
+    nothing, `within` the budget of the file's examination.
+    """
     try:
-        program = compiled(source)
+        compiled(source)
     except ExpressionError as error:
         return [Fault(str(error), "see https://cel.dev for the syntax")]
-    excess = extent_of(source).excess([])
-    return [
-        *(
-            [Fault(f"the expression {source!r} {excess}", "let a tool work it out")]
-            if excess
-            else []
-        ),
-        *_wrong_reads(source, set(program.variables()), variables),
-        *(fault for call in calls(source) for fault in _wrong_call(source, call)),
-    ]
+    faults = chain(
+        _excess(source, within or Budget()),
+        _wrong_reads(source, set(_program(source).variables()), variables),
+        (fault for call in calls(source) for fault in _wrong_call(source, call)),
+    )
+    return [*islice(faults, MAX_FAULTS)]
+
+
+def _excess(source: str, within: Budget) -> Iterator[Fault]:
+    budget = Budget(within=within)
+    try:
+        evaluator = Evaluator({}, _Calls(source, {}, budget).answer, budget)
+        as_json(evaluator.value(compiled(source)), budget)
+    except BudgetExceeded as excess:
+        yield Fault(f"the expression {_quoted(source)} {excess}", "let a tool work it out")
+    except (NoValue, LookupNeeded, ExpressionError):
+        return  # it depends on what it reads
 
 
 def compiles(source: str) -> bool:
@@ -422,92 +386,80 @@ def compiles(source: str) -> bool:
 
 
 @lru_cache(maxsize=2048)
-def compiled(source: str) -> cel.Program:
-    """The compiled program, kept for the next time; `ExpressionError` where it isn't CEL."""
+def compiled(source: str) -> Node:
+    """The parsed expression, kept for the next time; `ExpressionError` where it isn't CEL."""
     if len(source) > MOST_CHARACTERS:
         why = f"has {len(source):,} characters; {MOST_CHARACTERS:,} are the most"
         raise _failure(f"{source[:_SHOWN]}…", why)
+    try:
+        node = parse(tokens_of(source))
+    except NotSupported as error:
+        raise _failure(source, f"can't be read as CEL: {error}") from None
+    except CelSyntaxError as error:
+        _program(source)
+        raise _failure(source, f"can't be read as CEL: {error}") from None
+    _program(source)
+    for call in calls(source):
+        if call.method and call.name == "matches":
+            _check_patterns(source)
+            break
+    return node
+
+
+@lru_cache(maxsize=2048)
+def _program(source: str) -> cel.Program:
+    """The standard's own reading of an expression, which says best what is wrong with one."""
     try:
         return cel.compile(source)
     except ValueError as error:
         raise _failure(source, syntax(str(error))) from None
 
 
-class _Evaluation:
-    """One evaluation's functions, and what stopped it.
+def _check_patterns(source: str) -> None:
+    tokens = tokens_of(source)
+    for place, token in enumerate(tokens):
+        if token == ("name", "matches") and _at(tokens, place + 2).kind == "string":
+            pattern = string_value(tokens[place + 2].text)
+            if isinstance(pattern, str) and (fault := refused(pattern)):
+                why = f"matches {pattern[:_SHOWN]!r}, which {fault.what}; {fault.remedy}"
+                raise _failure(source, why)
 
-    Functions never raise: CEL logs and rewraps whatever they raise, and `||` forgets it. They
-    note the first reason to stop and answer null; what is computed from that is thrown away.
-    """
 
-    def __init__(self, source: str, known: Known) -> None:
-        self.source = source
-        self.known = known
-        self.stopped: LookupNeeded | ExpressionError | None = None
+class _Calls:
+    """Answers the functions that an expression calls: ours, and lookups."""
 
-    def functions(self) -> dict[str, Callable[..., JsonValue]]:
-        """Everything that the expression may call, by name."""
-        answering = dict.fromkeys(lookups_called(self.source), self._look_up)
-        answering |= dict.fromkeys(FUNCTIONS, self._compute)
-        return {name: self._noting(partial(f, name)) for name, f in answering.items()}
+    def __init__(self, source: str, known: Known, budget: Budget) -> None:
+        self._source = source
+        self._known = known
+        self._budget = budget
 
-    def _noting(self, answer: Callable[[list[JsonValue]], JsonValue]) -> Callable[..., JsonValue]:
-        def call(*arguments: Any) -> JsonValue:
-            try:
-                return answer([_as_json(self.source, argument) for argument in arguments])
-            except (LookupNeeded, ExpressionError) as reason:
-                self.stopped = self.stopped or reason
-            return None
-
-        return call
+    def answer(self, name: str, values: list[Any]) -> JsonValue:
+        """What a function answers; a lookup that nobody has answered raises `LookupNeeded`."""
+        before = self._budget.steps
+        arguments = [as_json(value, self._budget) for value in values]
+        if name in FUNCTIONS:
+            self._budget.charge(_STEPS_OF_A_FUNCTION * (self._budget.steps - before))
+            return self._compute(name, arguments)
+        needed = LookupNeeded(name, arguments)
+        if needed.key not in self._known:
+            raise needed
+        return self._known[needed.key]
 
     def _compute(self, name: str, arguments: list[JsonValue]) -> JsonValue:
         try:
             return FUNCTIONS[name].call(*arguments)
         except (ValueError, TypeError) as error:
-            raise _failure(self.source, f"has no value: {error}") from None
-
-    def _look_up(self, name: str, arguments: list[JsonValue]) -> JsonValue:
-        needed = LookupNeeded(name, arguments)
-        if needed.key not in self.known:
-            raise needed
-        return self.known[needed.key]
+            raise _failure(self._source, f"has no value: {error}") from None
 
 
-def _explained(source: str, problem: Exception) -> ExpressionError:
-    if isinstance(problem, KeyError):
-        return _failure(source, f"reads {problem}, which is empty; guard it with has()")
-    if isinstance(problem, TypeError):
-        remedy = "convert with double(), int() or string()"
-        return _failure(source, f"mixes types that don't go together; {remedy}")
-    return _failure(source, f"has no value: {str(problem).split('. Check ')[0]}")
+_STEPS_OF_A_FUNCTION = 5
+"""For each value that one of ours is given: an amount of money is read in so many."""
 
 
-def _plain(value: Any, only: Collection[str] | None = None) -> Any:
-    if isinstance(value, Mapping):
-        return {k: _plain(inner) for k, inner in value.items() if only is None or k in only}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    return value.isoformat() if isinstance(value, datetime) else value
+def _quoted(source: str) -> str:
+    shown = source if len(source) <= _MAX_QUOTED_CHARS else f"{source[:_SHOWN]}…"
+    return repr(shown)
 
 
 def _failure(source: str, why: str) -> ExpressionError:
-    return ExpressionError(f"the expression {source!r} {why}")
-
-
-def _as_json(source: str, value: Any) -> JsonValue:
-    """The value as JSON, keys in order: CEL's maps come in an order that differs each time."""
-    if isinstance(value, dict):
-        return {str(key): _as_json(source, value[key]) for key in sorted(value, key=str)}
-    if isinstance(value, list):
-        return [_as_json(source, inner) for inner in value]
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return f"{value.total_seconds():g}s"
-    finite = not isinstance(value, float) or isfinite(value)
-    if value is None or (isinstance(value, str | int | float) and finite):
-        return value
-    raise _failure(source, f"gives {value!r}, which can't be recorded as JSON")
+    return ExpressionError(f"the expression {_quoted(source)} {why[:_MAX_REASON_CHARS]}")

@@ -9,6 +9,7 @@ from router.domain.principals import Principal
 from router.flow.definition import Approve, State
 from router.flow.language import comparisons, expressions, templates
 from router.flow.language.comparisons import ComparedText
+from router.flow.language.budgets import turn_budget
 from router.flow.language.expressions import members_read
 from router.flow.slot_types.slot import Slot
 from router.flow.validation.unchecked import UncheckedFlow, complaint
@@ -35,8 +36,10 @@ class WrittenExpression(NamedTuple):
 
 def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
     """Everything wrong with every expression of the flow."""
+    examination = turn_budget()
     for written in written_in(draft):
-        faults = expressions.problems_of(written.source, EVERYWHERE | written.more)
+        readable = EVERYWHERE | written.more
+        faults = expressions.problems_of(written.source, readable, examination)
         yield from (Complaint(written.place, fault) for fault in faults)
         if not expressions.compiles(written.source):
             continue
