@@ -172,7 +172,7 @@ def open_approval(context: StepContext) -> None:
 
 def _titled(context: StepContext, ask: Approve) -> Localised:
     """On one line, whatever it says: what is decided on stands below it."""
-    title = in_both_languages(context.definition, context.run, ask.title)
+    title = in_both_languages(context.definition, context.run, ask.title, context.budget)
     return Localised(zh=one_line(title.zh), en=one_line(title.en))
 
 

@@ -76,7 +76,7 @@ class StepContext:
 
     def render(self, text: Localised) -> str:
         """A text of the file, filled in, in the requester's language."""
-        return rendered(self.definition, self.run, text, self.run.locale)
+        return rendered(self.definition, self.run, text, self.run.locale, within=self.budget)
 
     def say(self, text: Localised) -> None:
         """Tell the requester a plain text, as it is."""
@@ -154,21 +154,30 @@ class StepContext:
 
 
 def rendered(
-    definition: FlowDefinition, run: Run, text: Localised, locale: Locale, **more: JsonValue
+    definition: FlowDefinition,
+    run: Run,
+    text: Localised,
+    locale: Locale,
+    within: Budget | None = None,
+    **more: JsonValue,
 ) -> str:
     """A text of the file, filled in with what the run knows, and `more` by name."""
     requester = expressions.person(run.requester)
     words = text.within(locale)
     only = templates.shown_in(words)
     known = (definition.slots, run.slots, run.results, requester, locale, run.files)
-    return templates.render(words, templates.text_scope(*known, only=only) | more)
+    return templates.render(words, templates.text_scope(*known, only=only) | more, within)
 
 
 def in_both_languages(
-    definition: FlowDefinition, run: Run, text: Localised, **more: JsonValue
+    definition: FlowDefinition,
+    run: Run,
+    text: Localised,
+    within: Budget | None = None,
+    **more: JsonValue,
 ) -> Localised:
     """A text of the file, filled in."""
-    zh, en = (rendered(definition, run, text, locale, **more) for locale in LOCALES)
+    zh, en = (rendered(definition, run, text, locale, within, **more) for locale in LOCALES)
     return Localised(zh=zh, en=en)
 
 

@@ -141,8 +141,8 @@ def _says(
         known = all(slots.get(name) is not None for name in expressions.slots_needed(check.that))
         known = known and expressions.needed(check.that, "document") <= (document or {}).keys()
         if known and context.evaluate(check.that, **scope) is not True:
-            definition, run = context.definition, context.run
-            yield in_both_languages(definition, run, check.say, document=document or {})
+            definition, run, budget = context.definition, context.run, context.budget
+            yield in_both_languages(definition, run, check.say, budget, document=document or {})
 
 
 def skip(context: StepContext, _: Skipped) -> None:

@@ -324,7 +324,7 @@ def _computed(operator: str, left: Any, right: Any, budget: Budget) -> Any:
         return _arithmetic(operator, left, right)
     if operator == "+" and isinstance(left, str | bytes) and type(left) is type(right):
         budget.charge((len(left) + len(right)) // CHARS_PER_STEP)
-        return left + right
+        return left[:0].join((left, right))  # type: ignore[arg-type]
     if operator == "+" and _is_list(left) and _is_list(right):
         budget.charge(len(left) + len(right))
         return [*left, *right]
@@ -562,7 +562,8 @@ def _time_part(read: Callable[[datetime], int], unit: timedelta, budget: Budget,
     _wanted(value, datetime, timedelta)
     if isinstance(value, datetime):
         return read(value)
-    return abs(value) // unit * (-1 if value < timedelta() else 1)
+    whole: int = abs(value) // unit
+    return -whole if value < timedelta() else whole
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {

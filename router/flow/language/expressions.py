@@ -355,11 +355,12 @@ def problems_of(
     """
     try:
         compiled(source)
+        program = _program(source)
     except ExpressionError as error:
         return [Fault(str(error), "see https://cel.dev for the syntax")]
     faults = chain(
         _excess(source, within or Budget()),
-        _wrong_reads(source, set(_program(source).variables()), variables),
+        _wrong_reads(source, set(program.variables()), variables),
         (fault for call in calls(source) for fault in _wrong_call(source, call)),
     )
     return [*islice(faults, MAX_FAULTS)]
@@ -380,6 +381,7 @@ def compiles(source: str) -> bool:
     """True where the expression is CEL, whatever it reads and calls."""
     try:
         compiled(source)
+        _program(source)
     except ExpressionError:
         return False
     return True
@@ -398,7 +400,6 @@ def compiled(source: str) -> Node:
     except CelSyntaxError as error:
         _program(source)
         raise _failure(source, f"can't be read as CEL: {error}") from None
-    _program(source)
     for call in calls(source):
         if call.method and call.name == "matches":
             _check_patterns(source)

@@ -6,24 +6,27 @@ nothing: in the middle of a durable run a gap does less harm than an error. Miss
 on loading.
 
 A text words values, it computes none: it has no macros, what it sets it doesn't set from what it
-has set, no operator or filter makes much of little, and what its loops go through is counted.
+has set, and every operator, filter and round of a loop is charged to a budget of steps by what it
+is given.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from jinja2 import ChainableUndefined, Template, TemplateSyntaxError, nodes
-from jinja2.filters import do_join, do_replace, do_round
+from jinja2.filters import do_join, do_replace, do_round, do_sum, do_trim
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from jinja2.utils import pass_context
+from jinja2.utils import _PassArg, pass_context
 from jinja2.visitor import NodeTransformer
 from pydantic import JsonValue
 
 from router.domain.errors import Fault, RouterError, nearest
 from router.domain.locale import Locale
 from router.flow.definition import SlotValues
+from router.flow.language.budgets import CHARS_PER_STEP, Budget
 from router.flow.prompts import values
 from router.flow.slot_types.dates import day, short_date
 from router.flow.slot_types.numbers import money
@@ -37,35 +40,77 @@ SYNTAX = "write values as {{ shown.start }} and conditions as {% if slots.reason
 VARIABLES = frozenset({"slots", "shown", "results", "requester", "locale"})
 
 
-MOST_ITEMS = 10_000
-"""What all loops of a text go through together."""
 MOST_WRITTEN = 10_000
 MOST_CHARACTERS = 100_000
 """Of a text, as the file has it and filled in."""
+MAX_NODES = 1_000
+"""Of a text's syntax tree: Jinja compiles one in about 60 µs."""
+MAX_DEPTH = 40
+"""Of a text's syntax tree. Jinja goes through it by recursion."""
+MAX_FAULTS = 10
+"""Of one text: each quotes it."""
 MOST_DIGITS = 12
-_WITH_STEPS = "=steps"
-_STATEMENTS = (nodes.Output, nodes.If, nodes.For, nodes.Assign, nodes.AssignBlock)
+MAX_NUMBER = 10**18
+"""What numbers in a text are computed up to."""
+_STEPS_PER_NODE = 10
+"""Of rendering, which compiles the text the first time."""
+_BUDGET = "=budget"
+_STATEMENTS = (nodes.Output, nodes.If, nodes.For, nodes.Assign)
 
 
 class TextError(RouterError):
     """A text can't be rendered with these values; the message names it and why."""
 
 
-class _Counted(NodeTransformer):
-    """Every loop goes through a filter, which counts."""
+class _Charged(NodeTransformer):
+    """Has whatever a text does charged: what is no filter goes through one that charges."""
 
     def visit_For(self, node: nodes.For) -> nodes.For:  # noqa: N802 - Jinja's name
-        """What it goes through, counted; loops within it too."""
+        """Charge each round by what stands in the loop."""
+        inside = sum(1 for part in node.body for _ in _within(part))
         self.generic_visit(node)
-        counted = nodes.Filter(node.iter, _WITH_STEPS, [], [], None, None, lineno=node.lineno)
-        node.iter = counted.set_environment(ENVIRONMENT)
+        node.iter = _through("=rounds", node.iter, nodes.Const(1 + inside))
         return node
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Filter:  # noqa: N802
+        """Put texts together once it is known how long they are."""
+        self.generic_visit(node)
+        return _through("=together", nodes.List(node.nodes, lineno=node.lineno))
+
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Compare:  # noqa: N802
+        """Charge what is compared."""
+        self.generic_visit(node)
+        node.expr = _through("=weighed", node.expr)
+        for operand in node.ops:
+            operand.expr = _through("=weighed", operand.expr)
+        return node
+
+    def visit_Test(self, node: nodes.Test) -> nodes.Test:  # noqa: N802
+        """Charge what is tested, unless the test asks only whether it is there."""
+        self.generic_visit(node)
+        if node.name not in ("defined", "undefined"):
+            node.node = _through("=weighed", node.node)
+            node.args = [_through("=weighed", argument) for argument in node.args]
+        return node
+
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Getitem:  # noqa: N802
+        """Charge what a part is copied of."""
+        self.generic_visit(node)
+        if isinstance(node.arg, nodes.Slice):
+            node.node = _through("=weighed", node.node)
+        return node
+
+
+def _through(name: str, node: nodes.Node, *arguments: nodes.Expr) -> nodes.Filter:
+    made = nodes.Filter(node, name, [*arguments], [], None, None, lineno=node.lineno)
+    made.set_environment(ENVIRONMENT)
+    return made
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
     """Jinja without chance, calls or attributes: everything a text sees is plain data."""
 
-    intercepted_binops = frozenset({"*", "**", "%"})
+    intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Read `slots.items` as the slot of that name, never as a method of a mapping."""
@@ -86,27 +131,48 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Of numbers alone: `'a' * 2000000000` is a text that nobody reads."""
+        if operator == "+" and isinstance(left, str) and isinstance(right, str):
+            return _put_together(context, [left, right])
+        context[_BUDGET].charge()
         if operator == "**" or not all(isinstance(v, int | float) for v in (left, right)):
-            raise TextError(f"{operator} isn't done here, but * and % of numbers")
+            raise TextError(f"{operator} isn't done here, but + - * / and % of numbers")
+        if max(abs(left), abs(right)) > MAX_NUMBER:
+            raise TextError(f"numbers are computed up to {MAX_NUMBER:,} here")
         return super().call_binop(context, operator, left, right)
 
     def _parse(self, source: str, *names: Any) -> nodes.Template:
         if len(source) > MOST_WRITTEN:
             raise TemplateSyntaxError(f"it has more than {MOST_WRITTEN:,} characters", 1)
+        if self._bracket_depth(source) > MAX_DEPTH:
+            raise TemplateSyntaxError("its brackets stand too deep within others", 1)
         try:
             return super()._parse(source, *names)
         except RecursionError:
-            raise TemplateSyntaxError("its brackets stand too deep within others", 1) from None
+            raise TemplateSyntaxError("its parts stand too deep within others", 1) from None
+
+    def _bracket_depth(self, source: str) -> int:
+        """How deep brackets stand within brackets; Jinja's parser recurses at each."""
+        depth = deepest = 0
+        for _, kind, mark in self.lex(source):
+            if kind == "operator":
+                depth += (mark in "([{") - (mark in ")]}")
+                deepest = max(deepest, depth)
+        return deepest
 
     def _generate(self, source: nodes.Template, *names: Any, **options: Any) -> str:
-        return super()._generate(_Counted().visit(source), *names, **options)
+        return super()._generate(_Charged().visit(source), *names, **options)
 
 
-def render(template: str, scope: Mapping[str, Any]) -> str:
-    """The text with `text_scope` filled in, stripped; `TextError` where it can't be computed."""
-    parts, length = [], 0
+def render(template: str, scope: Mapping[str, Any], within: Budget | None = None) -> str:
+    """The text with `text_scope` filled in, stripped; `TextError` where it can't be computed.
+
+    `within` is the budget of the turn that it is rendered in.
+    """
+    parts, length, budget = [], 0, Budget(within=within)
     try:
-        for part in compiled(template).generate({**scope, _WITH_STEPS: [0]}):
+        text = compiled(template)
+        budget.charge(_STEPS_PER_NODE * text.nodes)
+        for part in text.template.generate({**scope, _BUDGET: budget}):
             parts.append(part)
             length += len(part)
             _bounded(length)
@@ -116,7 +182,7 @@ def render(template: str, scope: Mapping[str, Any]) -> str:
     return "".join(parts).strip()
 
 
-_SHOWN = 500
+_SHOWN = 200
 
 
 def _bounded(length: int) -> None:
@@ -155,7 +221,7 @@ def problems_of(template: str, slots: Names, results: Names = (), more: Names = 
     """
     what = f"the text {template[:_SHOWN]!r}"
     try:
-        tree = ENVIRONMENT.parse(template)
+        tree = _parsed(template)
         faults = [*_forbidden(what, tree)]
         if not faults:
             compiled(template)
@@ -163,11 +229,12 @@ def problems_of(template: str, slots: Names, results: Names = (), more: Names = 
         why = error.message if isinstance(error, TemplateSyntaxError) else str(error)
         return [Fault(f"{what} isn't a template: {str(why).rstrip('.')}", SYNTAX)]
     known = {"slots": slots, "shown": slots, "results": results}
-    return [
-        *_unknown_variables(template, tree, VARIABLES | set(more)),
-        *_unknown_members(template, tree, known),
-        *faults,
-    ]
+    found = chain(
+        faults,
+        _unknown_variables(what, tree, VARIABLES | set(more)),
+        _unknown_members(what, tree, known),
+    )
+    return [*islice(found, MAX_FAULTS)]
 
 
 def slots_read(template: str) -> set[str]:
@@ -199,33 +266,57 @@ def shown_in(template: str) -> frozenset[str] | None:
     return frozenset(named) if len(uses) == len(named) else None
 
 
+class CompiledText(NamedTuple):
+    """A text that can be rendered, and the size of its syntax tree."""
+
+    template: Template
+    nodes: int
+
+
 @lru_cache(maxsize=2048)
-def compiled(template: str) -> Template:
+def compiled(template: str) -> CompiledText:
     """The compiled template, kept for the next time; `TextError` where it may not be what it is."""
-    tree = ENVIRONMENT.parse(template)
+    tree = _parsed(template)
     for fault in _forbidden("it", tree):
         raise TextError(f"{fault.what}; {fault.remedy}")
-    return ENVIRONMENT.from_string(tree)
+    size = len(_within(tree))
+    return CompiledText(ENVIRONMENT.from_string(tree), size)
 
 
-def _unknown_variables(
-    template: str, tree: nodes.Template, known: frozenset[str]
-) -> Iterator[Fault]:
+def _parsed(template: str) -> nodes.Template:
+    """The text's syntax tree, which is small enough to be compiled."""
+    tree = ENVIRONMENT.parse(template)
+    size, level, depth = 0, list[nodes.Node]([tree]), 0
+    while level:
+        size, depth = size + len(level), depth + 1
+        if size > MAX_NODES or depth > MAX_DEPTH:
+            raise TemplateSyntaxError(f"{_too_large(size)}; say less, or compute it elsewhere", 1)
+        level = [child for node in level for child in node.iter_child_nodes()]
+    return tree
+
+
+def _too_large(size: int) -> str:
+    if size > MAX_NODES:
+        return f"it has more than {MAX_NODES:,} parts"
+    return f"its parts stand more than {MAX_DEPTH} deep within others"
+
+
+def _unknown_variables(what: str, tree: nodes.Template, known: frozenset[str]) -> Iterator[Fault]:
     own = {name.name for name in tree.find_all(nodes.Name) if name.ctx != "load"}
     own |= {macro.name for macro in tree.find_all(nodes.Macro)} | {"loop"}
     read = {name.name for name in tree.find_all(nodes.Name) if name.ctx == "load"}
     for name in sorted(read - own - known):
         yield Fault(
-            f"the text {template!r} reads {name}, which isn't there",
+            f"{what} reads {name}, which isn't there",
             nearest(name, known) or f"it may read {', '.join(sorted(known))}",
         )
 
 
-def _unknown_members(text: str, tree: nodes.Node, known: Mapping[str, Names]) -> Iterator[Fault]:
+def _unknown_members(what: str, tree: nodes.Node, known: Mapping[str, Names]) -> Iterator[Fault]:
     for owner, member in dict.fromkeys(_members(tree)):
         if owner in known and member not in known[owner]:
             yield Fault(
-                f"the text {text!r} reads {owner}.{member}, which isn't there",
+                f"{what} reads {owner}.{member}, which isn't there",
                 nearest(member, known[owner])
                 or f"there are {', '.join(sorted(known[owner])) or 'none'}",
             )
@@ -265,7 +356,7 @@ def _counts_texts(tree: nodes.Template) -> Iterator[bool]:
 
 def _grows(tree: nodes.Template) -> bool:
     """True where something is made of itself: a few times over it is longer than any memory."""
-    assigned: list[nodes.Node] = [*tree.find_all((nodes.Assign, nodes.AssignBlock))]
+    assigned: list[nodes.Node] = [*tree.find_all(nodes.Assign)]
     loops = [*tree.find_all(nodes.For)]
     within = [
         part for loop in loops for part in _within(loop.iter) if isinstance(part, _CONTAINERS)
@@ -302,15 +393,45 @@ def _in_locale(word: Callable[[Any, Locale], str]) -> Callable[[Context, Any], s
     return filtered
 
 
+def _weigh(context: Context, *values: Any) -> None:
+    """Charge for all that the values consist of."""
+    budget: Budget = context[_BUDGET]
+    left = [*values]
+    while left:
+        value = left.pop()
+        budget.charge(1 + (len(value) // CHARS_PER_STEP if isinstance(value, str) else 0))
+        if isinstance(value, Mapping):
+            left += [*value, *value.values()]
+        elif isinstance(value, list | tuple):
+            left += value
+
+
 @pass_context
-def _counted(context: Context, items: Any) -> Iterator[Any]:
-    """What a loop goes through, which isn't a text, until all loops have had `MOST_ITEMS`."""
-    steps = context[_WITH_STEPS]
+def _weighed(context: Context, value: Any) -> Any:
+    _weigh(context, value)
+    return value
+
+
+@pass_context
+def _finalized(context: Context, value: Any) -> str:
+    _weigh(context, value)
+    return plain(value)
+
+
+@pass_context
+def _rounds(context: Context, items: Any, steps: int) -> Iterator[Any]:
+    """What a loop goes through, which isn't a text; each round costs so many steps."""
     for item in () if isinstance(items, str) else items:
-        steps[0] += 1
-        if steps[0] > MOST_ITEMS:
-            raise TextError(f"its loops go through more than {MOST_ITEMS:,} items; loop over less")
+        context[_BUDGET].charge(steps)
         yield item
+
+
+@pass_context
+def _put_together(context: Context, values: list[Any]) -> str:
+    _weigh(context, values)
+    texts = [plain(value) for value in values]
+    _bounded(sum(map(len, texts)))
+    return "".join(texts)
 
 
 @pass_context
@@ -333,10 +454,53 @@ def _rounded(number: float, digits: int = 0, method: Any = "common") -> float:
     return do_round(number, digits, method)
 
 
+def _trimmed(value: Any, chars: str | None = None) -> str:
+    if chars is not None and len(chars) > MOST_DIGITS:
+        raise TextError(f"{MOST_DIGITS} characters at most are trimmed, not {len(chars):,}")
+    return do_trim(value, chars)
+
+
+@pass_context
+def _summed(context: Context, items: Any, attribute: Any = None, start: Any = 0) -> Any:
+    if not isinstance(start, int | float):
+        raise TextError("sum adds numbers; join puts texts and lists together")
+    return do_sum(context.environment, items, attribute, start)
+
+
+def _charging(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter that charges for what it is given before it begins, and gives no generator."""
+    kind = _PassArg.from_obj(filter_)
+
+    def charged(context: Context, value: Any, *arguments: Any, **named: Any) -> Any:
+        _weigh(context, value, *arguments, *named.values())
+        if isinstance(value, str) and name not in _OF_TEXTS:
+            context[_BUDGET].charge(len(value))  # it may become a list of its characters
+        result = filter_(*_passed(kind, context), value, *arguments, **named)
+        return [*result] if isinstance(result, Iterator) else result
+
+    return pass_context(charged)
+
+
+def _passed(kind: _PassArg | None, context: Context) -> tuple[Any, ...]:
+    """What Jinja gives to such a filter before its value."""
+    if kind is None:
+        return ()
+    whole = {_PassArg.context: context, _PassArg.eval_context: context.eval_ctx}
+    return (whole.get(kind, context.environment),)
+
+
+_OF_TEXTS = frozenset(
+    {"capitalize", "count", "d", "default", "e", "escape", "float", "forceescape", "int"}
+    | {"length", "lower", "money", "date", "short_date", "readable", "told", "remark", "replace"}
+    | {"reverse", "safe", "string", "title", "trim", "truncate", "upper", "urlencode", "wordcount"}
+)
+"""Filters that go through a text without making a list of its characters."""
+
+
 ENVIRONMENT = _Sandbox(
     autoescape=False,
     undefined=ChainableUndefined,
-    finalize=plain,
+    finalize=_finalized,
     trim_blocks=True,
     lstrip_blocks=True,
 )
@@ -347,10 +511,11 @@ for _name in (
 ):
     del ENVIRONMENT.filters[_name]
 ENVIRONMENT.filters |= {
-    _WITH_STEPS: _counted,
     "join": _joined,
     "replace": _replaced,
     "round": _rounded,
+    "sum": _summed,
+    "trim": _trimmed,
     "money": _in_locale(money),
     "date": _in_locale(day),
     "short_date": _in_locale(short_date),
@@ -358,3 +523,6 @@ ENVIRONMENT.filters |= {
     "told": _in_locale(values.told),
     "remark": _in_locale(values.remark),
 }
+ENVIRONMENT.filters = {
+    name: _charging(name, filter_) for name, filter_ in ENVIRONMENT.filters.items()
+} | {"=rounds": _rounds, "=together": _put_together, "=weighed": _weighed}

@@ -17,6 +17,8 @@ from router.flow.slot_types.slot import Example, Files, Slot, SlotType, Unfit, p
 
 LARGEST_AMOUNT = Decimal(10) ** 12
 """Beyond this a double no longer counts minor units exactly, with room to add up a list."""
+MAX_WRITTEN_DIGITS = 30
+"""Of an amount that is written out: `1E+999999999` would take a gigabyte."""
 _TOO_LARGE = Localised(
     zh="这个金额太大了：最多一万亿。请核对一下，比如 58 元。",
     en=f"That amount is too large: {LARGEST_AMOUNT:,} at most. Please check it, such as 58 CNY.",
@@ -199,8 +201,11 @@ def money(value: JsonValue, locale: Locale) -> str:
     if not isinstance(value, dict):
         return plain(value)
     try:
-        written = f"{Decimal(str(value.get('amount'))):,.2f}"
+        amount = Decimal(str(value.get("amount")))
     except InvalidOperation:
         return plain(value.get("amount"))
+    if not amount.is_finite() or amount.adjusted() > MAX_WRITTEN_DIGITS:
+        return plain(value.get("amount"))
+    written = f"{amount:,.2f}"
     currency = plain(value.get("currency", "CNY"))
     return f"¥{written}" if (currency, locale) == ("CNY", "zh") else f"{currency} {written}"

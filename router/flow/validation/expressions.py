@@ -8,8 +8,8 @@ from router.domain.locale import LOCALES, Localised
 from router.domain.principals import Principal
 from router.flow.definition import Approve, State
 from router.flow.language import comparisons, expressions, templates
-from router.flow.language.comparisons import ComparedText
 from router.flow.language.budgets import turn_budget
+from router.flow.language.comparisons import ComparedText
 from router.flow.language.expressions import members_read
 from router.flow.slot_types.slot import Slot
 from router.flow.validation.unchecked import UncheckedFlow, complaint
