@@ -27,6 +27,10 @@ class Outcome:
     written: frozenset[str] = frozenset()
     """The tables that it changed."""
     said: str = ""
+    seconds: float = 0.0
+    """Processor time that it took in a child process, where it was tried there."""
+    memory: int = 0
+    """Bytes that it took there."""
 
     @property
     def refused(self) -> bool:
@@ -51,6 +55,8 @@ class Entrance:
     stop: float = ON_THE_LOOP
     longest: int = 20_000
     """Bytes of an input."""
+    memory: int = 256 * 1024 * 1024
+    """Bytes that one input may take at once."""
     foreseen: frozenset[int] = frozenset()
     """Statuses from 500 on that its protocol has for what isn't done here."""
 
@@ -66,8 +72,8 @@ class Entrance:
 
 
 ENTRANCES: dict[str, Entrance] = {}
-MODULES = ("texts", "papers", "faces", "callbacks")
-"""Where entrances are: those of functions, of files, of HTTP, and of chat platforms."""
+MODULES = ("texts", "papers", "faces", "callbacks", "costs")
+"""Where entrances are: of functions, of files, of HTTP, of chat platforms, and of languages."""
 
 
 def registered(entrance: Entrance) -> Entrance:

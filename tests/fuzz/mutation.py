@@ -121,10 +121,10 @@ def _put(node: Any, place: tuple[Any, ...], value: Any) -> Any:
 
 
 def _lines(data: bytes, chance: random.Random) -> bytes:
-    """A line twice, gone, elsewhere, further in, or with something strange in it."""
+    """A line twice, gone, elsewhere, further in, repeated in part, or with something strange."""
     lines = data.split(b"\n")
     at, to = chance.randrange(len(lines)), chance.randrange(len(lines))
-    line, how = lines[at], chance.randrange(7)
+    line, how = lines[at], chance.randrange(8)
     if how == 0:
         lines.insert(to, line)
     elif how == 1 and len(lines) > 1:
@@ -138,10 +138,20 @@ def _lines(data: bytes, chance: random.Random) -> bytes:
         lines[at] = key + colon + b" " + _said(chance) if colon else _said(chance)
     elif how == 5:
         lines[at : at + 1] = [line] * chance.choice((2, 50))
+    elif how == 6:
+        lines[at] = _repeated(line, chance)
     else:
         cut = chance.randrange(len(line) + 1)
         lines[at] = line[:cut] + _said(chance) + line[cut:]
     return b"\n".join(lines)
+
+
+def _repeated(line: bytes, chance: random.Random) -> bytes:
+    """A piece of the line many times over, as `(a)|(a)|(a)|`."""
+    start = chance.randrange(len(line) + 1)
+    end = min(len(line), start + chance.choice((1, 2, 4, 9, 30)))
+    times = chance.choice((2, 40, 1_000, 16_000))
+    return line[:start] + line[start:end] * times + line[end:]
 
 
 def _said(chance: random.Random) -> bytes:

@@ -25,8 +25,6 @@ from tests.fuzz.entrance import Entrance, Outcome, Take
 
 Promise = Literal["answered", "documented", "going on", "bounded", "whole or not at all"]
 
-MOST_MEMORY = 256 * 1024 * 1024
-"""Bytes that one input may take at once."""
 TRIES = 3
 """Times that a stop is measured before it is one: what is loaded at first isn't the input's."""
 NOTED = frozenset({"audit_trail", "idempotency_keys"})
@@ -133,19 +131,23 @@ class Trial:
 
     async def _once(self, data: bytes) -> tuple[list[Broken], float]:
         self.watch.longest, self.faults.found = 0.0, []
-        before, found = _memory_from_now_on(), list[Broken]()
+        before, found = memory_from_now_on(), list[Broken]()
+        outcome = Outcome()
         # In a step of its own, which is what is measured.
         trying = asyncio.ensure_future(self.take(data))
         try:
-            found += self._of(await trying, data)
+            outcome = await trying
+            found += self._of(outcome, data)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is what is looked for
             found.append(_undocumented(error))
         found += map(_undocumented, self.faults.found)
-        grown = _memory("VmHWM") - before
-        if grown > MOST_MEMORY and self.settled:
+        # What it took here may be what was loaded at first; what it took in a child is its own.
+        grown = memory_used("VmHWM") - before if self.settled else 0
+        grown = outcome.memory or grown
+        if grown > self.entrance.memory:
             said = f"it took {grown // 2**20} MiB"
             found.append(Broken("bounded", said, self._kind(data)))
-        return found, self.watch.longest
+        return found, max(self.watch.longest, outcome.seconds)
 
     def _of(self, outcome: Outcome, data: bytes) -> Iterator[Broken]:
         if outcome.status >= 500 and outcome.status not in self.entrance.foreseen:
@@ -187,14 +189,15 @@ _KEPT = type(lru_cache(len))
 """What wraps a function whose answers are kept."""
 
 
-def _memory_from_now_on() -> int:
+def memory_from_now_on() -> int:
     """What the process has; what it had at most counts anew from here."""
     with Path("/proc/self/clear_refs").open("w", encoding="ascii") as references:
         references.write("5")
-    return _memory("VmRSS")
+    return memory_used("VmRSS")
 
 
-def _memory(named: str) -> int:
+def memory_used(named: str) -> int:
+    """What the kernel says of the process under this name, in bytes."""
     with Path("/proc/self/status").open("rb") as status:
         line = next(line for line in status if line.startswith(named.encode()))
     return int(line.split()[1]) * 1024

@@ -24,53 +24,103 @@ STEPS = "50,000 steps"
 DOUBLED = "{% set a = slots.reason %}" + "{% set a = a ~ a %}" * 40 + "{{ a }}"
 
 
-@each_row(
-    ("source", "why"),
-    [
-        (NESTED, STEPS),
-        ("[1]" + ".map(x, [x, x])" * 40, "more than 100 levels|50,000 steps"),
-        ("[['x', 'x']]" + ".map(x, x + x)" * 40 + " == []", STEPS),
-        ("[1]" + ".map(x, [x, x, x, x])" * 30, STEPS),
-        ("['0123456789']" + ".map(x, x + x)" * 30 + " == []", STEPS),
-        ("1" + " + 1" * 40_000 + " > 0", "4,000 are the most"),
-        ("slots" + ".a" * 40_000, "4,000 are the most"),
-        ("(" * 40_000 + "1" + ")" * 40_000, "4,000 are the most"),
-        ("(" * 900 + "1" + ")" * 900, "nests more than 40 levels"),
-        ("9" * 3_000, "can't be read as CEL"),
-        ("slots.a.matches(slots.reason)", "written out as a text"),
-        ("slots.a.matches('a' + 'b')", "written out as a text"),
-        (" || ".join(f"slots.a.matches('{n}')" for n in range(11)), "more than 10 patterns"),
-        ("slots.a.matches('(a')", "isn't RE2"),
-    ],
-)
+_REFUSED_EXPRESSIONS = [
+    (NESTED, STEPS),
+    ("[1]" + ".map(x, [x, x])" * 40, "more than 100 levels|50,000 steps"),
+    ("[['x', 'x']]" + ".map(x, x + x)" * 40 + " == []", STEPS),
+    ("[1]" + ".map(x, [x, x, x, x])" * 30, STEPS),
+    ("['0123456789']" + ".map(x, x + x)" * 30 + " == []", STEPS),
+    ("1" + " + 1" * 40_000 + " > 0", "4,000 are the most"),
+    ("slots" + ".a" * 40_000, "4,000 are the most"),
+    ("(" * 40_000 + "1" + ")" * 40_000, "4,000 are the most"),
+    ("(" * 900 + "1" + ")" * 900, "nests more than 40 levels"),
+    ("9" * 3_000, "can't be read as CEL"),
+    ("slots.a.matches(slots.reason)", "written out as a text"),
+    ("slots.a.matches('a' + 'b')", "written out as a text"),
+    (" || ".join(f"slots.a.matches('{n}')" for n in range(11)), "more than 10 patterns"),
+    ("slots.a.matches('(a')", "isn't RE2"),
+]
+HOSTILE_EXPRESSIONS = [source for source, _ in _REFUSED_EXPRESSIONS]
+GROWING_EXPRESSIONS = [
+    "slots.many.map(a, slots.many.map(b, a))",
+    "slots.many.exists(a, slots.many.exists(b, b > a + 1000))",
+    "slots.many.map(a, slots.reason).map(b, b + b + b)",
+    "role('all').map(a, role('all').map(b, a))",
+    "slots.many.exists(a, slots.reason.contains('xxxxxxxxxy'))",
+    "slots.many.exists(a, slots.reason.matches('(x|y)*z'))",
+    "slots.many.exists(a, slots.reason + 'x' == slots.reason)",
+    "slots.many.exists(a, string(slots.reason + 'x') == '')",
+    "slots.many.exists(a, bytes(slots.reason) == b'')",
+    "slots.many.exists(a, slots.many == slots.many && false)",
+    "slots.many.exists(a, -1 in slots.many)",
+    "slots.many.map(a, slots.many + slots.many).size() == 0",
+    "slots.many.map(a, slots.many)",
+    "slots.many.exists(a, unique(slots.many) && false)",
+    "slots.many.exists(a, total(slots.purses) == -1)",
+    "slots.many.map(a, manager(slots.many))",
+    "slots.many.exists(a, {'a': slots.many} == {'a': slots.many} && false)",
+]
+HOSTILE_TEXTS = [
+    "{{ 'a' * 2000000000 }}",
+    "{{ 10 ** 10 ** 10 }}",
+    "{{ '%2000000000d' % 1 }}",
+    "{{ 'a' | center(2000000000) }}",
+    "{{ '%2000000000d' | format(1) }}",
+    "{% macro f() %}{{ f() }}{{ f() }}{% endmacro %}{{ f() }}",
+    "{% for i in slots.many recursive %}{{ loop(slots.many) }}{% endfor %}",
+    DOUBLED,
+    "{% set a %}xxx{% endset %}" + "{% set a %}{{ a }}{{ a }}{% endset %}" * 40 + "{{ a }}",
+    "{% for a in [slots.many] %}{% for b in [a, a] %}{{ b }}{% endfor %}{% endfor %}",
+    "{{ " + "(" * 4_000 + "1" + ")" * 4_000 + " }}",
+    "{% if slots.many %}" * 200 + "{% endif %}" * 200,
+    "好" * 20_000,
+    "{% set a %}" + "{{ slots.reason }}" * 500 + "{% endset %}{{ a|length }}",
+    "{{ " + "1," * 2_000 + " }}",
+    "{{ " + "1+" * 100 + "1 }}",
+    "{{ 'a'" + "|upper" * 100 + " }}",
+    "{{ slots" + ".a" * 100 + " }}",
+    "{{ " + "(" * 60 + "1" + ")" * 60 + " }}",
+]
+_GROWING_TEXTS = [
+    ("{{ slots.reason * 2000000 }}", "numbers"),
+    ("{{ 1 | round(2000000000, 'ceil') }}", "2000000000 digits"),
+    ("{{ slots.reason | replace('x', slots.reason) }}", "100,000 characters"),
+    ("{{ slots.reason | join(slots.reason) }}", "100,000 characters"),
+    ("{% for i in slots.many %}{{ slots.reason }}{% endfor %}", "100,000 characters"),
+    ("{% for i in slots.many %}{% for j in slots.many %}{% endfor %}{% endfor %}", STEPS),
+    ("{% for i in slots.many %}" + "{{ shown.many }}" * 300 + "{% endfor %}", STEPS),
+    (
+        "{% for i in slots.many %}" + "{% if shown.many %}{% endif %}" * 150 + "{% endfor %}",
+        STEPS,
+    ),
+    ("{% for i in slots.many %}{% if 'y' in slots.reason %}{% endif %}{% endfor %}", STEPS),
+    ("{% for i in slots.many %}{% if 'y' is in slots.reason %}{% endif %}{% endfor %}", STEPS),
+    ("{% for i in slots.many %}{% if slots.many == 1 %}{% endif %}{% endfor %}", STEPS),
+    ("{% for i in slots.many %}{% set a = slots.reason[1:] %}{% endfor %}", STEPS),
+    ("{% for i in slots.many %}{% set a = slots.many|sort %}{% endfor %}", STEPS),
+    ("{% for i in slots.many %}{% set a = slots.reason|upper %}{% endfor %}", STEPS),
+    ("{% for i in slots.many %}{% set a = slots.reason|title %}{% endfor %}", STEPS),
+    ("{% for i in slots.many %}{% set a = slots.reason ~ 'x' %}{% endfor %}", STEPS),
+    ("{% for i in slots.many %}{% set a = slots.reason + 'x' %}{% endfor %}", STEPS),
+    ("{{ slots.reason" + "|list|string" * 4 + "|length }}", STEPS),
+    ("{{ slots.reason|replace('x', '是')" + "|urlencode" * 30 + "|length }}", STEPS),
+    ("{{ slots.many" + "|map('string')|list|string" * 12 + " }}", STEPS),
+    ("{{ (" + "~".join(["slots.reason"] * 100) + ")|length }}", "100,000 characters"),
+    ("{{ slots.reason|trim(slots.reason) }}", "12 characters at most"),
+    ("{{ [slots.many, slots.many]|sum(start=[]) }}", "sum adds numbers"),
+    ("{{ (1e308|int) * 2 }}", "computed up to"),
+]
+GROWING_TEXTS = [template for template, _ in _GROWING_TEXTS]
+
+
+@each_row(("source", "why"), _REFUSED_EXPRESSIONS)
 def test_an_expression_without_end_is_refused_when_the_file_is_read(source: str, why: str) -> None:
     assert any(re.search(why, fault.what) for fault in expressions.problems_of(source, VARIABLES))
     with pytest.raises(ExpressionError, match=why):
         expressions.evaluate(source, SCOPE, {})
 
 
-@each_row(
-    "source",
-    [
-        "slots.many.map(a, slots.many.map(b, a))",
-        "slots.many.exists(a, slots.many.exists(b, b > a + 1000))",
-        "slots.many.map(a, slots.reason).map(b, b + b + b)",
-        "role('all').map(a, role('all').map(b, a))",
-        "slots.many.exists(a, slots.reason.contains('xxxxxxxxxy'))",
-        "slots.many.exists(a, slots.reason.matches('(x|y)*z'))",
-        "slots.many.exists(a, slots.reason + 'x' == slots.reason)",
-        "slots.many.exists(a, string(slots.reason + 'x') == '')",
-        "slots.many.exists(a, bytes(slots.reason) == b'')",
-        "slots.many.exists(a, slots.many == slots.many && false)",
-        "slots.many.exists(a, -1 in slots.many)",
-        "slots.many.map(a, slots.many + slots.many).size() == 0",
-        "slots.many.map(a, slots.many)",
-        "slots.many.exists(a, unique(slots.many) && false)",
-        "slots.many.exists(a, total(slots.purses) == -1)",
-        "slots.many.map(a, manager(slots.many))",
-        "slots.many.exists(a, {'a': slots.many} == {'a': slots.many} && false)",
-    ],
-)
+@each_row("source", GROWING_EXPRESSIONS)
 def test_what_its_values_make_endless_stops_at_its_budget(source: str) -> None:
     known: dict[str, Any] = {'role("all")': [*MANY], lookup_key("manager", [[*MANY]]): "bob"}
     assert expressions.problems_of(source, VARIABLES) == []
@@ -121,68 +171,14 @@ def test_an_expression_that_is_wrong_in_many_places_is_told_of_the_first_ones() 
     assert sum(len(fault.what) for fault in found) < 3_000
 
 
-@each_row(
-    "template",
-    [
-        "{{ 'a' * 2000000000 }}",
-        "{{ 10 ** 10 ** 10 }}",
-        "{{ '%2000000000d' % 1 }}",
-        "{{ 'a' | center(2000000000) }}",
-        "{{ '%2000000000d' | format(1) }}",
-        "{% macro f() %}{{ f() }}{{ f() }}{% endmacro %}{{ f() }}",
-        "{% for i in slots.many recursive %}{{ loop(slots.many) }}{% endfor %}",
-        DOUBLED,
-        "{% set a %}xxx{% endset %}" + "{% set a %}{{ a }}{{ a }}{% endset %}" * 40 + "{{ a }}",
-        "{% for a in [slots.many] %}{% for b in [a, a] %}{{ b }}{% endfor %}{% endfor %}",
-        "{{ " + "(" * 4_000 + "1" + ")" * 4_000 + " }}",
-        "{% if slots.many %}" * 200 + "{% endif %}" * 200,
-        "好" * 20_000,
-        "{% set a %}" + "{{ slots.reason }}" * 500 + "{% endset %}{{ a|length }}",
-        "{{ " + "1," * 2_000 + " }}",
-        "{{ " + "1+" * 100 + "1 }}",
-        "{{ 'a'" + "|upper" * 100 + " }}",
-        "{{ slots" + ".a" * 100 + " }}",
-        "{{ " + "(" * 60 + "1" + ")" * 60 + " }}",
-    ],
-)
+@each_row("template", HOSTILE_TEXTS)
 def test_a_text_without_end_is_refused_when_the_file_is_read(template: str) -> None:
     assert templates.problems_of(template, {"reason", "many"})
     with pytest.raises(TextError, match="can't be rendered"):
         templates.render(template, SCOPE)
 
 
-@each_row(
-    ("template", "why"),
-    [
-        ("{{ slots.reason * 2000000 }}", "numbers"),
-        ("{{ 1 | round(2000000000, 'ceil') }}", "2000000000 digits"),
-        ("{{ slots.reason | replace('x', slots.reason) }}", "100,000 characters"),
-        ("{{ slots.reason | join(slots.reason) }}", "100,000 characters"),
-        ("{% for i in slots.many %}{{ slots.reason }}{% endfor %}", "100,000 characters"),
-        ("{% for i in slots.many %}{% for j in slots.many %}{% endfor %}{% endfor %}", STEPS),
-        ("{% for i in slots.many %}" + "{{ shown.many }}" * 300 + "{% endfor %}", STEPS),
-        (
-            "{% for i in slots.many %}" + "{% if shown.many %}{% endif %}" * 150 + "{% endfor %}",
-            STEPS,
-        ),
-        ("{% for i in slots.many %}{% if 'y' in slots.reason %}{% endif %}{% endfor %}", STEPS),
-        ("{% for i in slots.many %}{% if 'y' is in slots.reason %}{% endif %}{% endfor %}", STEPS),
-        ("{% for i in slots.many %}{% if slots.many == 1 %}{% endif %}{% endfor %}", STEPS),
-        ("{% for i in slots.many %}{% set a = slots.reason[1:] %}{% endfor %}", STEPS),
-        ("{% for i in slots.many %}{% set a = slots.many|sort %}{% endfor %}", STEPS),
-        ("{% for i in slots.many %}{% set a = slots.reason|upper %}{% endfor %}", STEPS),
-        ("{% for i in slots.many %}{% set a = slots.reason|title %}{% endfor %}", STEPS),
-        ("{% for i in slots.many %}{% set a = slots.reason ~ 'x' %}{% endfor %}", STEPS),
-        ("{% for i in slots.many %}{% set a = slots.reason + 'x' %}{% endfor %}", STEPS),
-        ("{{ slots.reason" + "|list|string" * 4 + "|length }}", STEPS),
-        ("{{ slots.reason|replace('x', '是')" + "|urlencode" * 30 + "|length }}", STEPS),
-        ("{{ slots.many" + "|map('string')|list|string" * 12 + " }}", STEPS),
-        ("{{ (" + "~".join(["slots.reason"] * 100) + ")|length }}", "100,000 characters"),
-        ("{{ slots.reason|trim(slots.reason) }}", "12 characters at most"),
-        ("{{ [slots.many, slots.many]|sum(start=[]) }}", "sum adds numbers"),
-        ("{{ (1e308|int) * 2 }}", "computed up to"),
-    ],
-)
+@each_row(("template", "why"), _GROWING_TEXTS)
 def test_what_its_values_make_endless_stops_there(template: str, why: str) -> None:
     assert templates.problems_of(template, {"reason", "many"}) == []
     with pytest.raises(TextError, match=why):

@@ -1,0 +1,219 @@
+"""Entrances of languages that strangers write in: patterns, schemas, CEL and Jinja, by their cost.
+
+What they compile and evaluate runs in native code in part, which no thread can interrupt. So each
+input is first tried in a child process, which is killed when it takes too long, and whose processor
+time and memory are the input's cost. Only an input that its child survives is tried in the process
+that libFuzzer looks into.
+"""
+
+import json
+import os
+import resource
+import select
+import signal
+import struct
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from router.flow.language import expressions, templates
+from router.flow.language.budgets import turn_budget
+from router.flow.language.expressions import ExpressionError, LookupNeeded
+from router.flow.language.templates import TextError
+from router.formats.regex import compiled, refused
+from router.routing.response_schema import ResponseSchema
+from router.tool.implementation import ArgumentSchema
+from tests.fuzz.entrance import Entrance, Form, Outcome, Take, as_bytes, registered
+from tests.fuzz.texts import REFUSED, Opening, text_of
+from tests.fuzz.trial import memory_from_now_on, memory_used
+from tests.unit.flow import test_budgets
+
+MAX_INPUT_BYTES = 64 * 1024
+MAX_INPUT_MEMORY = 64 * 1024 * 1024
+"""Bytes that one input may take."""
+CHILD_SECONDS = 10
+"""Until a child is killed: a finding whatever it would have come to."""
+CHILD_MEMORY = 1024 * 1024 * 1024
+"""Bytes of address space that a child may add to what it begins with."""
+_COST = struct.Struct("dq")
+
+
+def in_a_child(take: Callable[[bytes], Outcome]) -> Opening:
+    """An entrance that tries each input in a child process first, and tells what it cost there."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Take]:
+        async def taken(data: bytes) -> Outcome:
+            seconds, memory = cost_of(take, data)
+            if seconds >= CHILD_SECONDS or memory > MAX_INPUT_MEMORY:
+                return Outcome(seconds=seconds, memory=memory)
+            return replace(take(data), seconds=seconds, memory=memory)
+
+        yield taken
+
+    return opened
+
+
+def cost_of(take: Callable[[bytes], Outcome], data: bytes) -> tuple[float, int]:
+    """Seconds of processor time and bytes of memory that an input takes in a child process."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, _COST.pack(*_measured(take, data)))
+        finally:
+            os._exit(0)
+    os.close(writing)
+    try:
+        told, _, _ = select.select([reading], [], [], CHILD_SECONDS)
+        packed = os.read(reading, _COST.size) if told else b""
+    finally:
+        os.close(reading)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    # A child that died told nothing: of a signal, or of its limits.
+    return _COST.unpack(packed) if packed else (float(CHILD_SECONDS), 0)
+
+
+def _measured(take: Callable[[bytes], Outcome], data: bytes) -> tuple[float, int]:
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (memory_used("VmSize") + CHILD_MEMORY, hard))
+    before, began = memory_from_now_on(), time.process_time()
+    try:
+        take(data)
+    except MemoryError:
+        return time.process_time() - began, CHILD_MEMORY
+    except Exception:  # noqa: BLE001 - whoever tries it again in the open finds it
+        pass
+    return time.process_time() - began, memory_used("VmHWM") - before
+
+
+def registered_by_cost(
+    name: str,
+    about: str,
+    take: Callable[[bytes], Outcome],
+    tried: Callable[[], Iterator[bytes]],
+    form: Form = "text",
+) -> None:
+    """Know an entrance whose every input is bounded by what it costs."""
+    entrance = Entrance(name, about, in_a_child(take), tried, form, longest=MAX_INPUT_BYTES)
+    registered(replace(entrance, memory=MAX_INPUT_MEMORY))
+
+
+# Patterns
+
+SUBJECTS = ("a" * 8_000, "ab1 -" * 1_600, "请假三天" * 2_000, "")
+
+
+def _pattern(data: bytes) -> Outcome:
+    pattern = text_of(data)
+    if refused(pattern) is not None:
+        return REFUSED
+    ready = compiled(pattern)
+    for subject in (*SUBJECTS, pattern[:8_000]):
+        ready.search(subject)
+    return Outcome()
+
+
+def _patterns() -> Iterator[bytes]:
+    for pattern in ("(?s)" + "(.*)" * 3_200, "()" * 8_000 + "b", "(a)|" * 4_000, r"\pL{100}"):
+        yield as_bytes(pattern)
+    for pattern in (r"^\d{4}-\d{2}$", "(a|b)*c{1,30}", r"(?i)[^\pL]{2,9}\b", "(x+x+)+y"):
+        yield as_bytes(pattern)
+
+
+registered_by_cost("patterns", "regular expressions that others write", _pattern, _patterns)
+
+# Schemas
+
+
+def _schema(data: bytes) -> Outcome:
+    try:
+        given = json.loads(data)
+        value = given.get("value", {})
+        schemas: Any = given["schema"]
+        problems = [*ArgumentSchema(schemas).problems(value)]
+        ResponseSchema.read(schemas)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return REFUSED
+    return REFUSED if problems else Outcome()
+
+
+def _schemas() -> Iterator[bytes]:
+    text = {"type": "string", "pattern": "(?s)" + "(.*)" * 3_000}
+    for written, value in (
+        ({"a": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 9}}, {"a": "abc"}),
+        ({"a": text}, {"a": "x" * 41}),
+        ({"a": {"type": "array", "uniqueItems": True}}, {"a": [*range(2_000)]}),
+        ({"a": {"anyOf": [{"type": "integer"}, {"enum": ["x"]}]}}, {"a": "x"}),
+    ):
+        yield as_bytes({"schema": {"type": "object", "properties": written}, "value": value})
+
+
+registered_by_cost("schemas", "JSON Schemas, and values for them", _schema, _schemas, "json")
+
+# Expressions and texts of flows, as an author's draft has them and as a run evaluates them
+
+ITEMS = [{"amount": {"amount": "5.00", "currency": "CNY"}, "note": "x" * 40}] * 200
+SCOPE: Mapping[str, Any] = {
+    "slots": {"reason": "x请" * 4_000, "many": [*range(1_000)], "items": ITEMS, "days": 5.0},
+    "results": {"page": "y" * 60_000, "rows": [{"a": n, "b": [n] * 20} for n in range(300)]},
+    "requester": {"id": "alice", "roles": ["employee"]},
+    "now": "2026-11-18T23:30:00+08:00",
+}
+VARIABLES = ("slots", "results", "requester", "now")
+
+
+def _expressions(data: bytes) -> Outcome:
+    """One expression a line: all are examined with the file, and evaluated in one turn."""
+    sources = text_of(data).split("\n")
+    examination, turn, outcome = turn_budget(), turn_budget(), Outcome()
+    for source in sources:
+        if expressions.problems_of(source, VARIABLES, examination):
+            outcome = REFUSED
+            continue
+        try:
+            expressions.evaluate(source, SCOPE, {}, turn)
+        except (ExpressionError, LookupNeeded):
+            outcome = REFUSED
+    return outcome
+
+
+def _written_expressions() -> Iterator[bytes]:
+    for source in (*test_budgets.HOSTILE_EXPRESSIONS, *test_budgets.GROWING_EXPRESSIONS):
+        yield as_bytes(source)
+    yield b"[" + b"1, " * 900 + b"1].map(x, 'a'.matches('\\\\pL{100}'))"
+    yield b"slots.items.filter(i, has(i.note)).map(i, i.note).size() > 3 && unique(slots.many)"
+    yield b"timestamp(now) - duration('1h30m') < timestamp('2026-11-18T00:00:00Z')"
+    yield b"total(slots.items) > 5 ? string(slots.days) + 'x' : slots.reason"
+
+
+registered_by_cost(
+    "expressions", "CEL of flow files, line by line", _expressions, _written_expressions
+)
+
+
+def _template(data: bytes) -> Outcome:
+    """One text, examined with the file and rendered in a turn."""
+    text = text_of(data)
+    scope = {**SCOPE, "shown": SCOPE["slots"], "locale": "zh"}
+    if templates.problems_of(text, SCOPE["slots"], SCOPE["results"], ("now",)):
+        return REFUSED
+    try:
+        templates.render(text, scope, turn_budget())
+    except TextError:
+        return REFUSED
+    return Outcome()
+
+
+def _written_templates() -> Iterator[bytes]:
+    for text in (*test_budgets.HOSTILE_TEXTS, *test_budgets.GROWING_TEXTS):
+        yield as_bytes(text)
+    yield as_bytes("{{ shown.reason }}：{{ slots.items|length }}{% if slots.days %}天{% endif %}")
+    yield b"{% for i in slots.items %}{{ loop.index }}. {{ i.amount|money }}\n{% endfor %}"
+    yield b"{{ results.rows|map(attribute='a')|select('odd')|sum|round(2) }}"
+
+
+registered_by_cost("templates", "Jinja of flow files", _template, _written_templates)
