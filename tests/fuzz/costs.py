@@ -27,7 +27,7 @@ from router.routing.response_schema import ResponseSchema
 from router.tool.implementation import ArgumentSchema
 from tests.fuzz.entrance import Entrance, Form, Outcome, Take, as_bytes, registered
 from tests.fuzz.texts import REFUSED, Opening, text_of
-from tests.fuzz.trial import memory_from_now_on, memory_used
+from tests.fuzz.trial import forget_texts, memory_from_now_on, memory_used
 from tests.unit.flow import test_budgets
 
 MAX_INPUT_BYTES = 64 * 1024
@@ -37,49 +37,62 @@ CHILD_SECONDS = 10
 """Until a child is killed: a finding whatever it would have come to."""
 CHILD_MEMORY = 1024 * 1024 * 1024
 """Bytes of address space that a child may add to what it begins with."""
-_COST = struct.Struct("dq")
+_COST, _SIZE = struct.Struct("dq"), struct.Struct("q")
 
 
-def in_a_child(take: Callable[[bytes], Outcome]) -> Opening:
-    """An entrance that tries each input in a child process first, and tells what it cost there."""
+class Child:
+    """A process that tries one input after the other, and is replaced when it dies of one."""
 
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[Take]:
-        async def taken(data: bytes) -> Outcome:
-            seconds, memory = cost_of(take, data)
-            if seconds >= CHILD_SECONDS or memory > MAX_INPUT_MEMORY:
-                return Outcome(seconds=seconds, memory=memory)
-            return replace(take(data), seconds=seconds, memory=memory)
+    def __init__(self, take: Callable[[bytes], Outcome]) -> None:
+        self._take = take
+        self._process = 0
+        self._sending = self._reading = -1
 
-        yield taken
+    def cost_of(self, data: bytes) -> tuple[float, int]:
+        """Seconds of processor time and bytes of memory that an input takes in the child."""
+        if not self._process:
+            self._start()
+        os.write(self._sending, _SIZE.pack(len(data)) + data)
+        told, _, _ = select.select([self._reading], [], [], CHILD_SECONDS)
+        packed = os.read(self._reading, _COST.size) if told else b""
+        if packed:
+            seconds, memory = _COST.unpack(packed)
+            return seconds, memory
+        self.end()  # it died, of a signal or of its limits, or would go on
+        return float(CHILD_SECONDS), 0
 
-    return opened
+    def end(self) -> None:
+        """End the child, if there is one."""
+        if self._process:
+            os.kill(self._process, signal.SIGKILL)
+            os.waitpid(self._process, 0)
+            os.close(self._sending)
+            os.close(self._reading)
+        self._process = 0
 
-
-def cost_of(take: Callable[[bytes], Outcome], data: bytes) -> tuple[float, int]:
-    """Seconds of processor time and bytes of memory that an input takes in a child process."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
+    def _start(self) -> None:
+        receiving, self._sending = os.pipe()
+        self._reading, telling = os.pipe()
+        self._process = os.fork()
+        if self._process:
+            os.close(receiving)
+            os.close(telling)
+            return
         try:
-            os.write(writing, _COST.pack(*_measured(take, data)))
+            os.close(self._sending)
+            os.close(self._reading)
+            limit = memory_used("VmSize") + CHILD_MEMORY
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            with os.fdopen(receiving, "rb") as source:
+                while head := source.read(_SIZE.size):
+                    data = source.read(_SIZE.unpack(head)[0])
+                    forget_texts()
+                    os.write(telling, _COST.pack(*_measured(self._take, data)))
         finally:
             os._exit(0)
-    os.close(writing)
-    try:
-        told, _, _ = select.select([reading], [], [], CHILD_SECONDS)
-        packed = os.read(reading, _COST.size) if told else b""
-    finally:
-        os.close(reading)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    # A child that died told nothing: of a signal, or of its limits.
-    return _COST.unpack(packed) if packed else (float(CHILD_SECONDS), 0)
 
 
 def _measured(take: Callable[[bytes], Outcome], data: bytes) -> tuple[float, int]:
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (memory_used("VmSize") + CHILD_MEMORY, hard))
     before, began = memory_from_now_on(), time.process_time()
     try:
         take(data)
@@ -88,6 +101,27 @@ def _measured(take: Callable[[bytes], Outcome], data: bytes) -> tuple[float, int
     except Exception:  # noqa: BLE001 - whoever tries it again in the open finds it
         pass
     return time.process_time() - began, memory_used("VmHWM") - before
+
+
+def in_a_child(take: Callable[[bytes], Outcome]) -> Opening:
+    """An entrance that tries each input in a child process first, and tells what it cost there."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Take]:
+        child = Child(take)
+
+        async def taken(data: bytes) -> Outcome:
+            seconds, memory = child.cost_of(data)
+            if seconds >= CHILD_SECONDS or memory > MAX_INPUT_MEMORY:
+                return Outcome(seconds=seconds, memory=memory)
+            return replace(take(data), seconds=seconds, memory=memory)
+
+        try:
+            yield taken
+        finally:
+            child.end()
+
+    return opened
 
 
 def registered_by_cost(

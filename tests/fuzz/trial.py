@@ -121,7 +121,7 @@ class Trial:
         for _ in range(TRIES - 1):
             if stop <= self.entrance.stop:
                 break
-            _forget()
+            forget_texts()
             stop = min(stop, (await self._once(data))[1])
         self.longest = max(self.longest, stop)
         if stop > self.entrance.stop:
@@ -177,7 +177,7 @@ def _undocumented(error: BaseException) -> Broken:
     return Broken("documented", f"{said} at {where}", f"{type(error).__name__} {where}")
 
 
-def _forget() -> None:
+def forget_texts() -> None:
     """Empty what the product keeps of texts that it has seen before: the next try is the first."""
     for name, module in list(sys.modules.items()):
         for kept in vars(module).values() if name.startswith("router.") else ():

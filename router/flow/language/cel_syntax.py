@@ -164,7 +164,7 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 _PAIRS = frozenset({"||", "&&", "<=", ">=", "==", "!="})
 _ESCAPE = re.compile(
     r"""\\(?:(?P<plain>[abfnrtv\\'"`?])|x(?P<x>[0-9a-fA-F]{2})|X(?P<X>[0-9a-fA-F]{2})"""
-    r"""|u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8})|(?P<octal>[0-3][0-7]{2}))"""
+    r"""|u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8})|(?P<octal>[0-3][0-7]{2})|(?P<unknown>[\s\S]?))"""
 )
 _PLAIN = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _INTEGER = re.compile(r"(?:0[xX][0-9a-fA-F]+|\d+)[uU]?")
@@ -423,6 +423,8 @@ def _character(escape: re.Match[str]) -> str:
         return _PLAIN.get(plain, plain)
     if octal := escape["octal"]:
         return chr(int(octal, 8))
+    if escape["unknown"] is not None:
+        raise CelSyntaxError(f"{escape[0]!r} is no escape; write a backslash as two")
     code = int(escape["x"] or escape["X"] or escape["u"] or escape["U"], 16)
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:  # noqa: PLR2004 - what Unicode has
         raise CelSyntaxError(f"{escape[0]!r} is no character")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 from math import isfinite
 from typing import Any
 
@@ -450,7 +450,12 @@ def _ends(budget: Budget, text: Any, part: Any) -> bool:
 def _matches(budget: Budget, text: Any, pattern: str) -> bool:
     _wanted(text, str)
     budget.charge(1 + len(text))  # where RE2's automaton is too large, it takes that long
-    return compiled(pattern).search(text) is not None
+    return _pattern(pattern).search(text) is not None
+
+
+@lru_cache(maxsize=256)
+def _pattern(source: str) -> Any:
+    return compiled(source)
 
 
 def _to_int(budget: Budget, value: Any) -> int:
