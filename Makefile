@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c '$(supported)' >/dev/null 2>&1 && echo $$p && break; done)
 ARGS ?=
 PACKAGES ?=
-MINUTES ?= 60
+MINUTES ?= 70
 PROCESSES ?= 4
 SHARD ?=
 
@@ -54,7 +54,7 @@ compose-test: .venv/.everything ## build the image, and do in a real engine what
 upgrade-test: .venv/.everything ## bring a house of the tag before to this tree and back, runs under way: whole minutes
 	@$(bin)/python -m tests.upgrades $(ARGS)
 
-fuzz: .venv/.fuzz ## send what nobody would to every entrance, MINUTES=60 in all; a finding is a file, and the status
+fuzz: .venv/.fuzz ## send what nobody would to every entrance, MINUTES=70 in all; a finding is a file, and the status
 	@$(bin)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
 
 check: .venv/.everything ## lint, types, layers, the tree's figures and what it is made of: CI, before the tests

@@ -1,6 +1,6 @@
 """Fuzzes every entrance for its share of the minutes, and prints what came of each.
 
-    python -m tests.fuzz [--minutes 60] [--entrance NAME …] [--findings FOLDER]
+    python -m tests.fuzz [--minutes 70] [--entrance NAME …] [--findings FOLDER]
     python -m tests.fuzz --entrance NAME --replay FILE …
 
 A finding is a file in the findings folder with a text beside it that says what it breaks. Each is
@@ -149,7 +149,7 @@ def main() -> int:
     """What was asked for on the command line; its exit status."""
     asked = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     asked.add_argument("--entrance", action="append", choices=[*names(), SUITE])
-    asked.add_argument("--minutes", type=float, default=60)
+    asked.add_argument("--minutes", type=float, default=70)
     asked.add_argument("--findings", type=Path, default=ROOM / "findings")
     asked.add_argument("--replay", type=Path, nargs="+", metavar="FILE")
     given = asked.parse_args()
