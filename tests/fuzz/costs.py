@@ -7,15 +7,16 @@ that libFuzzer looks into.
 """
 
 import json
-import os
 import resource
 import select
-import signal
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from router.flow.language import expressions, templates
@@ -27,7 +28,7 @@ from router.routing.response_schema import ResponseSchema
 from router.tool.implementation import ArgumentSchema
 from tests.fuzz.entrance import Entrance, Form, Outcome, Take, as_bytes, registered
 from tests.fuzz.texts import REFUSED, Opening, text_of
-from tests.fuzz.trial import forget_texts, memory_from_now_on, memory_used
+from tests.fuzz.trial import ROOT, forget_texts, memory_from_now_on, memory_used
 from tests.unit.flow import test_budgets
 
 MAX_INPUT_BYTES = 64 * 1024
@@ -37,24 +38,29 @@ CHILD_SECONDS = 10
 """Until a child is killed: a finding whatever it would have come to."""
 CHILD_MEMORY = 1024 * 1024 * 1024
 """Bytes of address space that a child may add to what it begins with."""
+_READY = b"ready"
 _COST, _SIZE = struct.Struct("dq"), struct.Struct("q")
 
 
 class Child:
-    """A process that tries one input after the other, and is replaced when it dies of one."""
+    """A process that tries one input after the other, and is replaced when it dies of one.
+
+    It begins as a new program: nothing looks into it, so what it measures is the product's cost.
+    """
 
     def __init__(self, take: Callable[[bytes], Outcome]) -> None:
-        self._take = take
-        self._process = 0
-        self._sending = self._reading = -1
+        self._name = f"{take.__module__}:{take.__name__}"
+        self._process: subprocess.Popen[bytes] | None = None
 
     def cost_of(self, data: bytes) -> tuple[float, int]:
         """Seconds of processor time and bytes of memory that an input takes in the child."""
-        if not self._process:
-            self._start()
-        os.write(self._sending, _SIZE.pack(len(data)) + data)
-        told, _, _ = select.select([self._reading], [], [], CHILD_SECONDS)
-        packed = os.read(self._reading, _COST.size) if told else b""
+        process = self._process or self._start()
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(_SIZE.pack(len(data)) + data)
+        process.stdin.flush()
+        told, _, _ = select.select([process.stdout], [], [], CHILD_SECONDS)
+        packed = process.stdout.read(_COST.size) if told else b""
         if packed:
             seconds, memory = _COST.unpack(packed)
             return seconds, memory
@@ -63,33 +69,38 @@ class Child:
 
     def end(self) -> None:
         """End the child, if there is one."""
-        if self._process:
-            os.kill(self._process, signal.SIGKILL)
-            os.waitpid(self._process, 0)
-            os.close(self._sending)
-            os.close(self._reading)
-        self._process = 0
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+        self._process = None
 
-    def _start(self) -> None:
-        receiving, self._sending = os.pipe()
-        self._reading, telling = os.pipe()
-        self._process = os.fork()
-        if self._process:
-            os.close(receiving)
-            os.close(telling)
-            return
-        try:
-            os.close(self._sending)
-            os.close(self._reading)
-            limit = memory_used("VmSize") + CHILD_MEMORY
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-            with os.fdopen(receiving, "rb") as source:
-                while head := source.read(_SIZE.size):
-                    data = source.read(_SIZE.unpack(head)[0])
-                    forget_texts()
-                    os.write(telling, _COST.pack(*_measured(self._take, data)))
-        finally:
-            os._exit(0)
+    def _start(self) -> subprocess.Popen[bytes]:
+        # What flow files ask of any company is declared there, and asked for at once.
+        program = (
+            f"import tests.conftest; from tests.fuzz.costs import serve; serve({self._name!r})"
+        )
+        words, pipe = [sys.executable, "-c", program], subprocess.PIPE
+        self._process = subprocess.Popen(words, cwd=ROOT, stdin=pipe, stdout=pipe)
+        assert self._process.stdout
+        assert self._process.stdout.read(len(_READY)) == _READY
+        return self._process
+
+
+def serve(name: str) -> None:
+    """Be the child: tell what each input that is read from standard input costs."""
+    module, _, function = name.partition(":")
+    take = getattr(import_module(module), function)
+    take(b"")  # what is loaded at first is no input's doing
+    limit = memory_used("VmSize") + CHILD_MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    source, telling = sys.stdin.buffer, sys.stdout.buffer
+    telling.write(_READY)
+    telling.flush()
+    while head := source.read(_SIZE.size):
+        data = source.read(_SIZE.unpack(head)[0])
+        forget_texts()
+        telling.write(_COST.pack(*_measured(take, data)))
+        telling.flush()
 
 
 def _measured(take: Callable[[bytes], Outcome], data: bytes) -> tuple[float, int]:

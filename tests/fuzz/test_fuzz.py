@@ -1,5 +1,7 @@
 """Every entrance has something to begin with, which breaks nothing; and what is broken is seen."""
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,8 +17,9 @@ from router.llm.protocols import chat_completions
 from router.store.conversations import Conversations
 from router.store.memories import Memories
 from tests.fuzz import __main__ as command
+from tests.fuzz import costs
 from tests.fuzz.desk import Desk, desk
-from tests.fuzz.entrance import CORPUS, Form, as_bytes, entrances
+from tests.fuzz.entrance import CORPUS, Entrance, Form, Outcome, as_bytes, entrances
 from tests.fuzz.faces import request
 from tests.fuzz.findings import keep, replay
 from tests.fuzz.mutation import changed
@@ -103,6 +106,42 @@ async def test_a_fault_that_is_planted_is_found(
     monkeypatch.setattr(owner, what, fault)
     found = await replay(ALL[name], [data, data])
     assert promise in {broken.promise for _, broken in found}
+
+
+def _burns(data: bytes) -> Outcome:
+    return Outcome(said=_busy(data))
+
+
+def _eats(data: bytes) -> Outcome:
+    return Outcome(said=(data * 80 * 2**20)[:1].decode())
+
+
+def _dies(data: bytes) -> Outcome:
+    if data:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Outcome()
+
+
+def _is_harmless(_: bytes) -> Outcome:
+    return Outcome()
+
+
+@pytest.mark.slow
+@each_row(
+    ("take", "promises"),
+    [
+        (_burns, ["going on"]),
+        (_eats, ["bounded"]),
+        (_dies, ["going on"]),
+        (_is_harmless, []),
+    ],
+)
+async def test_what_an_input_costs_in_a_child_process_is_its_cost(
+    take: Callable[[bytes], Outcome], promises: list[Promise]
+) -> None:
+    entrance = Entrance("planted", "", costs.in_a_child(take), memory=costs.MAX_INPUT_MEMORY)
+    found = await replay(entrance, [b"x"])
+    assert [broken.promise for _, broken in found] == promises
 
 
 async def test_an_exception_that_is_only_logged_is_found_too(

@@ -147,7 +147,7 @@ class Trial:
         if grown > self.entrance.memory:
             said = f"it took {grown // 2**20} MiB"
             found.append(Broken("bounded", said, self._kind(data)))
-        return found, max(self.watch.longest, outcome.seconds)
+        return found, outcome.seconds or self.watch.longest
 
     def _of(self, outcome: Outcome, data: bytes) -> Iterator[Broken]:
         if outcome.status >= 500 and outcome.status not in self.entrance.foreseen:
