@@ -187,7 +187,7 @@ async def test_a_decision_is_answered_as_before_where_it_comes_again_to_the_next
 
     assert (taken.status, again) == ("waiting_approval", taken)
     with pytest.raises(WorkflowUpdateFailedError):
-        await bob.decide(approval, "approve")
+        await bob.decide(approval, "reject")
 
 
 async def told(handle: WorkflowHandle[Any, Any], id_: str, number: int) -> FlowAnswer:
