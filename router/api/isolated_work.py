@@ -49,7 +49,7 @@ class IsolatedWork:
             return await self.runner.run(self._limits, function, *args, **kwargs)
 
     async def close(self) -> None:
-        """End all jobs; no other is started."""
+        """End all jobs."""
         await self.runner.close()
 
 

@@ -108,7 +108,6 @@ class IsolatedRunner:
         self._starting = asyncio.Lock()
         self._jobs = 0
         self._idle: asyncio.TimerHandle | None = None
-        self._closed = False
         self.last_end: ChildEnd | None = None
         """How the child of the last job ended, and what it took."""
 
@@ -146,8 +145,7 @@ class IsolatedRunner:
         return result
 
     async def close(self) -> None:
-        """Kill all jobs and end the process; no other is started."""
-        self._closed = True
+        """Kill all jobs and end the process."""
         self._keep()
         await self._end()
 
@@ -191,8 +189,6 @@ class IsolatedRunner:
 
     async def _ready(self) -> _Process:
         async with self._starting:
-            if self._closed:
-                raise Unavailable(_LOST)
             if self._running is not None and self._running.process.returncode is None:
                 return self._running
             await self._end()
@@ -213,7 +209,7 @@ class IsolatedRunner:
             self._idle = None
 
     def _end_when_idle(self) -> None:
-        if not self._jobs and not self._closed:
+        if not self._jobs:
             self._keep()
             self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._leave)
 
