@@ -356,6 +356,9 @@ class Calls(ConfigurationCalls):
     async def documents_find_all(self) -> None:
         await self.store.documents.find_all(TENANT, ["f1", "f2"])
 
+    async def documents_unread(self) -> None:
+        await self.store.documents.unread(TENANT, self.person, datetime.now(UTC))
+
     async def documents_wait(self) -> None:
         await self.store.documents.wait(TENANT, ["f1"], 0, lambda _: True)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from time import monotonic
 
-from sqlalchemy import Connection, func, literal, select, update
+from sqlalchemy import Connection, literal, select, update
 
 from router.domain.documents import Document
 from router.store import tables
@@ -66,16 +66,12 @@ class Documents(Aggregate):
 
     async def unread(self, tenant: str, owner: str, since: datetime) -> tuple[int, int]:
         """Count the owner's files handed in since then that aren't read, and all such owners."""
-        waiting = _files.c.document.is_(None) & (_files.c.at > since)
-        own = select(func.count()).select_from(_files).filter_by(tenant=tenant, owner=owner)
-        owners = select(_files.c.tenant, _files.c.owner).where(waiting).distinct().subquery()
-        people = select(func.count()).select_from(owners)
-
-        def work(connection: Connection) -> tuple[int, int]:
-            counted = connection.execute(own.where(waiting)).scalar_one()
-            return counted, connection.execute(people).scalar_one()
-
-        return await self._database.read(work)
+        query = select(_files.c.tenant, _files.c.owner).where(
+            _files.c.at > since, _files.c.document.is_(None)
+        )
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        owners = [(row.tenant, row.owner) for row in rows]
+        return owners.count((tenant, owner)), len(set(owners))
 
     async def wait(
         self,

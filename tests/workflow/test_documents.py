@@ -89,7 +89,7 @@ class Desk:
     away: int = 0
     """How many tries yet fail as where the database is away."""
 
-    async def read(self, content: bytes) -> Material:
+    async def read(self, content: bytes, tenant: str, person: str) -> Material:
         await self.open.wait()
         if self.away:
             self.away -= 1
