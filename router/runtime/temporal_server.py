@@ -10,7 +10,6 @@ from asyncio import LimitOverrunError, StreamReader, StreamWriter
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing, suppress
-from functools import partial
 from pathlib import Path
 
 from router.domain.errors import MisconfiguredError, Unavailable
@@ -83,11 +82,21 @@ async def running(
             start_new_session=True,
         )
     watch = asyncio.create_task(_watched(process, folder), name="Temporal")
-    front = await asyncio.start_server(partial(_pass_on, ui), LOOPBACK, ports.ui, limit=MOST_HEAD)
+    connections = set[asyncio.Task[None]]()
+
+    def accept(asked: StreamReader, answered: StreamWriter) -> None:
+        # asyncio keeps no reference to a connection's task, which may then be collected.
+        task = asyncio.create_task(_pass_on(ui, asked, answered))
+        connections.add(task)
+        task.add_done_callback(connections.discard)
+
+    front = await asyncio.start_server(accept, LOOPBACK, ports.ui, limit=MOST_HEAD)
     try:
         yield watch
     finally:
         front.close()
+        for task in connections:
+            task.cancel()
         watch.cancel()
         await _stopped(process)
 
