@@ -22,6 +22,7 @@ from router.formats.strict_json import json_document
 from router.formats.validation import Complaint, Entry, FileWording, problems_in, validated
 from router.formats.yaml_document import Place, Unreadable, read_text
 from router.tool.http.client import OutboundGuard
+from router.tool.http.template import CONTEXT
 from router.tool.labels import LONGEST, is_label
 from router.tool.mcp.untrusted import LONGEST_DESCRIPTION
 from router.tool.tool import DURATION, Permission, seconds_of
@@ -93,6 +94,16 @@ def _label(written: str) -> str:
 Label = Annotated[str, AfterValidator(_label)]
 
 
+def _context_name(written: str) -> str:
+    if written not in CONTEXT:
+        remedy = nearest(written, CONTEXT) or f"there are: {', '.join(CONTEXT)}"
+        raise ValueError(f"there is no {written[:48]!r} in the context of a call; {remedy}")
+    return written
+
+
+ContextName = Annotated[str, AfterValidator(_context_name)]
+
+
 class ToolEntry(Entry):
     """What the operator says about one tool of a server, under the tool's own name."""
 
@@ -158,6 +169,9 @@ class ServerEntry(Entry):
     """How long one call may take."""
     calls: Annotated[int, Field(ge=1, le=100)] = 4
     """How many calls it gets at once; more wait."""
+    context: tuple[ContextName, ...] = ()
+    """What each call of a tool says about its caller, such as `user_id`, in `_meta` under
+    `intent-router/context`. No model sees or sets it."""
     tools: Mapping[str, ToolEntry] = {}
     """What is said of single tools, by the name that the server gives them."""
     only: frozenset[str] | None = None

@@ -31,6 +31,7 @@ from router.domain.errors import (
 )
 from router.domain.locale import LOCALES, Locale, Localised
 from router.tool.context import Dependencies, ToolContext
+from router.tool.http.template import CONTEXT
 from router.tool.implementation import Arguments, ArgumentSchema, SchemaImplementation
 from router.tool.labels import labelled
 from router.tool.mcp.connection import Away, Listing, Lost, McpConnection
@@ -125,13 +126,15 @@ def _file(name: str, mime_type: str, base64: str) -> ToolFile | dict[str, JsonVa
 
 KEY = "intent-router/idempotency-key"
 """In the `_meta` of a call that writes: the same on every retry, for servers that look at it."""
+CALL_CONTEXT = "intent-router/context"
+"""In the `_meta` of every call: what the server's entry wants to know of the caller."""
 
 _NO_WAY_BACK = "no back-channel"
 """What the official library says in a server that would ask during a call, and can't."""
 
-Question = Callable[[Client, dict[str, Any], str, Interview], Awaitable[object]]
-"""Asks a server, with arguments, an idempotency key and what the person has answered so far; what
-it gives may have files in it."""
+Question = Callable[[Client, dict[str, Any], Mapping[str, JsonValue], Interview], Awaitable[object]]
+"""Asks a server, with arguments, `_meta` and what the person has answered so far; what it gives may
+have files in it."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,8 @@ class ServerTool(SchemaImplementation):
     server: str
     called: str
     """The server's name, and the tool's own there: by these the file speaks of it."""
+    context: Sequence[str] = ()
+    """The names of what the server is told about the caller."""
     kind = "mcp"
 
     async def call(self, arguments: Arguments, context: ToolContext, _: Dependencies) -> JsonValue:
@@ -163,10 +168,10 @@ class ServerTool(SchemaImplementation):
         """
         interview = Interview(context.answers)
         given = self.schema.given(arguments)
-        key = sha256(context.key.encode()).hexdigest() if context.key else ""
+        meta = self._meta(context)
         try:
             answer = await self._asked(
-                lambda client: self.question(client, given, key, interview), interview
+                lambda client: self.question(client, given, meta, interview), interview
             )
         except (ArgumentsToolError, PermanentToolError) as error:
             if not interview.asked:
@@ -175,6 +180,14 @@ class ServerTool(SchemaImplementation):
             said = Localised(zh=zh, en=f"{self.about} {interview.summary}")
             raise AnswersNeeded(said, interview.asked) from error
         return await as_json(answer, context.keep)
+
+    def _meta(self, context: ToolContext) -> dict[str, JsonValue]:
+        meta: dict[str, JsonValue] = {}
+        if context.key:
+            meta[KEY] = sha256(context.key.encode()).hexdigest()
+        if self.context:
+            meta[CALL_CONTEXT] = {name: CONTEXT[name](context) for name in self.context}
+        return meta
 
     async def _asked(
         self, question: Callable[[Client], Awaitable[object]], interview: Interview
@@ -252,9 +265,8 @@ def _in_its_words(about: str, words: str) -> Localised:
 def question_for(tool: str, about: str) -> Question:
     """The question that calls a tool of a server, by the name it has there."""
 
-    async def ask(client: Client, arguments: dict[str, Any], key: str, _: Interview) -> object:
-        meta: Any = {KEY: key} if key else None
-        result = await client.call_tool(tool, arguments, meta=meta)
+    async def ask(client: Client, arguments: dict[str, Any], meta: Any, _: Interview) -> object:
+        result = await client.call_tool(tool, arguments, meta=meta or None)
         if result.is_error:
             raise ArgumentsToolError(_in_its_words(about, said(result)))
         return value_of(result)
@@ -314,7 +326,7 @@ async def _list_prompts(client: Client, arguments: dict[str, Any], *_: object) -
 
 
 async def _get_prompt(
-    client: Client, arguments: dict[str, Any], _: str, interview: Interview
+    client: Client, arguments: dict[str, Any], _: Mapping[str, JsonValue], interview: Interview
 ) -> object:
     """Its wording; what it needs and wasn't given, the person is asked for."""
     name, given = arguments["name"], arguments.get("arguments") or {}
@@ -480,8 +492,17 @@ class ServerOffer:
     def _implementation(
         self, asked: Extra, schema: ArgumentSchema, name: str, repeatable: bool
     ) -> ServerTool:
-        ways = (self.connections, asked.has, asked.question)
-        return ServerTool(schema, name, *ways, repeatable, server=self.name, called=asked.name)
+        return ServerTool(
+            schema,
+            about=name,
+            connections=self.connections,
+            has=asked.has,
+            question=asked.question,
+            repeatable=repeatable,
+            server=self.name,
+            called=asked.name,
+            context=self.entry.context,
+        )
 
 
 def _asking(tool: types.Tool, name: str) -> Extra:
