@@ -45,7 +45,11 @@ COMMANDS = {
     "config": ("config:app", "Move documents of configuration between a folder and a server."),
     "tools": ("tools:app", "List tools, check their files, and call one."),
     "hooks": ("hooks:hooks", "List the hooks of one's own."),
-    "new": ("new:app", "Begin a flow, a skill, a tool or a hook with files that work at once."),
+    "extensions": (
+        "extensions:extensions",
+        "List the installed extensions, and why some aren't loaded.",
+    ),
+    "new": ("new:app", "Begin a project, a flow, a skill, a tool or a hook that works at once."),
     "schema": ("schema:schema", "Print the JSON Schema of a kind of file, or copy all."),
     "token": ("token:token", "Mint a signed bearer token."),
     "doctor": ("doctor:doctor", "Check settings and what they need."),

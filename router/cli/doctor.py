@@ -25,6 +25,7 @@ CHECKS: Mapping[str, Check] = {
     "variables": configuration.variables,
     "authentication": configuration.authentication,
     "directory": configuration.directory,
+    "extensions": configuration.extensions,
     "tools": configuration.tools,
     "hooks": configuration.hooks,
     "declared tools": configuration.declared_tools,

@@ -1,4 +1,4 @@
-"""`intent-router new`: `flow`, `process`, `skill`, `tool` and `hook`, from files that work at once.
+"""`intent-router new`: files of a project, flow, process, skill, tool or hook that work at once.
 
 Files are written all of them or none, and never over one that is there, where they are found at
 once, and never into an installed package.
@@ -25,9 +25,11 @@ import skills
 from router.cli.flows import validated
 from router.cli.schema import FOLDER, NAMES, text_of
 from router.domain.errors import Conflict, InvalidInput, MisconfiguredError
+from router.domain.locale import Locale
 from router.flow.gallery import Gallery
 from router.runtime.definitions import load_registry
 from router.settings import Settings
+from router.settings.project import find_project
 from router.tool.tool import RESERVED
 
 What = Literal["flow", "skill", "tool", "hook"]
@@ -283,7 +285,7 @@ _OWN = Path(activities.__path__[0]) / "tools"
 def new_tool(settings: Settings, names: Names, kind: Kind, given: Path | None) -> ScaffoldResult:
     """The files of a tool of this kind, with a test of it, where tools of the kind are found."""
     if kind == "python":
-        return _python(names, given)
+        return _python(settings, names, given)
     if kind == "mcp":
         return _mcp(settings, names, given)
     if kind == "http":
@@ -295,9 +297,19 @@ def new_tool(settings: Settings, names: Names, kind: Kind, given: Path | None) -
     return ScaffoldResult([described, *begun.files], begun.commands, remark)
 
 
-def _python(names: Names, given: Path | None) -> ScaffoldResult:
+def code_folder(settings: Settings, kind: Literal["tools", "hooks"]) -> Path | None:
+    """Return the folder of a project's tools or hooks in Python; `None` outside of a project."""
+    project = find_project()
+    if project is None or not settings.packages:
+        return None
+    package = min(settings.packages).replace(".", "/")
+    return project.folder / package / kind
+
+
+def _python(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """A function of a package of tools: that is how code is found."""
-    place = place_for(given, None, _OWN, "activities/tools", "PYTHONPATH")
+    configured = code_folder(settings, "tools")
+    place = place_for(given, configured, _OWN, "activities/tools", "PYTHONPATH")
     root, package = package_of(place.folder)
     module = f"{package}.{names.name}"
     test = about("my_tool_python_test.py", names).replace(
@@ -313,10 +325,10 @@ def _python(names: Names, given: Path | None) -> ScaffoldResult:
     return ScaffoldResult(files, commands if place.setting else [call, *commands])
 
 
-def new_hook(names: Names, given: Path | None) -> ScaffoldResult:
+def new_hook(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """A hook in a package where hooks are found, with a test of it."""
-    own = Path(activities.__path__[0]) / "hooks"
-    place = place_for(given, None, own, "activities/hooks", "PYTHONPATH")
+    own, configured = Path(activities.__path__[0]) / "hooks", code_folder(settings, "hooks")
+    place = place_for(given, configured, own, "activities/hooks", "PYTHONPATH")
     root, package = package_of(place.folder, otherwise="")
     module = f"{package}.{names.name}"
     test = about("my_hook_test.py", names, "my_hook")
@@ -346,7 +358,7 @@ def package_of(
     if not names:
         raise MisconfiguredError(
             f"{folder} is no Python package, and code is found in packages alone: "
-            f"run this in a checkout of the project{otherwise}"
+            f"run this in a project, which `intent-router new project NAME` begins{otherwise}"
         )
     return root, ".".join(names)
 
@@ -426,7 +438,7 @@ def _pointing(text: str, test: Path, file: Path) -> str:
     return text.replace("Path(__file__).parent", f"Path(__file__).parent{steps}")
 
 
-app = typer.Typer(help="Begin a flow, a skill, a tool or a hook with files that work at once.")
+app = typer.Typer(help="Begin a project, a flow, a skill, a tool or a hook that works at once.")
 
 Name = Annotated[
     str, typer.Argument(help="What it is called, such as desk_lamp (skills: desk-lamp).")
@@ -443,6 +455,18 @@ En = Annotated[
 Folder = Annotated[
     Path | None, typer.Option(help="Where to write.", show_default="where it is found at once")
 ]
+
+
+@app.command()
+def project(
+    name: Annotated[str, typer.Argument(help="The name of its Python package, such as acme.")],
+    locale: Annotated[Locale, typer.Option(help="The language of its people.")] = "en",
+    folder: Annotated[Path, typer.Option(help="Where to write.")] = Path(),
+) -> None:
+    """Write a company's own deployment: people, a flow, a tool in Python, tests, an image."""
+    from router.cli.project import new_project
+
+    _write(new_project(name, locale, folder_at(folder)))
 
 
 @app.command()
@@ -490,8 +514,10 @@ def tool(
 @app.command()
 def hook(name: Name, zh: Zh = None, en: En = None, folder: Folder = None) -> None:
     """Write a hook that refuses certain messages, with a test of it."""
-    hooks = load_registry(Settings.load()).hooks
-    _write(new_hook(named("hook", name, zh, en, [each.name for each in hooks]), folder))
+    settings = Settings.load()
+    hooks = load_registry(settings).hooks
+    names = named("hook", name, zh, en, [each.name for each in hooks])
+    _write(new_hook(settings, names, folder))
 
 
 def _write(written: ScaffoldResult) -> None:

@@ -19,7 +19,9 @@ from router.domain.principals import CapabilityKind, NameSelection
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, Vocabulary, load_flows, read_flow, sub_flow_problems
+from router.runtime.extensions import load_extensions
 from router.settings import Settings
+from router.settings.project import check_package, find_project
 from router.skill.loader import LoadedSkills, WatchedSkills, remarks
 from router.skill.skill import SkillCatalog
 from router.store.flow_runs import FlowVersions
@@ -29,14 +31,14 @@ from router.tool.registry import Registry
 
 _log = logging.getLogger("router.flows")
 
-PACKAGES = (
-    "activities.builtin",
+CORE_PACKAGES = ("activities.builtin",)
+SAMPLE_PACKAGES = (
     "activities.tools",
     "activities.hooks",
     "activities.lookups",
     "activities.papers",
 )
-"""Where tools, hooks, lookups and types of documents are found, those that are there."""
+"""The packages of the sample company, which a deployment has that names none."""
 
 
 def load_catalog(settings: Settings, registry: Registry) -> Catalog:
@@ -216,16 +218,38 @@ def load_registry(settings: Settings) -> Registry:
 def load_tools(settings: Settings) -> ToolSources:
     """The same, with where they come from."""
     document_types()  # the shipped ones first: their names are taken
-    sources = ToolSources(settings, _packages())
+    sources = ToolSources(settings, _packages(settings))
     sources.load()
     return sources
 
 
 def declared_tools(settings: Settings) -> LoadedTools:
     """The tools that the files of the settings' folder declare, by themselves."""
-    watched = DeclarationSource(settings, Registry(), _packages()).watched
+    watched = DeclarationSource(settings, Registry(), _packages(settings)).watched
     return watched.load() if watched else LoadedTools()
 
 
-def _packages() -> list[ModuleType]:
-    return [import_module(each) for each in PACKAGES if find_spec(each)]
+def _packages(settings: Settings) -> list[ModuleType]:
+    """Import the packages with tools, hooks, lookups and document types."""
+    chosen = settings.packages
+    project = find_project()
+    if project is not None:
+        project.enable_imports()
+        for name in chosen or ():
+            check_package(name, project.folder)
+    extensions = load_extensions(settings.extensions_off, settings.required_extensions)
+    optional = SAMPLE_PACKAGES if chosen is None else ()
+    names = [*CORE_PACKAGES, *(name for name in optional if find_spec(name))]
+    return [_import(name) for name in (*names, *sorted(chosen or ()), *extensions.packages)]
+
+
+def _import(package: str) -> ModuleType:
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{package}.".startswith(f"{error.name}."):
+            raise
+        raise MisconfiguredError(
+            f"ROUTER_PACKAGES: there is no package {package!r}; "
+            "run this in the project's folder, or install the package"
+        ) from None

@@ -50,6 +50,7 @@ from router.settings.models import (
     Roles,
     Thrift,
 )
+from router.settings.project import ProjectFile, find_project
 
 
 class Section(BaseSettings):
@@ -74,10 +75,11 @@ class Section(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Options win over files of secrets, and those over the environment and `.env`."""
+        """Options win over files of secrets, then environment, `.env`, and the project's file."""
         variables = {name.upper(): value for name, value in environment().items()}
         files = SecretFiles(settings_cls, variables)
-        return init_settings, files, env_settings, dotenv_settings, file_secret_settings
+        project = ProjectFile(settings_cls, find_project())
+        return init_settings, files, env_settings, dotenv_settings, project, file_secret_settings
 
     @classmethod
     def load(cls, **overrides: Any) -> Self:
@@ -114,6 +116,7 @@ WITH_TLS = (
 NO_TLS: dict[str, None] = dict.fromkeys(("temporal_tls", *WITH_TLS))
 """What is set for a Temporal that `dev` runs itself, at loopback."""
 
+Names = Annotated[frozenset[str], NoDecode, BeforeValidator(values.to_names)]
 Origins = Annotated[list[values.HttpOrigin], NoDecode, BeforeValidator(values.from_json)]
 
 
@@ -392,6 +395,14 @@ class Settings(Section):
     refused at three times as long."""
     loop_lateness_seconds: Annotated[float, Field(gt=0)] = 1.0
     """New messages are refused (429) while others wait and this API's event loop is so late."""
+
+    packages: Names | None = None
+    """Python packages with tools, hooks, lookups and document types, by import name, with commas in
+    between. If none are named, those of the sample company."""
+    extensions_off: Names = frozenset()
+    """Installed extensions that aren't loaded, by name, with commas in between."""
+    required_extensions: Names = frozenset()
+    """Extensions without which no process starts. Any other is left out if it can't be loaded."""
 
     _sections: dict[type[Section], Section] = PrivateAttr(default_factory=dict)
 

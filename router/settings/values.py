@@ -71,6 +71,17 @@ def _entry(entry: str, position: int) -> tuple[str, bytes]:
     return id_, key
 
 
+def to_names(value: object) -> object:
+    """Split a setting at its commas.
+
+    >>> sorted(to_names("slack, mail,"))
+    ['mail', 'slack']
+    """
+    if not isinstance(value, str):
+        return value
+    return frozenset(name for name in map(str.strip, value.split(",")) if name)
+
+
 ROLE = r"^[a-z][a-z0-9_-]{0,63}$"
 MIN_SECRET = 32
 """Bytes: a key shorter than its hash can be guessed (RFC 7518, section 3.2)."""

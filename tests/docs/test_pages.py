@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from router.flow.slot_types.slot import Slot
 from router.flow.states import FILE_MODELS
 from router.runtime.server import openapi_document
 from router.settings import Fallback, Settings
+from router.settings.project import TABLE
 from router.skill.loader import read_skill
 from router.tool.http.client import OutboundGuard
 from router.tool.http.openapi import OpenApiReferences, operations_of, taken_by
@@ -134,9 +136,16 @@ def check_skill(snippet: Snippet, folder: Path) -> None:
     read_skill(folder / name[1])
 
 
+def check_toml(snippet: Snippet, _: Path) -> None:
+    """It is TOML, and its settings exist."""
+    declared = tomllib.loads(snippet.text).get("tool", {}).get(TABLE, {})
+    assert declared.keys() <= Settings.model_fields.keys()
+
+
 CHECKS: Mapping[str, Callable[[Snippet, Path], None]] = {
     "sh": check_shell,
     "yaml": check_yaml,
+    "toml": check_toml,
     "json": check_json,
     "jsonl": check_lines,
     "python": check_python,

@@ -24,6 +24,7 @@ from router.runtime import definitions, temporal_server
 from router.runtime.composition import encoder
 from router.runtime.data_folder import served
 from router.runtime.definitions import load_catalog, load_registry, skill_folders, skill_remarks
+from router.runtime.extensions import load_extensions
 from router.runtime.server import LOOPBACK, Ports
 from router.settings import PREFIX, Settings, slips
 from router.settings.trials import TrialSettings
@@ -121,6 +122,17 @@ async def hooks(settings: Settings) -> str:
     if wrong := registry.misfit_hooks(settings):
         raise MisconfiguredError("\n".join(wrong))
     return ", ".join(f"{each.name} ({each.point})" for each in registry.hooks) or "none"
+
+
+async def extensions(settings: Settings) -> str:
+    """Every installed extension can be loaded, apart from those that the settings leave out."""
+    found = load_extensions(settings.extensions_off, settings.required_extensions)
+    if found.failed:
+        said = [f"{each.name} ({each.distribution}): {each.reason}" for each in found.failed]
+        raise MisconfiguredError("\n".join(said))
+    names = ", ".join(each.name for each in found) or "none"
+    omitted = ", ".join(each.name for each in found.omitted)
+    return f"{names}; left out: {omitted}" if omitted else names
 
 
 async def declared_tools(settings: Settings) -> str:

@@ -247,7 +247,7 @@ class TestHook:
 
     def test_a_folder_where_none_would_look_is_refused(self, run: Run, elsewhere: Path) -> None:
         told = run.refused("new", "hook", "close_permits", "--folder", "hooks")
-        assert told.endswith("run this in a checkout of the project")
+        assert told.endswith("which `intent-router new project NAME` begins")
         assert files(elsewhere) == set()
 
 

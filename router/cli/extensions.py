@@ -1,0 +1,32 @@
+"""`intent-router extensions`: the installed extensions."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from router.cli.options import echo_aligned
+from router.runtime.extensions import load_extensions
+from router.settings import Settings
+
+
+def extensions(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False,
+) -> None:
+    """List the installed extensions, and why some aren't loaded.
+
+    Each line has the name, the distribution that it comes from, and `loaded` or the reason. They
+    start in this order.
+    """
+    settings = Settings.load()
+    found = load_extensions(settings.extensions_off, settings.required_extensions)
+    rows = [(each.extension.name, each.distribution, "loaded") for each in found.loaded]
+    rows += [(each.name, each.distribution, each.reason) for each in found.omitted]
+    if as_json:
+        named = [dict(zip(("name", "distribution", "status"), row, strict=True)) for row in rows]
+        typer.echo(json.dumps(named, ensure_ascii=False, indent=2))
+    elif rows:
+        echo_aligned(rows)
+    for each in found.omitted:
+        if each.traceback:
+            typer.echo(f"{each.name}:\n{each.traceback}", err=True)

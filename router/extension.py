@@ -1,0 +1,84 @@
+"""Extensions: optional capabilities, added without changing the core.
+
+An extension is a subclass of `Extension` that a distribution names in its entry points::
+
+    [project.entry-points."intent_router.extensions"]
+    badges = "acme_badges:BadgeExtension"
+
+The extensions of this project are registered in the same way. The core never imports one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+    from pydantic import BaseModel
+
+ENTRY_POINT_GROUP = "intent_router.extensions"
+
+
+@dataclass(frozen=True)
+class OperationLink:
+    """An OpenAPI link: a value in the response of one operation is a parameter of another one.
+
+    Operations are pairs of a lower-case method and a path template.
+    """
+
+    name: str
+    operation: tuple[str, str]
+    status: int
+    target: tuple[str, str]
+    parameters: Mapping[str, str]
+    """Each with a runtime expression, such as `$response.body#/id`."""
+
+
+@dataclass(frozen=True)
+class Routes:
+    """HTTP routes, and what the OpenAPI document says about them in addition.
+
+    >>> from fastapi import APIRouter
+    >>> Routes([APIRouter(prefix="/v1/badges")]).body_limits
+    {}
+    """
+
+    routers: "Sequence[APIRouter]"
+    body_limits: Mapping[str, int | None] = field(default_factory=dict)
+    """The maximum size of a request body in bytes, by path, or by prefix if the key ends in `/`,
+    for paths whose limit isn't the usual one. `None` if the route limits the body itself."""
+    schemas: "Sequence[type[BaseModel]]" = ()
+    """Models that the document refers to by name."""
+    links: Sequence[OperationLink] = ()
+
+
+class Extension:
+    """An optional capability. Override the methods for what it adds; the others add nothing.
+
+    An instance is created without arguments when the process starts, in every command. Import what
+    is expensive within the methods.
+
+    Example:
+        >>> class BadgeExtension(Extension):
+        ...     name = "badges"
+        ...
+        ...     def routes(self) -> Routes:
+        ...         from fastapi import APIRouter
+        ...
+        ...         return Routes([APIRouter(prefix="/v1/badges")])
+        >>> BadgeExtension().routes().routers[0].prefix
+        '/v1/badges'
+    """
+
+    name: ClassVar[str]
+    """Unique among all installed extensions: lower-case letters, digits and `_`."""
+    requires: ClassVar[tuple[str, ...]] = ()
+    """The names of extensions that have to be loaded before this one."""
+
+    def routes(self) -> Routes:
+        """Return the routes to add to the HTTP API."""
+        return Routes([])
+
+    def packages(self) -> Sequence[str]:
+        """Return the import names of packages with tools, hooks, lookups and document types."""
+        return ()

@@ -1,0 +1,159 @@
+"""Finds the installed extensions and loads those that can be used.
+
+An extension that can't be loaded never stops the others: it is left out, and `intent-router
+extensions` and `doctor` say why. Only extensions in `ROUTER_REQUIRED_EXTENSIONS` stop the process.
+"""
+
+import re
+import traceback
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from router.domain.errors import MisconfiguredError
+from router.extension import ENTRY_POINT_GROUP, Extension
+
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class LoadedExtension:
+    """An extension in use, and the distribution that it comes from."""
+
+    extension: Extension
+    distribution: str
+
+
+@dataclass(frozen=True)
+class OmittedExtension:
+    """An installed extension that isn't in use."""
+
+    name: str
+    distribution: str
+    reason: str
+    traceback: str = ""
+    """Where its import failed; empty if it was left out for another reason."""
+    is_chosen: bool = False
+    """True if the settings leave it out."""
+
+
+@dataclass(frozen=True)
+class Extensions:
+    """The installed extensions."""
+
+    loaded: Sequence[LoadedExtension] = ()
+    """In the order in which they start: each one after those that it requires."""
+    omitted: Sequence[OmittedExtension] = ()
+
+    def __iter__(self) -> Iterator[Extension]:
+        return (each.extension for each in self.loaded)
+
+    @property
+    def packages(self) -> list[str]:
+        """The import names of their packages with tools, hooks, lookups and document types."""
+        return [package for extension in self for package in extension.packages()]
+
+    @property
+    def failed(self) -> list[OmittedExtension]:
+        """The extensions that should be in use and aren't."""
+        return [each for each in self.omitted if not each.is_chosen]
+
+
+@cache
+def _installed() -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=ENTRY_POINT_GROUP))
+
+
+def load_extensions(
+    off: Collection[str] = (),
+    required: Collection[str] = (),
+    installed: Iterable[EntryPoint] | None = None,
+) -> Extensions:
+    """Import the installed extensions and put them in the order in which they start.
+
+    Args:
+        off: The names of extensions to leave out.
+        required: The names of extensions without which the process must not start.
+        installed: The entry points of all extensions; those of the environment by default.
+
+    Raises:
+        MisconfiguredError: A required extension can't be used.
+    """
+    found = sorted(_installed() if installed is None else installed, key=lambda each: each.name)
+    candidates: dict[str, LoadedExtension] = {}
+    omitted: list[OmittedExtension] = []
+    for point in found:
+        outcome = _load(point, off, candidates)
+        if isinstance(outcome, LoadedExtension):
+            candidates[outcome.extension.name] = outcome
+        else:
+            omitted.append(outcome)
+    loaded, unsatisfied = _in_order(candidates)
+    extensions = Extensions(loaded, [*omitted, *unsatisfied])
+    _check_required(required, extensions)
+    return extensions
+
+
+def _load(
+    point: EntryPoint, off: Collection[str], candidates: dict[str, LoadedExtension]
+) -> LoadedExtension | OmittedExtension:
+    distribution = point.dist.name if point.dist else "?"
+    if point.name in off:
+        reason = "ROUTER_EXTENSIONS_OFF names it"
+        return OmittedExtension(point.name, distribution, reason, is_chosen=True)
+    try:
+        extension = point.load()()
+    except Exception as error:  # noqa: BLE001 - it may be anybody's code
+        reason = f"{point.value} can't be imported: {type(error).__name__}: {error}"
+        return OmittedExtension(point.name, distribution, reason, traceback.format_exc())
+    if wrong := _fault_of(extension, point, candidates):
+        return OmittedExtension(point.name, distribution, wrong)
+    return LoadedExtension(extension, distribution)
+
+
+def _fault_of(extension: Any, point: EntryPoint, candidates: dict[str, LoadedExtension]) -> str:
+    if not isinstance(extension, Extension):
+        return f"{point.value} is no subclass of router.extension.Extension; derive it from that"
+    name = getattr(extension, "name", None)
+    if name != point.name or not NAME.fullmatch(point.name):
+        return (
+            f"{point.value} has the name {name!r} and its entry point the name {point.name!r}: "
+            "give both the same name, of lower-case letters, digits and _"
+        )
+    if name in candidates:
+        other = candidates[name].distribution
+        return f"{other} has an extension of the same name; uninstall one of the two"
+    return ""
+
+
+def _in_order(
+    candidates: dict[str, LoadedExtension],
+) -> tuple[list[LoadedExtension], list[OmittedExtension]]:
+    """Return the extensions after those that they require, and those that lack one."""
+    loaded: dict[str, LoadedExtension] = {}
+    waiting = dict(candidates)
+    while ready := [
+        name for name, each in waiting.items() if set(each.extension.requires) <= loaded.keys()
+    ]:
+        loaded |= {name: waiting.pop(name) for name in ready}
+    lacking = [
+        OmittedExtension(
+            name,
+            each.distribution,
+            f"it requires {', '.join(sorted(set(each.extension.requires) - loaded.keys()))}, which "
+            "isn't loaded: install it, or see why it was left out",
+        )
+        for name, each in waiting.items()
+    ]
+    return [*loaded.values()], lacking
+
+
+def _check_required(required: Iterable[str], extensions: Extensions) -> None:
+    names = {extension.name for extension in extensions}
+    reasons = {each.name: each.reason for each in extensions.omitted}
+    for name in required:
+        if name not in names:
+            reason = reasons.get(name, "no installed distribution has it; install one that does")
+            raise MisconfiguredError(f"ROUTER_REQUIRED_EXTENSIONS={name}: {reason}")

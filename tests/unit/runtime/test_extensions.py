@@ -1,0 +1,119 @@
+"""Which installed extensions are loaded, in which order, and what is said of the others."""
+
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from router import extensions
+from router.domain.errors import MisconfiguredError
+from router.extension import ENTRY_POINT_GROUP, Extension
+from router.runtime.extensions import Extensions, load_extensions
+from tests.table import each_row
+
+MODULE = "acme_extensions"
+
+
+def extension(name: str, *requires: str) -> type[Extension]:
+    return type(name, (Extension,), {"name": name, "requires": requires})
+
+
+@pytest.fixture(autouse=True)
+def module() -> Iterator[ModuleType]:
+    """A module of another company, with extensions."""
+    made = ModuleType(MODULE)
+    classes = {
+        "Badges": extension("badges"),
+        "Parking": extension("parking", "badges"),
+        "Gates": extension("gates", "parking"),
+        "Lockers": extension("lockers", "furniture"),
+        "Misnamed": extension("other_name"),
+        "Alien": type("Alien", (), {"name": "alien"}),
+    }
+    vars(made).update(classes)
+    sys.modules[MODULE] = made
+    yield made
+    del sys.modules[MODULE]
+
+
+def point(name: str, attribute: str) -> EntryPoint:
+    return EntryPoint(name, f"{MODULE}:{attribute}", ENTRY_POINT_GROUP)
+
+
+BADGES, PARKING, GATES = (
+    point("badges", "Badges"),
+    point("parking", "Parking"),
+    point("gates", "Gates"),
+)
+
+
+def names(found: Extensions) -> list[str]:
+    return [each.name for each in found]
+
+
+def test_extensions_start_after_those_that_they_require() -> None:
+    found = load_extensions(installed=[GATES, PARKING, BADGES])
+
+    assert names(found) == ["badges", "parking", "gates"]
+    assert not found.omitted
+
+
+@each_row(
+    ("installed", "reason"),
+    [
+        (point("gone", "Gone"), "can't be imported: AttributeError"),
+        (EntryPoint("absent", "acme_absent:X", ENTRY_POINT_GROUP), "ModuleNotFoundError"),
+        (point("alien", "Alien"), "no subclass of router.extension.Extension"),
+        (point("misnamed", "Misnamed"), "give both the same name"),
+        (point("lockers", "Lockers"), "requires furniture, which isn't loaded"),
+        (point("parking", "Parking"), "requires badges, which isn't loaded"),
+    ],
+)
+def test_an_extension_that_cannot_be_used_is_left_out_and_named(
+    installed: EntryPoint, reason: str
+) -> None:
+    found = load_extensions(installed=[installed])
+
+    assert names(found) == []
+    assert [each.name for each in found.failed] == [installed.name]
+    assert reason in found.failed[0].reason
+
+
+def test_what_requires_a_failed_extension_is_left_out_as_well_and_the_rest_is_loaded() -> None:
+    found = load_extensions(off={"parking"}, installed=[BADGES, PARKING, GATES])
+
+    assert names(found) == ["badges"]
+    assert [(each.name, each.is_chosen) for each in found.omitted] == [
+        ("parking", True),
+        ("gates", False),
+    ]
+
+
+def test_an_import_that_fails_is_told_with_its_traceback(module: ModuleType) -> None:
+    def fail() -> None:
+        raise RuntimeError("no badge printer")
+
+    vars(module)["Badges"] = fail
+
+    (omitted,) = load_extensions(installed=[BADGES]).omitted
+
+    assert "RuntimeError: no badge printer" in omitted.reason
+    assert "Traceback" in omitted.traceback
+
+
+@each_row("required", [["badges"], ["nobody_has_it"]])
+def test_a_required_extension_that_is_not_loaded_stops_the_process(required: list[str]) -> None:
+    with pytest.raises(MisconfiguredError, match=f"ROUTER_REQUIRED_EXTENSIONS={required[0]}"):
+        load_extensions(off={"badges"}, required=required, installed=[BADGES])
+
+
+def test_the_extensions_of_this_project_are_all_loaded() -> None:
+    folders = {each.parent.name for each in Path(extensions.__path__[0]).glob("*/__init__.py")}
+
+    found = load_extensions()
+
+    assert not found.failed
+    assert folders == {*names(found)}
