@@ -1,29 +1,17 @@
 """The OpenAPI document: what the routes can't say of themselves, and which answer leads where."""
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from typing import Any
 
 from pydantic import BaseModel
 
 from router.api import errors, params
-from router.api.openai.request import Completion
+from router.extension import OperationLink
 
 Call = tuple[str, str]
 """A method, in lower case, and the template of a path."""
-
-
-@dataclass(frozen=True)
-class OperationLink:
-    """From an answer of one call to another one, by OpenAPI's runtime expressions."""
-
-    name: str
-    of: Call
-    status: int
-    to: Call
-    parameters: dict[str, str]
 
 
 CONVERSATION = "/v1/conversations/{conversation}"
@@ -80,10 +68,6 @@ LINKS: tuple[OperationLink, ...] = (
     *_from(("get", "/v1/approvals"), 200, "approval", FIRST, DECISION),
     *_from(DECISION, 200, "run", "$response.body#/flow_run/id", ("get", RUN)),
     *_from(("post", "/v1/files"), 201, "file", "$response.body#/id", ("get", "/v1/files/{file}")),
-    *_from(
-        *(("get", "/v1/models"), 200, "model", "$response.body#/data/0/id"),
-        ("get", "/v1/models/{model}"),
-    ),
     *(_next_page(path) for path in LISTS),
 )
 
@@ -92,19 +76,26 @@ Json = dict[str, Any]
 REF = "#/components/schemas/{model}"
 
 
-def describe(document: Json) -> Json:
-    """The document with every schema it refers to, and OpenAPI's links from answers to calls."""
+SCHEMAS: tuple[type[BaseModel], ...] = (errors.ProblemDetails,)
+
+
+def describe(
+    document: Json, models: Iterable[type[BaseModel]], links: Iterable[OperationLink]
+) -> Json:
+    """Add the schemas that the document refers to, and the links between its operations."""
     schemas = document["components"]["schemas"]
-    schemas |= {**_of(errors.ProblemDetails), **_of(Completion), **_of_texts()}
+    for model in models:
+        schemas |= _of(model)
+    schemas |= _of_texts()
     for schema in _each_object(document):
         if params.IS_SCHEMA in schema:
             schema["$ref"] = REF.format(model=schema.pop(params.IS_SCHEMA))
         _require_discriminator(schema, schemas)
-    for link in LINKS:
-        (path, method), (to_path, to_method) = link.of[::-1], link.to[::-1]
+    for link in links:
+        (method, path), (to_method, to_path) = link.operation, link.target
         answer = document["paths"][path][method]["responses"][str(link.status)]
         operation = document["paths"][to_path][to_method]["operationId"]
-        shown = {"operationId": operation, "parameters": link.parameters}
+        shown = {"operationId": operation, "parameters": dict(link.parameters)}
         answer.setdefault("links", {})[link.name] = shown
     return document
 

@@ -47,6 +47,7 @@ from router.gateway.lost_runs import FEW, counts, misfits, note_lost
 from router.isolation.upkeep_threads import run_upkeep
 from router.runtime.composition import Parts
 from router.runtime.data_folder import page_token
+from router.runtime.extensions import Extensions, load_extensions
 from router.runtime.flow_texts import LiveFlowTexts
 from router.runtime.trials import DraftTrials
 from router.settings import Settings
@@ -169,12 +170,26 @@ Send `Authorization: Bearer …` with everything under `/v1`. Errors are RFC 945
 
 
 class Api(FastAPI):
-    """FastAPI, with an OpenAPI document that knows this API's way to fail."""
+    """FastAPI with the routes of the core and of extensions, and an OpenAPI document of both."""
+
+    def __init__(self, extensions: Extensions, **options: Any) -> None:
+        super().__init__(**options)
+        self._parts = [routes.core_routes(), *(each.routes() for each in extensions)]
+        for part in self._parts:
+            for router in part.routers:
+                self.include_router(router)
+
+    @property
+    def body_limits(self) -> dict[str, int | None]:
+        """The largest body in bytes, by path, where that isn't the usual one."""
+        return {path: most for part in self._parts for path, most in part.body_limits.items()}
 
     def openapi(self) -> dict[str, Any]:
-        """The document behind `/openapi.json`."""
+        """Return the document behind `/openapi.json`."""
         if self.openapi_schema is None:
-            self.openapi_schema = openapi.describe(super().openapi())
+            schemas = [schema for part in self._parts for schema in part.schemas]
+            links = [link for part in self._parts for link in part.links]
+            self.openapi_schema = openapi.describe(super().openapi(), schemas, links)
         return self.openapi_schema
 
     def describe(self) -> asyncio.Task[bytes]:
@@ -211,6 +226,7 @@ def create_app(services: Services) -> FastAPI:
         await services.isolated_work.close()
 
     app = _api(
+        load_extensions(settings.extensions_off, settings.required_extensions),
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -222,7 +238,7 @@ def create_app(services: Services) -> FastAPI:
     )
     app.state.shared = state
     # Add what every request passes through; the last one added is the first it meets.
-    app.add_middleware(BodyLimit, admit=admit, others=routes.bodies())
+    app.add_middleware(BodyLimit, admit=admit, others=app.body_limits)
     _share(app, settings)
     if settings.auth == "dev":
         app.include_router(people.sign_in)
@@ -257,20 +273,19 @@ def _share(app: FastAPI, settings: Settings) -> None:
 
 def openapi_document() -> dict[str, Any]:
     """What `/openapi.json` says, without the services that answering takes."""
-    return _api().openapi()
+    return _api(load_extensions()).openapi()
 
 
 async def _described(request: Request) -> Response:
     return Response(await asyncio.shield(request.app.describe()), media_type="application/json")
 
 
-def _api(**options: Any) -> Api:
+def _api(extensions: Extensions, **options: Any) -> Api:
     title, number = "intent-router", version("intent-router")
-    app = Api(title=title, version=number, description=DESCRIPTION, openapi_url=None, **options)
+    about = {"title": title, "version": number, "description": DESCRIPTION}
+    app = Api(extensions, openapi_url=None, **about, **options)
     app.add_route("/openapi.json", _described, include_in_schema=False)
     errors.install(app)
-    for router in routes.routers():
-        app.include_router(router)
     return app
 
 

@@ -25,7 +25,7 @@ from mcp import Client as Program
 from router.flow.engine.run import Verdict
 from tests.fakes.smtp import Letter
 from tests.table import each_row
-from tests.unit.api.agui.client import FrontEnd
+from tests.unit.extensions.ag_ui.client import FrontEnd
 from tests.workflow.mail_house import (
     ALICE,
     BOB,

@@ -26,7 +26,7 @@ from tests.fakes.slack import Slack
 from tests.fakes.teams import Teams, account
 from tests.fakes.wecom import Wecom
 from tests.table import each_row
-from tests.unit.api.agui.client import FrontEnd
+from tests.unit.extensions.ag_ui.client import FrontEnd
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import talking
 

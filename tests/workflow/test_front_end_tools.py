@@ -14,9 +14,9 @@ from router.routing.front_end_tools import FrontEndTool
 from router.runtime.composition import Parts
 from router.tool.tool import tool
 from tests.fakes.model_server import ModelServer, calls, counts, says
-from tests.unit.api.agui.client import FrontEnd
+from tests.unit.extensions.ag_ui.client import FrontEnd
 from tests.workflow.desk import Talk, texts
-from tests.workflow.test_openai_face import as_person
+from tests.workflow.extensions.openai.test_chats import as_person
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import MODEL, Tooled, modelled, skill
 from workflows.notices import SKILL_GONE

@@ -7,12 +7,14 @@ usual; None: it reads for itself.
 
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import ModuleType
 
 from fastapi import APIRouter
 
 import router.api
+from router.api import openapi
+from router.extension import Routes
 
 
 def modules() -> Iterator[ModuleType]:
@@ -23,14 +25,10 @@ def modules() -> Iterator[ModuleType]:
             yield importlib.import_module(found.name)
 
 
-def routers() -> list[APIRouter]:
-    """All of them, in the order of their modules and then as they stand there."""
-    named = (each for module in modules() for each in vars(module).items())
-    return [it for name, it in named if name.endswith("router") and isinstance(it, APIRouter)]
-
-
-def bodies() -> Mapping[str, int | None]:
-    """How many bytes a body may have, by path, where that isn't the usual; None: any."""
-    return {
-        path: most for module in modules() for path, most in getattr(module, "BODIES", {}).items()
-    }
+def core_routes() -> Routes:
+    """Return the routes of all modules, in their order."""
+    found = list(modules())
+    named = (each for module in found for each in vars(module).items())
+    routers = [it for name, it in named if name.endswith("router") and isinstance(it, APIRouter)]
+    limits = {path: most for each in found for path, most in getattr(each, "BODIES", {}).items()}
+    return Routes(routers, limits, openapi.SCHEMAS, openapi.LINKS)

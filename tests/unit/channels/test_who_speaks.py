@@ -12,7 +12,6 @@ from typing import Any, cast
 import pytest
 
 from router.api.events import conversation_feed, person_feed
-from router.api.openai import identity
 from router.api.routes.messages import TranscriptItem
 from router.channels.base import Statement
 from router.channels.outbox import said_in
@@ -27,6 +26,7 @@ from router.domain.messages import Reply, TextReply
 from router.domain.principals import Principal
 from router.domain.records import ConversationRecord, LogEntry
 from router.domain.visible_text import quote_person
+from router.extensions.openai import identity
 from router.flow.prompts.values import remark
 from tests.table import each_row
 

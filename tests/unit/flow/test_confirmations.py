@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from router.api.agui.routes import of_question
 from router.domain.messages import ConfirmReply, as_plain_text
+from router.extensions.ag_ui.routes import of_question
 from router.flow.prompts.question import question
 from tests.table import each_row
 from tests.unit.flow.definitions import Driver, flow_of, text

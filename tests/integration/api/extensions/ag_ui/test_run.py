@@ -18,7 +18,7 @@ from router.store.store import Store
 from tests.integration.api.conftest import client_of, problem
 from tests.integration.api.test_rates import RUN
 from tests.table import each_row
-from tests.unit.api.agui.client import FrontEnd
+from tests.unit.extensions.ag_ui.client import FrontEnd
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(16)).decode()
 NEVER_BEGAN = -1

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from router.api.dependencies import Services
 from router.runtime.server import create_app
 from tests.integration.api.conftest import client_of, desk, problem
-from tests.integration.api.openai.conftest import ask, fault, said
+from tests.integration.api.extensions.openai.conftest import ask, fault, said
 from tests.integration.api.test_rates import RUN
 
 SECRET = "a secret that the chat UI and we share"

@@ -9,14 +9,13 @@ from starlette.exceptions import HTTPException
 
 from router.api.dependencies import Caller, Given, OpenTurns
 from router.api.idempotency import IdempotencyKey
-from router.api.openai import jobs, request, response
-from router.api.openai.identity import Posted, Speaker, message_id
-from router.api.openai.request import check_said
-from router.api.openai.response import ProtocolRoute, described
 from router.api.params import events
+from router.extensions.openai import jobs, request, response
+from router.extensions.openai.identity import Posted, Speaker, message_id
+from router.extensions.openai.request import check_said
+from router.extensions.openai.response import ProtocolRoute, described
 
 PATH = "/v1/chat/completions"
-BODIES = {PATH: None}
 REFUSED = ("HEAD", "PUT", "PATCH", "DELETE", "OPTIONS")
 """Methods that nothing here has: refused in OpenAI's words, with what there is instead."""
 

@@ -24,7 +24,6 @@ from router.api.auth import LEEWAY, SYMMETRIC
 from router.api.conversations import thread, thread_id
 from router.api.dependencies import AppState, Authenticated, Services, audit_of, note_sign_in
 from router.api.markdown import markdown
-from router.api.openai.request import Completion
 from router.api.params import check_media_type, declared_size, derived_id, parsed
 from router.domain.errors import Forbidden, Unauthenticated
 from router.domain.locale import Locale
@@ -32,6 +31,7 @@ from router.domain.messages import SpokenLine, as_plain_text, replies_of
 from router.domain.principals import SERVICE_ROLE, Principal
 from router.domain.records import ConversationRecord, LogEntry
 from router.domain.visible_text import legible
+from router.extensions.openai.request import Completion
 from router.formats.strict_json import strict_json
 from router.settings import Settings
 from router.store.store import Store

@@ -9,7 +9,7 @@ from httpx import AsyncClient, Response
 
 from router.domain.file_types import MOST_BYTES
 from tests.integration.api.conftest import As
-from tests.integration.api.openai.conftest import PATH, fault, said
+from tests.integration.api.extensions.openai.conftest import PATH, fault, said
 from tests.table import each_row
 
 PDF = b"%PDF-1.7\nreceipt"

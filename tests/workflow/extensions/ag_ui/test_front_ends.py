@@ -9,8 +9,8 @@ import pytest
 from ag_ui.core import EventType
 from httpx import AsyncClient
 
-from router.api.agui import routes
-from tests.unit.api.agui.client import FrontEnd, Told
+from router.extensions.ag_ui import routes
+from tests.unit.extensions.ag_ui.client import FrontEnd, Told
 
 WHOLE = "我要请年假，12月7日到8日，家里有事"
 
@@ -200,7 +200,7 @@ async def test_an_approval_that_is_past_its_day_is_refused(
         def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
             return datetime.fromisoformat(str(asked.expires_at)).astimezone(tz)
 
-    monkeypatch.setattr("router.api.agui.input.datetime", Later)
+    monkeypatch.setattr("router.extensions.ag_ui.input.datetime", Later)
     assert (await refused(bob, asked.id)).status_code == 409
 
 

@@ -10,14 +10,14 @@ from ag_ui.core import EventType, ResumeEntry, RunStartedEvent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.api.agui.events import TurnEvents
-from router.api.agui.input import read_answers
-from router.api.agui.routes import ended, patch
 from router.domain.errors import InvalidInput
 from router.domain.messages import Route, TextReply, ToolCallView, Turn, Usage
 from router.domain.progress import Progress
+from router.extensions.ag_ui.events import TurnEvents
+from router.extensions.ag_ui.input import read_answers
+from router.extensions.ag_ui.routes import ended, patch
 from tests.table import each_row
-from tests.unit.api.agui.client import Told, balanced
+from tests.unit.extensions.ag_ui.client import Told, balanced
 
 
 def heard(type_: Any, message_id: str = "m1", **data: Any) -> Progress:

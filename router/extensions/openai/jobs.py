@@ -8,14 +8,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from router.api.openai.request import (
+from router.domain.locale import Locale, Localised
+from router.domain.messages import SpokenLine
+from router.extensions.openai.request import (
     Completion,
     ObjectFormat,
     SchemaFormat,
     plain_lines,
 )
-from router.domain.locale import Locale, Localised
-from router.domain.messages import SpokenLine
 from router.formats.regex import compiled
 
 Job = str

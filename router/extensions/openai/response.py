@@ -22,9 +22,6 @@ from router.api import errors
 from router.api.dependencies import Services
 from router.api.files import FILES, Upload, files_named, keep_attached
 from router.api.markdown import MarkdownText, markdown
-from router.api.openai import jobs
-from router.api.openai.identity import Chats, message_id, written
-from router.api.openai.request import Completion, FileById, attached, skill_meant
 from router.api.params import EVENTS, derived_id, said_text
 from router.api.routes.messages import check_result
 from router.api.streams import UNBUFFERED, EventStream, Happening, MessageInProgress, TurnFailed
@@ -44,6 +41,9 @@ from router.domain.messages import (
 from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.domain.records import ConversationRecord
+from router.extensions.openai import jobs
+from router.extensions.openai.identity import Chats, message_id, written
+from router.extensions.openai.request import Completion, FileById, attached, skill_meant
 
 
 class OpenAIFault(BaseModel):

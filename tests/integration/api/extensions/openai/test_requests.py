@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from httpx import AsyncClient, Response
 
-from tests.integration.api.openai.conftest import PATH
+from tests.integration.api.extensions.openai.conftest import PATH
 from tests.table import each_row
 
 FOLDER = Path(__file__).parent / "data"

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.api.openai.response import Text
 from router.domain.messages import Reply, TextReply, as_plain_text
 from router.domain.progress import Progress
+from router.extensions.openai.response import Text
 from tests.table import each_row
 
 

@@ -10,11 +10,11 @@ from fastapi import FastAPI
 from httpx import AsyncClient
 from openai import AsyncOpenAI, AuthenticationError, BadRequestError, RateLimitError
 
-from router.api.openai import identity, response
+from router.extensions.openai import identity, response
 from router.routing.front_end_tools import MAX_SENT_CHARS
 from tests.costly import REFUSED_PATTERNS, object_of
 from tests.integration.api.conftest import client_of, until
-from tests.integration.api.openai.conftest import PATH, ask, body, fault
+from tests.integration.api.extensions.openai.conftest import PATH, ask, body, fault
 from tests.table import each_row
 
 USER = {"role": "user", "content": "hi"}

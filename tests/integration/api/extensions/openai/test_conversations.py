@@ -9,10 +9,10 @@ from httpx import AsyncClient
 from openai import AsyncOpenAI
 from pydantic import JsonValue
 
-from router.api.openai import identity
 from router.domain.records import LogEntry
+from router.extensions.openai import identity
 from router.store.store import Store
-from tests.integration.api.openai.conftest import PATH, ask, body, fault, said
+from tests.integration.api.extensions.openai.conftest import PATH, ask, body, fault, said
 from tests.table import each_row
 
 

@@ -17,8 +17,6 @@ from fastapi.responses import Response
 from pydantic import JsonValue
 
 from router.api import approvals, errors
-from router.api.agui.events import TurnEvents, whole
-from router.api.agui.input import PlannedDecision, RunInput, RunPlan, planned
 from router.api.conversations import standing, thread, thread_id
 from router.api.dependencies import Given, OpenTurns, Person, Services
 from router.api.errors import problems
@@ -55,6 +53,8 @@ from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.domain.records import ApprovalRecord, ChangedField, ConversationRecord
 from router.domain.visible_text import isolated, labelled, one_line
+from router.extensions.ag_ui.events import TurnEvents, whole
+from router.extensions.ag_ui.input import PlannedDecision, RunInput, RunPlan, planned
 from router.flow.engine.run import Verdict
 from router.routing.front_end_tools import FrontEndTool
 
@@ -394,7 +394,6 @@ class AguiRun:
 PATH = "/ag-ui"
 CHANNEL = "ag-ui"
 MAX_BODY = 1024 * 1024
-BODIES = {PATH: MAX_BODY}
 """Bytes of an input: it carries a chat's whole history each time, and small pictures."""
 
 router = APIRouter(tags=["ag-ui"], route_class=StrictRoute)

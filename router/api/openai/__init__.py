@@ -1,1 +1,0 @@
-"""The OpenAI-compatible channel: chat UIs talk to the desk as to a model."""

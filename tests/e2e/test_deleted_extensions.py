@@ -1,0 +1,75 @@
+"""Each extension can be deleted, and so can all of them: the tests of the core pass without it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+from router.runtime.extensions import load_extensions
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("router", "workflows", "activities", "flows", "skills", "tests")
+CORE_TESTS = (
+    "tests/unit/api",
+    "tests/unit/runtime",
+    "tests/integration/api/test_messages.py",
+    "tests/integration/api/test_capabilities.py",
+    "tests/integration/api/test_runs.py",
+    "tests/workflow/test_conversation.py",
+    "tests/workflow/test_approvals.py",
+    "tests/workflow/test_skills.py",
+    "tests/workflow/test_deciding.py",
+)
+"""Messages and runs over REST; a leave request with its approval; skills; a model's decisions."""
+NAMES = sorted(extension.name for extension in load_extensions())
+
+
+def copy_without(names: Sequence[str], to: Path) -> None:
+    """Copy the product and its tests, less these extensions and the tests that name them."""
+    for folder in FOLDERS:
+        shutil.copytree(ROOT / folder, to / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", to)
+    _write_distribution(to, without=names)
+    for name in names:
+        shutil.rmtree(to / "router" / "extensions" / name)
+        for folder in (to / "tests").glob(f"**/extensions/{name}"):
+            shutil.rmtree(folder)
+        for module in (to / "tests").rglob("*.py"):
+            if f"extensions.{name}" in module.read_text("utf-8"):
+                module.unlink()
+
+
+def _write_distribution(to: Path, without: Sequence[str]) -> None:
+    """Write what an installation knows of the copy: its version, and the entry points it keeps."""
+    installed = distribution("intent-router")
+    info = to / f"intent_router-{installed.version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Name: intent-router\nVersion: {installed.version}\n")
+    kept = [point for point in installed.entry_points if point.name not in without]
+    lines = [f"[{point.group}]\n{point.name} = {point.value}\n" for point in kept]
+    (info / "entry_points.txt").write_text("".join(lines))
+
+
+@pytest.mark.parametrize("names", [*([name] for name in NAMES), NAMES], ids="+".join)
+def test_the_core_s_tests_pass_without_them(names: list[str], tmp_path: Path) -> None:
+    copy_without(names, tmp_path)
+    tests = [each for each in CORE_TESTS if (tmp_path / each).exists()]
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not slow and not llm", *tests],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert len(tests) == len(CORE_TESTS)
+    assert done.returncode == 0, done.stdout[-4000:]
