@@ -11,6 +11,7 @@ from router.api.dependencies import Services
 from router.api.openapi import LINKS
 from router.domain import errors
 from router.domain.principals import Capability, Principal
+from router.runtime.extensions import load_extensions
 from tests.integration.api.conftest import PROBLEM, Offering, desk, problem
 from tests.table import each_row
 
@@ -219,7 +220,8 @@ async def test_openapi_links_answers_to_what_follows_from_them(alice: AsyncClien
         "conversation": "$response.body#/id"
     }
     links = [link for part in _dicts(document) for link in part.get("links", {}).values()]
-    assert len(links) == len(LINKS)
+    of_extensions = [link for each in load_extensions() for link in each.routes().links]
+    assert len(links) == len(LINKS) + len(of_extensions)
     assert all(link["parameters"].keys() <= operations[link["operationId"]] for link in links)
 
 
