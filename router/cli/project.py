@@ -4,7 +4,7 @@ import re
 from importlib import resources
 from pathlib import Path
 
-from router.cli.new import Names, NewFile, ScaffoldResult, about, schema_for
+from router.cli.scaffold import Names, NewFile, ScaffoldResult, about, schema_for
 from router.domain.errors import InvalidInput
 from router.domain.locale import Locale
 from router.settings.project import check_package

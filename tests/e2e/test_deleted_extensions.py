@@ -39,8 +39,8 @@ def copy_without(names: Sequence[str], to: Path) -> None:
     _write_distribution(to, without=names)
     for name in names:
         shutil.rmtree(to / "router" / "extensions" / name)
-        for folder in (to / "tests").glob(f"**/extensions/{name}"):
-            shutil.rmtree(folder)
+        for tests in (to / "tests").glob(f"**/extensions/{name}"):
+            shutil.rmtree(tests)
         for module in (to / "tests").rglob("*.py"):
             if f"extensions.{name}" in module.read_text("utf-8"):
                 module.unlink()
