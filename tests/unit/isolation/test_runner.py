@@ -21,12 +21,14 @@ ROOT = Path(__file__).parents[3]
 LIMITS = ProcessLimits(memory_bytes=64 * MIB, cpu_seconds=1, wall_seconds=30, output_bytes=10_000)
 
 
-@pytest.fixture
-async def runner(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[IsolatedRunner]:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    made = IsolatedRunner("tests.unit.isolation.jobs")
-    yield made
-    await made.close()
+@pytest.fixture(scope="module")
+async def runner() -> AsyncIterator[IsolatedRunner]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYTHONPATH", str(ROOT))
+        environment.setenv("ROUTER_LLM_API_KEY", "secret")
+        made = IsolatedRunner("tests.unit.isolation.jobs")
+        yield made
+        await made.close()
 
 
 async def test_many_results_come_from_children_of_one_process(runner: IsolatedRunner) -> None:
@@ -112,9 +114,6 @@ async def test_a_process_that_is_killed_is_started_again(runner: IsolatedRunner)
     assert await runner.run(LIMITS, jobs.double, 2) == 4
 
 
-async def test_a_job_reads_no_key_of_the_deployment(
-    runner: IsolatedRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ROUTER_LLM_API_KEY", "secret")
+async def test_a_job_reads_no_key_of_the_deployment(runner: IsolatedRunner) -> None:
     names = await runner.run(LIMITS, jobs.names_of_environment)
     assert not [name for name in names if name.startswith("ROUTER_")]
