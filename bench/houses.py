@@ -116,6 +116,17 @@ async def on_postgres(
         yield ours_house, House(floor, theirs, server, address, floor)
 
 
+MANY_PEOPLE = tuple(f"p{number}" for number in range(64))
+"""So many that nobody reaches what a person may have a tool called for in a minute."""
+
+
+def write_directory(file: Path) -> Path:
+    """Write a directory of `MANY_PEOPLE`, who all have one manager."""
+    users = [f"  - {{id: {each}, name: {each}, locale: zh, manager: boss}}" for each in MANY_PEOPLE]
+    file.write_text("\n".join(["users:", "  - {id: boss, name: Boss}", *users]), encoding="utf-8")
+    return file
+
+
 @asynccontextmanager
 async def products_on_postgres(
     folder: Path, cached: int, number: int
@@ -136,6 +147,7 @@ async def products_on_postgres(
         urls = stack.enter_context(postgres_server())
         given = {"ROUTER_TEMPORAL_ADDRESS": address, "ROUTER_CACHED_WORKFLOWS": str(cached)}
         given["ROUTER_DATABASE_URL"] = await make_database(urls, f"machines_{name}")
+        given["ROUTER_DIRECTORY"] = str(write_directory(state / "people.yaml"))
         commands = [
             *((("serve", "--port", port), {}) for port in ports),
             *((("worker",), {"ROUTER_METRICS_PORT": str(port)}) for port in metrics),

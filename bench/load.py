@@ -53,7 +53,7 @@ from uuid import uuid4
 
 import bare_house
 from calling import Caller
-from houses import House, on_postgres, on_sqlite, products_on_postgres
+from houses import MANY_PEOPLE, House, on_postgres, on_sqlite, products_on_postgres
 from open_loop import Result, Taken, Turn, capacity, step, sustained, under_load
 from stalls import StallMeter, Stalls
 
@@ -97,11 +97,17 @@ SEED = 2027
 class Desk:
     """Conversations of the product, and turns in them."""
 
-    def __init__(self, house: House, *others: House, flows: int = WITH_A_FLOW) -> None:
+    def __init__(
+        self,
+        house: House,
+        *others: House,
+        flows: int = WITH_A_FLOW,
+        people: Sequence[str] = PEOPLE,
+    ) -> None:
         self.house = house
         self._with_flows = flows
         ports = itertools.cycle(each.port for each in (house, *others))
-        self._callers = [Caller(next(ports), person) for person in PEOPLE]
+        self._callers = [Caller(next(ports), person) for person in people]
         self._plain: list[str] = []
         self._flows: list[str] = []
         self._drawn = random.Random(SEED)
@@ -127,7 +133,7 @@ class Desk:
 
     async def _begin(self, person: int, text: str) -> str:
         _, made = await self._caller(person).told("/v1/conversations", {})
-        id_ = f"{person % len(PEOPLE)}:{made['id']}"
+        id_ = f"{person % len(self._callers)}:{made['id']}"
         for _ in range(TRIES):
             if await self._said(person, id_, text):
                 return id_
@@ -156,7 +162,7 @@ class Desk:
         return "refused" if status == 429 else "failed"
 
     def _caller(self, person: int) -> Caller:
-        return self._callers[person % len(PEOPLE)]
+        return self._callers[person % len(self._callers)]
 
     async def small_talk(self, _: int) -> bool:
         return await self._in_any(self._plain, SMALL_TALK)
@@ -369,7 +375,7 @@ async def overload(given: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         houses = products_on_postgres(Path(folder), OVERLOAD_CONVERSATIONS * 4, given.pairs)
         async with houses as pairs:
-            desk = Desk(*pairs, flows=OVERLOAD_FLOWS)
+            desk = Desk(*pairs, flows=OVERLOAD_FLOWS, people=MANY_PEOPLE)
             await desk.open_up_to(OVERLOAD_CONVERSATIONS)
             await asyncio.sleep(SETTLED)
             await capacity(desk.mixed, given.seconds, 2 * AT_ONCE)
