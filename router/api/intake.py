@@ -2,9 +2,9 @@
 
 A message that is taken while others wait only makes all of them wait longer. So a new message is
 refused early, with 429 and `Retry-After`, before anything is written or sent to Temporal. Two
-things are measured: how long messages wait until a worker takes them in, and how fast the fastest
-answers are among those that need neither a model nor a tool. The time that models and tools take
-doesn't count: a slow model isn't a busy machine.
+things are measured: how long messages wait until a worker takes them in, and how long the fastest
+quarter of the answers takes, of those that need neither a model nor a tool. The time that models
+and tools take doesn't count: a slow model isn't a busy machine.
 
 As soon as messages wait for half of what is allowed, they are let in a little more slowly than they
 are answered. The queue shrinks then, and workers still have enough to do. If none were let in until
@@ -26,14 +26,15 @@ from router.telemetry.metrics import REFUSED
 MIN_WAITING = 4
 """Conversations in which a message waits, below which nobody is refused: a few wait because
 something is wrong with them, and say nothing of the others."""
-MIN_ANSWERS = 3
-"""Answers without a model below which the fastest of them says nothing."""
+MIN_ANSWERS = 4
+"""Answers without a model below which the fastest quarter of them says nothing."""
 ABANDONED_FOR_S = 5.0
 """So long a message counts as waiting that no worker had taken in when its sender was told so."""
 RATE_OVER_S = 5.0
 """The rate at which messages are answered is counted over so long."""
-FASTEST_OVER_S = 2.0
-"""The fastest answer is looked for among those of so many seconds."""
+FAST_OVER_S = 2.0
+"""The fastest quarter is that of the answers of so many seconds. The fastest answer alone would say
+too little: while a third of the messages waits for ten seconds, a greeting is answered in one."""
 SLOW_SHARE = 0.5
 """The share of the longest wait from which on messages are let in at a limited rate."""
 SLOWDOWN = 0.8
@@ -80,12 +81,13 @@ class IntakeState:
     @property
     def wait_s(self) -> float:
         """Estimate how many seconds a message that came now would wait."""
-        return max(self._wait_for_a_worker_s, self._fastest_answer_s)
+        return max(self._wait_for_a_worker_s, self._fast_answers_s)
 
     @property
-    def _fastest_answer_s(self) -> float:
-        is_known = self.open_conversations >= MIN_WAITING and len(self.answers_s) >= MIN_ANSWERS
-        return min(self.answers_s) if is_known else 0.0
+    def _fast_answers_s(self) -> float:
+        if self.open_conversations < MIN_WAITING or len(self.answers_s) < MIN_ANSWERS:
+            return 0.0
+        return sorted(self.answers_s)[len(self.answers_s) // 4]
 
     @property
     def _wait_for_a_worker_s(self) -> float:
@@ -240,7 +242,7 @@ class Intake:
         for conversation, given_up_at in list(self._abandoned.items()):
             if now - given_up_at > ABANDONED_FOR_S:
                 del self._abandoned[conversation]
-        while self._plain_answers and now - self._plain_answers[0][0] > FASTEST_OVER_S:
+        while self._plain_answers and now - self._plain_answers[0][0] > FAST_OVER_S:
             self._plain_answers.popleft()
         return IntakeState(
             ages=tuple(now - min(messages.values()) for messages in self._waiting.values())

@@ -391,8 +391,8 @@ class Settings(Section):
     """Messages are refused (503) where work has been waiting for a worker for so long."""
     intake_seconds: Annotated[float, Field(gt=0)] = 3.0
     """New messages are refused (429) at an API while those before them wait for a worker for so
-    long, or while even the fastest answers without a model take so long. Answers to a question are
-    refused at three times as long."""
+    long, or while even the fastest quarter of the answers without a model takes so long. From half
+    of that on fewer are let in. Answers to a question are refused at three times as long."""
     loop_lateness_seconds: Annotated[float, Field(gt=0)] = 1.0
     """New messages are refused (429) while others wait and this API's event loop is so late."""
 
