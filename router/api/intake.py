@@ -32,6 +32,8 @@ ABANDONED_FOR_S = 5.0
 """So long a message counts as waiting that no worker had taken in when its sender was told so."""
 RATE_OVER_S = 5.0
 """The rate at which messages are answered is counted over so long."""
+MIN_COUNTED_S = 1.0
+"""The rate is counted over this long at least, or a single answer would be a high one."""
 FAST_OVER_S = 2.0
 """The fastest quarter is that of the answers of so many seconds. The fastest answer alone would say
 too little: while a third of the messages waits for ten seconds, a greeting is answered in one."""
@@ -213,7 +215,7 @@ class Intake:
         state, now = self.state(), self.clock()
         share = state.wait_s / self.limits.wait_s
         if share >= SLOW_SHARE:
-            self._rate.slow_down(now, self._answers_per_s(now))
+            self._rate.slow_down(now, self.answers_per_s())
         seconds: float | None = retry_after(state, self.limits, patience)
         if seconds is None and patience <= 1:
             seconds = self._rate.admit(now, growth_of(share)) or None
@@ -231,10 +233,16 @@ class Intake:
             self._open.pop(conversation, None)
         return began
 
-    def _answers_per_s(self, now: float) -> float:
+    def answers_per_s(self) -> float:
+        """Return how many messages a second were answered lately."""
+        now = self.clock()
         while self._answered_at and now - self._answered_at[0] > RATE_OVER_S:
             self._answered_at.popleft()
-        return len(self._answered_at) / RATE_OVER_S
+        if not self._answered_at:
+            return 0.0
+        # After an idle time the answers are those of less than `RATE_OVER_S`.
+        seconds = min(RATE_OVER_S, now - self._answered_at[0])
+        return len(self._answered_at) / max(seconds, MIN_COUNTED_S)
 
     def state(self) -> IntakeState:
         """What is known now."""

@@ -109,6 +109,20 @@ def test_some_messages_are_refused_before_any_waits_for_as_long_as_is_allowed() 
     assert outcomes.count("let in") == 1
 
 
+def test_the_first_seconds_after_an_idle_time_count_for_what_they_were() -> None:
+    clock = Clock()
+    intake = Intake(LIMITS, clock, LoopLateness())
+    for number in range(40):
+        intake.begin(number, "m")
+        intake.note_taken(number, "m")
+    clock.now += 2
+    for number in range(40):
+        clock.now += 0.05
+        intake.end(number, "m", is_taken=True, is_plain=True)
+
+    assert intake.answers_per_s() == pytest.approx(20, rel=0.1)
+
+
 def test_several_messages_of_one_conversation_count_once() -> None:
     clock = Clock()
     intake = Intake(LIMITS, clock, LoopLateness())
