@@ -20,6 +20,7 @@ FILES = {
     "docker-compose.yml": "docker-compose.yml",
     "env.example": ".env.example",
     "gitignore": ".gitignore",
+    "dockerignore": ".dockerignore",
     "ci.yml": ".github/workflows/test.yml",
 }
 """The templates, with the file of the project that each becomes."""
@@ -44,7 +45,7 @@ def new_project(name: str, locale: Locale, folder: Path) -> ScaffoldResult:
             f"a project can't be called {name[:80]!r}: write up to {MAX_NAME_CHARS} small letters, "
             "digits and single _, a letter first, as in acme"
         )
-    check_package(name, folder.resolve())
+    check_package(name, folder.resolve(), is_new=True)
     files = [NewFile(folder / path, _text(source, name, locale)) for source, path in FILES.items()]
     commands = ["intent-router dev", "intent-router flows test", "python -m pytest"]
     return ScaffoldResult([*files, *_package(folder, name), *_flow(folder)], commands)
@@ -74,7 +75,7 @@ def _flow(folder: Path) -> list[NewFile]:
     near, copies = schema_for(flows, "flow")
     near_story, story_copies = schema_for(flows / "tests", "story", flows)
     flow = about("my_flow.yaml", FLOW, "my_flow").replace("../../schemas", near)
-    story = about("my_flow_story.yaml", FLOW, "my_flow").replace("frank", "alice")
+    story = about("my_flow_story.yaml", FLOW, "my_flow")
     return [
         NewFile(flows / f"{FLOW.name}.yaml", flow),
         NewFile(flows / "tests" / f"{FLOW.name}.yaml", story.replace("../../schemas", near_story)),

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +17,7 @@ from router.documents.document_type import document_types
 from router.domain.documents import OTHER
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
 from router.domain.principals import CapabilityKind, NameSelection
+from router.extension import Extension
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, Vocabulary, load_flows, read_flow, sub_flow_problems
@@ -237,10 +239,16 @@ def _packages(settings: Settings) -> list[ModuleType]:
         project.enable_imports()
         for name in chosen or ():
             check_package(name, project.folder)
-    extensions = load_extensions(settings.extensions_off, settings.required_extensions)
     optional = SAMPLE_PACKAGES if chosen is None else ()
     names = [*CORE_PACKAGES, *(name for name in optional if find_spec(name))]
-    return [_import(name) for name in (*names, *sorted(chosen or ()), *extensions.packages)]
+    extensions = load_extensions(settings.extensions_off, settings.required_extensions)
+    found = [_import(name) for name in (*names, *sorted(chosen or ()))]
+    return [*found, *chain.from_iterable(extensions.collect(import_packages))]
+
+
+def import_packages(extension: Extension) -> list[ModuleType]:
+    """Import the packages of an extension."""
+    return [import_module(package) for package in extension.packages()]
 
 
 def _import(package: str) -> ModuleType:

@@ -4,18 +4,23 @@ An extension that can't be loaded never stops the others: it is left out, and `i
 extensions` and `doctor` say why. Only extensions in `ROUTER_REQUIRED_EXTENSIONS` stop the process.
 """
 
+import logging
 import re
 import traceback
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, TypeVar
 
 from router.domain.errors import MisconfiguredError
 from router.extension import ENTRY_POINT_GROUP, Extension
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+_REQUIRED = "ROUTER_REQUIRED_EXTENSIONS"
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -47,18 +52,52 @@ class Extensions:
     """In the order in which they start: each one after those that it requires."""
     omitted: Sequence[OmittedExtension] = ()
 
+    required: Collection[str] = ()
+    """The names of extensions without which the process must not go on."""
+
     def __iter__(self) -> Iterator[Extension]:
         return (each.extension for each in self.loaded)
 
-    @property
-    def packages(self) -> list[str]:
-        """The import names of their packages with tools, hooks, lookups and document types."""
-        return [package for extension in self for package in extension.packages()]
+    def collect(self, member: Callable[[Extension], T]) -> list[T]:
+        """Return a member of each extension, such as its routes.
+
+        An extension that raises is left out, and logged with its traceback.
+
+        Raises:
+            MisconfiguredError: A required extension raises.
+        """
+        found: list[T] = []
+        for each in self.loaded:
+            result, fault = _try(each, member)
+            if fault is None:
+                found += result
+            elif fault.name in self.required:
+                raise MisconfiguredError(f"{_REQUIRED}={fault.name}: {fault.reason}")
+            else:
+                _log.error("extension %s: %s\n%s", fault.name, fault.reason, fault.traceback)
+        return found
+
+    def find_faults(self, *members: Callable[[Extension], object]) -> list[OmittedExtension]:
+        """Return the extensions that raise when they are asked for one of these members."""
+        tried = (_try(each, member)[1] for each in self.loaded for member in members)
+        return [fault for fault in tried if fault is not None]
 
     @property
     def failed(self) -> list[OmittedExtension]:
         """The extensions that should be in use and aren't."""
         return [each for each in self.omitted if not each.is_chosen]
+
+
+def _try(
+    each: LoadedExtension, member: Callable[[Extension], T]
+) -> tuple[list[T], OmittedExtension | None]:
+    """Return a member of the extension in a list, or an empty list and what is wrong."""
+    name = each.extension.name
+    try:
+        return [member(each.extension)], None
+    except Exception as error:  # noqa: BLE001 - it may be anybody's code
+        reason = f"it can't be used: {type(error).__name__}: {error}"
+        return [], OmittedExtension(name, each.distribution, reason, traceback.format_exc())
 
 
 @cache
@@ -91,7 +130,7 @@ def load_extensions(
         else:
             omitted.append(outcome)
     loaded, unsatisfied = _in_order(candidates)
-    extensions = Extensions(loaded, [*omitted, *unsatisfied])
+    extensions = Extensions(loaded, [*omitted, *unsatisfied], required)
     _check_required(required, extensions)
     return extensions
 
@@ -156,4 +195,4 @@ def _check_required(required: Iterable[str], extensions: Extensions) -> None:
     for name in required:
         if name not in names:
             reason = reasons.get(name, "no installed distribution has it; install one that does")
-            raise MisconfiguredError(f"ROUTER_REQUIRED_EXTENSIONS={name}: {reason}")
+            raise MisconfiguredError(f"{_REQUIRED}={name}: {reason}")

@@ -174,7 +174,7 @@ class Api(FastAPI):
 
     def __init__(self, extensions: Extensions, **options: Any) -> None:
         super().__init__(**options)
-        self._parts = [routes.core_routes(), *(each.routes() for each in extensions)]
+        self._parts = [routes.core_routes(), *extensions.collect(lambda each: each.routes())]
         for part in self._parts:
             for router in part.routers:
                 self.include_router(router)

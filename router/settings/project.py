@@ -11,6 +11,7 @@ Any setting that isn't a secret can stand there, under its name without `ROUTER_
 
 import sys
 import tomllib
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -80,18 +81,21 @@ def _table_of(file: Path) -> dict[str, Any] | None:
     return table
 
 
-def check_package(name: str, folder: Path) -> None:
-    """Raise `MisconfiguredError` if a project can't have a package of this name.
+def check_package(name: str, folder: Path, *, is_new: bool = False) -> None:
+    """Raise `MisconfiguredError` if Python would import another package of this name.
 
     Args:
         name: The import name of the package.
-        folder: The folder of the project, which the package is in.
+        folder: The folder of the project.
+        is_new: True if the package is about to be written into the folder.
     """
     top = name.partition(".")[0]
     remedy = "rename the package"
     if top in RESERVED_PACKAGES or top in sys.stdlib_module_names:
         whose = "the router" if top in RESERVED_PACKAGES else "Python"
         raise MisconfiguredError(f"package {name!r}: {whose} has a package {top!r}; {remedy}")
+    if not is_new and not (folder / top).exists():
+        return  # installed, as `packages` may name it
     spec = find_spec(top)
     origin = Path(spec.origin) if spec is not None and spec.origin else None
     if origin is not None and not origin.resolve().is_relative_to(folder):
@@ -101,11 +105,20 @@ def check_package(name: str, folder: Path) -> None:
 
 
 class ProjectFile(PydanticBaseSettingsSource):
-    """The settings that a project's file has."""
+    """The values that a project's file has for one class of settings.
 
-    def __init__(self, settings: type[BaseSettings], project: Project | None) -> None:
+    Args:
+        settings: The class.
+        project: The project, if there is one.
+        known: The names that may stand in the file: those of the router's settings.
+    """
+
+    def __init__(
+        self, settings: type[BaseSettings], project: Project | None, known: Collection[str]
+    ) -> None:
         super().__init__(settings)
         self._project = project
+        self._known = known
         self._prefix = str(settings.model_config.get("env_prefix", ""))
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
@@ -127,8 +140,8 @@ class ProjectFile(PydanticBaseSettingsSource):
         if self._project is None or self._prefix != PREFIX:
             return {}
         fields = self.settings_cls.model_fields
-        for name in self._project.settings.keys() - fields.keys():
-            close = get_close_matches(name, fields, n=1)
+        for name in self._project.settings.keys() - set(self._known):
+            close = get_close_matches(name, self._known, n=1)
             remedy = f"did you mean {close[0]}?" if close else "take it out"
             raise MisconfiguredError(f"{self._project.file}: {name} is no setting: {remedy}")
         found = {name: self.get_field_value(field, name)[0] for name, field in fields.items()}

@@ -78,7 +78,7 @@ class Section(BaseSettings):
         """Options win over files of secrets, then environment, `.env`, and the project's file."""
         variables = {name.upper(): value for name, value in environment().items()}
         files = SecretFiles(settings_cls, variables)
-        project = ProjectFile(settings_cls, find_project())
+        project = ProjectFile(settings_cls, find_project(), Settings.model_fields.keys())
         return init_settings, files, env_settings, dotenv_settings, project, file_secret_settings
 
     @classmethod

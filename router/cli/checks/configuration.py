@@ -127,8 +127,9 @@ async def hooks(settings: Settings) -> str:
 async def extensions(settings: Settings) -> str:
     """Every installed extension can be loaded, apart from those that the settings leave out."""
     found = load_extensions(settings.extensions_off, settings.required_extensions)
-    if found.failed:
-        said = [f"{each.name} ({each.distribution}): {each.reason}" for each in found.failed]
+    faults = found.find_faults(lambda each: each.routes(), definitions.import_packages)
+    if wrong := [*found.failed, *faults]:
+        said = [f"{each.name} ({each.distribution}): {each.reason}" for each in wrong]
         raise MisconfiguredError("\n".join(said))
     names = ", ".join(each.name for each in found) or "none"
     omitted = ", ".join(each.name for each in found.omitted)

@@ -117,3 +117,24 @@ def test_the_extensions_of_this_project_are_all_loaded() -> None:
 
     assert not found.failed
     assert folders == {*names(found)}
+
+
+@each_row("required", [[], ["badges"]])
+def test_an_extension_whose_routes_raise_is_left_out_unless_it_is_required(
+    module: ModuleType, required: list[str]
+) -> None:
+    def fail(_: Extension) -> None:
+        raise RuntimeError("no badge printer")
+
+    vars(module)["Badges"].routes = fail
+    found = load_extensions(required=required, installed=[BADGES])
+
+    faults = found.find_faults(lambda each: each.routes())
+
+    assert [each.name for each in faults] == ["badges"]
+    assert "no badge printer" in faults[0].reason
+    if required:
+        with pytest.raises(MisconfiguredError, match="no badge printer"):
+            found.collect(lambda each: each.routes())
+    else:
+        assert found.collect(lambda each: each.routes()) == []
