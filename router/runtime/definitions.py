@@ -238,7 +238,7 @@ def _packages(settings: Settings) -> list[ModuleType]:
     if project is not None:
         project.enable_imports()
         for name in chosen or ():
-            check_package(name, project.folder)
+            check_package(name, project.folder, project.distribution)
     optional = SAMPLE_PACKAGES if chosen is None else ()
     names = [*CORE_PACKAGES, *(name for name in optional if find_spec(name))]
     extensions = load_extensions(settings.extensions_off, settings.required_extensions)
@@ -253,7 +253,7 @@ def import_packages(extension: Extension) -> list[ModuleType]:
 
 def _import(package: str) -> ModuleType:
     try:
-        return import_module(package)
+        found = import_module(package)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{package}.".startswith(f"{error.name}."):
             raise
@@ -261,3 +261,8 @@ def _import(package: str) -> ModuleType:
             f"ROUTER_PACKAGES: there is no package {package!r}; "
             "run this in the project's folder, or install the package"
         ) from None
+    if not hasattr(found, "__path__"):
+        raise MisconfiguredError(
+            f"ROUTER_PACKAGES: {package!r} is a module; name the package that it is in"
+        )
+    return found

@@ -14,7 +14,8 @@ import tomllib
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ class Project:
 
     folder: Path
     settings: dict[str, Any] = field(default_factory=dict)
+    distribution: str = ""
+    """The name under `[project]`."""
 
     @property
     def file(self) -> Path:
@@ -62,13 +65,13 @@ def find_project(start: Path | None = None) -> Project | None:
     """
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents):
-        table = _table_of(folder / PROJECT_FILE)
-        if table is not None:
-            return Project(folder, table)
+        if (project := _project_in(folder)) is not None:
+            return project
     return None
 
 
-def _table_of(file: Path) -> dict[str, Any] | None:
+def _project_in(folder: Path) -> Project | None:
+    file = folder / PROJECT_FILE
     if not file.is_file():
         return None
     try:
@@ -78,15 +81,17 @@ def _table_of(file: Path) -> dict[str, Any] | None:
     table = declared.get("tool", {}).get(TABLE)
     if table is not None and not isinstance(table, dict):
         raise MisconfiguredError(f"{file}: [tool.{TABLE}] is no table; write `name = value` in it")
-    return table
+    name = str(declared.get("project", {}).get("name", ""))
+    return None if table is None else Project(folder, table, name)
 
 
-def check_package(name: str, folder: Path, *, is_new: bool = False) -> None:
+def check_package(name: str, folder: Path, distribution: str = "", *, is_new: bool = False) -> None:
     """Raise `MisconfiguredError` if Python would import another package of this name.
 
     Args:
         name: The import name of the package.
         folder: The folder of the project.
+        distribution: The name of the project's own distribution, which may be installed.
         is_new: True if the package is about to be written into the folder.
     """
     top = name.partition(".")[0]
@@ -96,11 +101,13 @@ def check_package(name: str, folder: Path, *, is_new: bool = False) -> None:
         raise MisconfiguredError(f"package {name!r}: {whose} has a package {top!r}; {remedy}")
     if not is_new and not (folder / top).exists():
         return  # installed, as `packages` may name it
-    spec = find_spec(top)
-    origin = Path(spec.origin) if spec is not None and spec.origin else None
-    if origin is not None and not origin.resolve().is_relative_to(folder):
+    elsewhere = [path for path in sys.path if Path(path).resolve() != folder]
+    spec = PathFinder.find_spec(top, elsewhere)
+    owners = set(packages_distributions().get(top, ())) if spec is not None else set()
+    if spec is not None and owners != {distribution}:
+        where = Path(spec.origin).parent if spec.origin else "another folder"
         raise MisconfiguredError(
-            f"package {name!r}: {top!r} is already installed at {origin.parent}; {remedy}"
+            f"package {name!r}: {top!r} is already installed at {where}; {remedy}"
         )
 
 

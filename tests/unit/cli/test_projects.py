@@ -71,6 +71,8 @@ def test_a_project_is_not_called_as_another_package_is(
     ("line", "reason"),
     [
         ('packages = ["router"]', "rename the package"),
+        ('packages = ["httpx2"]', "is already installed at"),
+        ('packages = ["acme.tools.opening_hours"]', "is a module; name the package"),
         ('packages = ["nowhere"]', "there is no package 'nowhere'"),
         ('flow = "flows"', "flow is no setting: did you mean flows?"),
         ('llm_api_key = "secret"', "llm_api_key is a secret"),
@@ -82,6 +84,7 @@ def test_a_fault_in_the_file_of_a_project_is_named(
     run: Run, acme: Path, line: str, reason: str
 ) -> None:
     (acme / "pyproject.toml").write_text(f"[tool.intent-router]\n{line}\n", encoding="utf-8")
+    (acme / "httpx2").mkdir(exist_ok=True)
 
     refused = run.refused("tools", "list")
 
