@@ -10,7 +10,7 @@ of the schema. Errors keep the first characters of their messages, which repeat 
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
@@ -25,6 +25,7 @@ from jsonschema.validators import extend
 from pydantic import JsonValue
 from referencing import Registry
 
+from router.formats.references import Dangling, References
 from router.formats.regex import compile_foreign, program_size, refused
 
 MAX_SCHEMA_NODES = 5_000
@@ -149,11 +150,13 @@ class PatternBudget:
 def check_schema(schema: Any, budget: PatternBudget | None = None) -> None:
     """Raise `ValueError` if this is no JSON Schema, or one that may cost too much to check.
 
-    Its references aren't followed. `budget` is for several schemas that come together.
+    What it refers to by a path is checked as well, wherever it stands. `budget` is for several
+    schemas that come together.
     """
     patterns, nodes = budget or PatternBudget(), 0
     waiting = [(schema, 1)]
-    while waiting:
+    referred = _Referred(schema)
+    while waiting or (waiting := referred.unseen()):
         each, depth = waiting.pop()
         if each is True or each is False:
             continue
@@ -164,9 +167,46 @@ def check_schema(schema: Any, budget: PatternBudget | None = None) -> None:
             raise ValueError(f"it is nested more than {MAX_SCHEMA_DEPTH} levels deep; flatten it")
         if not isinstance(each, dict):
             raise not_a_schema("", each)
+        if depth > 1 and "$schema" in each:
+            raise ValueError("it has $schema within it; write that at the top alone")
         waiting += [(inner, depth + 1) for inner in _schemas_within(each)]
+        referred.see(each)
         if "pattern" in each:
             patterns.admit(each["pattern"])
+
+
+class _Referred:
+    """What a schema refers to where schemas don't stand: under `default`, or an unknown keyword."""
+
+    def __init__(self, document: Any) -> None:
+        self._document = document
+        own_id = document.get("$id") if isinstance(document, dict) else None
+        self._own_id = own_id.rstrip("#") if isinstance(own_id, str) else ""
+        self._seen: set[int] = set()
+        self._named: dict[str, None] = {}
+        self._followed: set[str] = set()
+
+    def see(self, schema: dict[str, Any]) -> None:
+        """Note that this schema is checked, and what it refers to."""
+        self._seen.add(id(schema))
+        for key in ("$ref", "$dynamicRef"):
+            name = schema.get(key, "").removeprefix(self._own_id)
+            # Names ($anchor) are only found where schemas stand, and those are all checked. To
+            # look for other documents takes long; `_bound` guards what is found by a check.
+            if name.startswith("#/"):
+                self._named[name] = None
+
+    def unseen(self) -> list[tuple[Any, int]]:
+        """The targets, each with its depth, that nobody has checked; they are given once."""
+        names = [name for name in self._named if name not in self._followed]
+        self._followed.update(names)
+        references = References(self._document)
+        found: dict[int, Any] = {}
+        for name in names:
+            with suppress(Dangling):
+                target = references.target(name)
+                found[id(target)] = target
+        return [(found[key], 2) for key in found if key not in self._seen]
 
 
 def _schemas_within(schema: dict[str, Any]) -> Iterator[Any]:
@@ -175,7 +215,7 @@ def _schemas_within(schema: dict[str, Any]) -> Iterator[Any]:
             raise not_a_schema(key, value)
         if key in _REFUSED:
             raise ValueError(f"it has {key}; {_REFUSED[key]}")
-        if key in SINGLE_SCHEMAS:
+        if key in SINGLE_SCHEMAS or key == "contentSchema":
             yield value
         elif key in LISTED_SCHEMAS:
             if not isinstance(value, list) or not value:
@@ -293,10 +333,16 @@ _Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
 
 
 def _bound(check: _Keyword) -> _Keyword:
-    """The same check, which looks at the time before it begins, and cuts its messages."""
+    """The same check, which looks at the time before it begins, and cuts its messages.
+
+    It refuses to begin beside a refused keyword, in a schema that nobody has checked: to know the
+    additional properties, the library has Python search by all of `patternProperties`.
+    """
 
     def bounded(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
         _meter().look()
+        if not _REFUSED.keys().isdisjoint(schema):
+            raise CheckTooCostly
         try:
             for error in check(validator, wanted, value, schema) or ():
                 yield _shortened(error)
@@ -363,3 +409,15 @@ _BoundedValidator = extend(  # type: ignore[no-untyped-call]
         }.items()
     },
 )
+_evolve_by_dialect = _BoundedValidator.evolve
+
+
+def _evolve(validator: Any, **changes: Any) -> Any:
+    """A validator of another schema, and of the same class whatever `$schema` that one names."""
+    schema = changes.get("schema", validator.schema)
+    if isinstance(schema, Mapping) and "$schema" in schema:
+        changes["schema"] = {key: each for key, each in schema.items() if key != "$schema"}
+    return _evolve_by_dialect(validator, **changes)
+
+
+_BoundedValidator.evolve = _evolve

@@ -34,6 +34,9 @@ def deep(levels: int) -> Any:
     return inner
 
 
+DIALECT = Draft202012Validator.META_SCHEMA["$id"]
+BACKTRACKING: dict[str, Any] = {"additionalProperties": False, "patternProperties": {"(a+)+$": {}}}
+
 BAD: dict[str, tuple[Any, str]] = {
     "no schema": (3, "it is no JSON Schema: a schema within it is 3"),
     "a schema that is text": ({"items": "x"}, "it is no JSON Schema"),
@@ -53,6 +56,19 @@ BAD: dict[str, tuple[Any, str]] = {
         "too large together",
     ),
     "names by patterns": ({"patternProperties": {"(a+)+$": {}}}, "name the properties"),
+    "names by patterns in an unknown place": (
+        {"$ref": "#/x/y", "x": {"y": BACKTRACKING}},
+        "name the properties",
+    ),
+    "names by patterns behind its own id": (
+        {"$id": "urn:a", "$ref": "urn:a#/x", "x": BACKTRACKING},
+        "name the properties",
+    ),
+    "names by patterns in a default": (
+        object_of(a={"$ref": "#/properties/b/default"}, b={"default": BACKTRACKING}),
+        "name the properties",
+    ),
+    "another dialect within it": (object_of(a={"$schema": DIALECT}), "at the top alone"),
     "what isn't looked at": ({"unevaluatedProperties": False}, "write additionalProperties"),
 } | {
     name: (object_of(a={"pattern": pattern}), "the pattern")
@@ -82,6 +98,26 @@ def test_a_bad_or_costly_schema_is_refused_in_a_sentence(schema: Any, says: str)
 )
 def test_sound_schemas_are_taken(schema: Any) -> None:
     check_schema(schema)
+
+
+def test_an_answer_s_schema_keeps_no_names_by_patterns_that_it_refers_to() -> None:
+    schema = object_of(a={"$ref": "#/x/y"}) | {"x": {"y": BACKTRACKING}}
+    with pytest.raises(ValueError, match="name the properties"):
+        ResponseSchema.read(schema)
+
+
+@each_row("schema", [BACKTRACKING, {"unevaluatedProperties": False}, {"unevaluatedItems": False}])
+def test_what_can_t_be_bounded_stops_a_check_in_a_schema_that_nobody_looked_at(
+    schema: dict[str, Any],
+) -> None:
+    with pytest.raises(CheckTooCostly):
+        find_errors(validator_of({"allOf": [schema | {"$schema": DIALECT}]}), {"a": 1})
+
+
+def test_another_dialect_doesn_t_change_what_checks_a_value() -> None:
+    theirs = {"$schema": "http://json-schema.org/draft-04/schema#"}  # which knows no const
+    schema = object_of(a=theirs | {"const": 1}, b={"$ref": "#"}) | theirs
+    assert len(find_errors(validator_of(schema), {"a": 2, "b": {"a": 2}})) == 2
 
 
 def test_schemas_that_come_together_share_what_their_patterns_may_cost() -> None:
