@@ -6,7 +6,7 @@ members become flat nodes, so that the depth of the tree is the depth of bracket
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Protocol
 
 MAX_NESTING = 40
@@ -178,6 +178,20 @@ def parse(tokens: Sequence[Word]) -> Node:
     node = parser.expression()
     parser.expect_end()
     return node
+
+
+def patterns_in(tree: Node) -> list[str]:
+    """The patterns of all calls of `matches()`, in order, whatever brackets are around them."""
+    found, waiting = list[str](), list[Any]([tree])
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, tuple):
+            waiting.extend(reversed(each))
+        elif is_dataclass(each):
+            waiting.extend(getattr(each, field.name) for field in reversed(fields(each)))
+        if isinstance(each, Call) and each.target is not None and each.name == "matches":
+            found += [one.value for one in each.arguments if isinstance(one, Literal)]
+    return found
 
 
 def _paired(tokens: Sequence[Word]) -> list[tuple[str, str]]:

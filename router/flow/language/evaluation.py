@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from math import isfinite
 from typing import Any
 
+import re2
 from pydantic import JsonValue
 
 from router.flow.language.budgets import CHARS_PER_STEP, Budget
@@ -32,7 +33,7 @@ from router.flow.language.cel_syntax import (
     Unary,
     Variable,
 )
-from router.formats.regex import compiled
+from router.formats.regex import compile_foreign
 
 MAX_VALUE_DEPTH = 100
 """Lists and maps within one another."""
@@ -455,7 +456,10 @@ def _matches(budget: Budget, text: Any, pattern: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _pattern(source: str) -> Any:
-    return compiled(source)
+    try:
+        return compile_foreign(source)
+    except re2.error:
+        raise NoValue(f"has no value: it matches {source[:40]!r}, which isn't taken") from None
 
 
 def _to_int(budget: Budget, value: Any) -> int:

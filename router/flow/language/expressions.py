@@ -28,7 +28,7 @@ from router.flow.language.cel_syntax import (
     Node,
     NotSupported,
     parse,
-    string_value,
+    patterns_in,
 )
 from router.flow.language.evaluation import Evaluator, NoValue, as_json
 from router.flow.language.functions import FUNCTIONS, LOOKUPS
@@ -400,10 +400,10 @@ def compiled(source: str) -> Node:
     except CelSyntaxError as error:
         _program(source)
         raise _failure(source, f"can't be read as CEL: {error}") from None
-    for call in calls(source):
-        if call.method and call.name == "matches":
-            _check_patterns(source)
-            break
+    for pattern in patterns_in(node):
+        if fault := refused(pattern):
+            why = f"matches {pattern[:_SHOWN]!r}, which {fault.what}; {fault.remedy}"
+            raise _failure(source, why)
     return node
 
 
@@ -414,16 +414,6 @@ def _program(source: str) -> cel.Program:
         return cel.compile(source)
     except ValueError as error:
         raise _failure(source, syntax(str(error))) from None
-
-
-def _check_patterns(source: str) -> None:
-    tokens = tokens_of(source)
-    for place, token in enumerate(tokens):
-        if token == ("name", "matches") and _at(tokens, place + 2).kind == "string":
-            pattern = string_value(tokens[place + 2].text)
-            if isinstance(pattern, str) and (fault := refused(pattern)):
-                why = f"matches {pattern[:_SHOWN]!r}, which {fault.what}; {fault.remedy}"
-                raise _failure(source, why)
 
 
 class _Calls:

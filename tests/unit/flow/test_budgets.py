@@ -39,6 +39,7 @@ _REFUSED_EXPRESSIONS = [
     ("slots.a.matches('a' + 'b')", "written out as a text"),
     (" || ".join(f"slots.a.matches('{n}')" for n in range(11)), "more than 10 patterns"),
     ("slots.a.matches('(a')", "isn't RE2"),
+    ("[slots.a.matches((('(?=a)')))]", "isn't RE2"),
 ]
 HOSTILE_EXPRESSIONS = [source for source, _ in _REFUSED_EXPRESSIONS]
 GROWING_EXPRESSIONS = [

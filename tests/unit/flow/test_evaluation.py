@@ -5,10 +5,17 @@ from random import Random
 from typing import Any
 
 import cel
+import pytest
 
 from router.flow.language.budgets import Budget
-from router.flow.language.evaluation import as_json
-from router.flow.language.expressions import ExpressionError, LookupNeeded, evaluate
+from router.flow.language.cel_syntax import parse
+from router.flow.language.evaluation import Evaluator, NoValue, as_json
+from router.flow.language.expressions import (
+    ExpressionError,
+    LookupNeeded,
+    evaluate,
+    tokens_of,
+)
 from tests.table import each_row
 
 SCOPE: dict[str, Any] = {
@@ -68,6 +75,13 @@ def standard(source: str) -> str:
 )
 def test_an_expression_has_the_value_that_the_standard_gives_it(source: str) -> None:
     assert ours(source) == standard(source)
+
+
+@each_row("pattern", ["(?=a)", "(a)\\\\1", "[ab]{900}" * 6, "a" * 501])
+def test_a_pattern_that_nobody_checked_has_no_value_if_it_isn_t_taken(pattern: str) -> None:
+    node = parse(tokens_of(f"s.matches('{pattern}')"))
+    with pytest.raises(NoValue, match="isn't taken"):
+        Evaluator(SCOPE, lambda *_: None, Budget()).value(node)
 
 
 def _made(chance: Random, depth: int) -> str:
