@@ -116,9 +116,12 @@ class FairQueue:
     def _call(self) -> None:
         """Let all jobs begin that may."""
         while len(self._running) < self._limits.processes and (found := self._next()):
-            tenant, person = found
-            self._pop(tenant, person).set_result(None)
-            self._running.add(found)
+            called = self._waiting_of(*found)[0]
+            if called.done():  # it was given up just now, and hasn't left yet
+                self._forget(*found, called)
+            else:
+                self._pop(*found).set_result(None)
+                self._running.add(found)
 
     def _next(self) -> tuple[str, str] | None:
         busy = Counter(tenant for tenant, _ in self._running)
@@ -141,13 +144,21 @@ class FairQueue:
         return called
 
     def _leave(self, tenant: str, person: str, called: _Called) -> None:
-        if called.done() and not called.cancelled():
-            self._running.discard((tenant, person))
-        else:
-            jobs = self._waiting_of(tenant, person)
-            jobs.remove(called)
-            if not jobs:
-                del self._tenants[tenant].people[person]
-            if not self._tenants[tenant].people:
-                del self._tenants[tenant]
-        self._call()
+        try:
+            if called.done() and not called.cancelled():
+                self._running.discard((tenant, person))
+            else:
+                self._forget(tenant, person, called)
+        finally:
+            self._call()
+
+    def _forget(self, tenant: str, person: str, called: _Called) -> None:
+        """Let a job wait no more, if it does; nobody's turn changes."""
+        jobs = self._waiting_of(tenant, person)
+        if called not in jobs:
+            return
+        jobs.remove(called)
+        if not jobs:
+            del self._tenants[tenant].people[person]
+        if not self._tenants[tenant].people:
+            del self._tenants[tenant]

@@ -31,10 +31,13 @@ class Bench:
         await self._tasks[name]
         await asyncio.sleep(0)
 
-    async def cancel(self, name: str) -> None:
-        self._tasks[name].cancel()
-        await asyncio.wait([self._tasks[name]])
+    async def cancel(self, *names: str) -> None:
+        given_up = [self._tasks[name] for name in names]
+        for task in given_up:
+            task.cancel()
+        await asyncio.wait(given_up)
         await asyncio.sleep(0)
+        assert all(task.cancelled() for task in given_up)
 
     async def _job(self, tenant: str, person: str, name: str) -> None:
         async with self.queue.turn(tenant, person):
@@ -79,6 +82,18 @@ async def test_a_job_that_is_given_up_leaves_its_place_to_the_next() -> None:
     await bench.cancel("a1")
     assert bench.begun == ["a1", "a3"]
     await bench.end("a3")
+    assert bench.queue.waiting == 0
+
+
+async def test_jobs_that_are_given_up_at_once_leave_their_place_to_the_next() -> None:
+    bench = Bench()
+    for person, name in (("anna", "a1"), ("olga", "o1"), ("olga", "o2"), ("anna", "a2")):
+        await bench.send("acme", person, name)
+    await bench.cancel("a1", "o1")
+    assert bench.begun == ["a1", "o2"]
+    await bench.cancel("o2", "a2")
+    await bench.send("globex", "bob", "b1")
+    assert bench.begun == ["a1", "o2", "b1"]
     assert bench.queue.waiting == 0
 
 
