@@ -10,13 +10,14 @@ has set, and every operator, filter and round of a loop is charged to a budget o
 is given.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from jinja2 import ChainableUndefined, Template, TemplateSyntaxError, nodes
 from jinja2.filters import do_join, do_replace, do_round, do_sum, do_trim
+from jinja2.nodes import EvalContext
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import _PassArg, pass_context
@@ -66,8 +67,9 @@ class _Charged(NodeTransformer):
     """Has whatever a text does charged: what is no filter goes through one that charges."""
 
     def visit_For(self, node: nodes.For) -> nodes.For:  # noqa: N802 - Jinja's name
-        """Charge each round by what stands in the loop."""
-        inside = sum(1 for part in node.body for _ in _within(part))
+        """Charge each round by what stands in the loop, and by its condition."""
+        each_round = [*node.body, *([node.test] if node.test else [])]
+        inside = sum(1 for part in each_round for _ in _within(part))
         self.generic_visit(node)
         node.iter = _through("=rounds", node.iter, nodes.Const(1 + inside))
         return node
@@ -139,6 +141,20 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         if max(abs(left), abs(right)) > MAX_NUMBER:
             raise TextError(f"numbers are computed up to {MAX_NUMBER:,} here")
         return super().call_binop(context, operator, left, right)
+
+    def call_test(
+        self,
+        name: str,
+        value: Any,
+        args: Sequence[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+        context: Context | None = None,
+        eval_ctx: EvalContext | None = None,
+    ) -> Any:
+        """Charge a filter for each item that it tests by what the item is tested against."""
+        if context is not None:
+            _weigh(context, *(args or ()), *(kwargs or {}).values())
+        return super().call_test(name, value, args, kwargs, context, eval_ctx)
 
     def _parse(self, source: str, *names: Any) -> nodes.Template:
         if len(source) > MOST_WRITTEN:

@@ -94,6 +94,11 @@ _GROWING_TEXTS = [
         "{% for i in slots.many %}" + "{% if shown.many %}{% endif %}" * 150 + "{% endfor %}",
         STEPS,
     ),
+    ("{% for i in slots.many if [" + "shown.many," * 150 + "] %}{% endfor %}", STEPS),
+    ("{{ slots.many|select('in', slots.many)|list|length }}", STEPS),
+    ("{{ slots.many|reject('in', seq=slots.many)|list|length }}", STEPS),
+    ("{{ slots.many|selectattr('a', 'in', slots.many)|list|length }}", STEPS),
+    ("{{ slots.many|rejectattr('a', 'in', slots.many)|list|length }}", STEPS),
     ("{% for i in slots.many %}{% if 'y' in slots.reason %}{% endif %}{% endfor %}", STEPS),
     ("{% for i in slots.many %}{% if 'y' is in slots.reason %}{% endif %}{% endfor %}", STEPS),
     ("{% for i in slots.many %}{% if slots.many == 1 %}{% endif %}{% endfor %}", STEPS),
@@ -193,6 +198,8 @@ def test_what_its_values_make_endless_stops_there(template: str, why: str) -> No
         ("{% for i in slots.many %}{{ i }}\n{% endfor %}", 8_000),
         ("{{ slots.reason|upper|length }}", 500),
         ("{{ slots.many|map('string')|join(', ') }}", 6_000),
+        ("{{ slots.many|select('in', [1, 2, 3])|list|length }}", 7_000),
+        ("{% for i in slots.many if i > 900 %}{{ i }}{% endfor %}", 10_000),
     ],
 )
 def test_a_text_costs_no_more_than_it_says(template: str, most: int) -> None:
