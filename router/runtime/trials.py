@@ -71,10 +71,10 @@ _log = logging.getLogger(__name__)
 class _Gone(Exception):
     """The process has ended, or has said what can't be read."""
 
-    def __init__(self, status: int | None = None) -> None:
+    def __init__(self, status: int | None = None, *, says_too_much: bool = False) -> None:
         super().__init__()
-        self.used_too_much = status in _BY_LIMIT
-        """True where a limit of its own has ended it, which another try would meet too."""
+        self.used_too_much = says_too_much or status in _BY_LIMIT
+        """True where it has met a limit, which another try would meet too."""
 
 
 _BY_LIMIT = {-signal.SIGXCPU, -signal.SIGABRT, -signal.SIGTRAP, -signal.SIGILL, -signal.SIGSEGV}
@@ -133,7 +133,15 @@ class _TrialProcess:
     async def _heard(self) -> TrialAnswer:
         assert self.process.stdout is not None  # noqa: S101 - a pipe
         try:
-            return TrialAnswer.model_validate_json(await self.process.stdout.readline())
+            line = await self.process.stdout.readline()
+        except ValueError:  # the line is longer than `MAX_ANSWER_BYTES`
+            self._kill()
+            # Its end isn't noticed before the rest of what it has said is read.
+            while await self.process.stdout.read(MIB):
+                pass
+            raise _Gone(says_too_much=True) from None
+        try:
+            return TrialAnswer.model_validate_json(line)
         except ValueError:
             is_over = self.process.stdout.at_eof()
             raise _Gone(await self.process.wait() if is_over else None) from None
@@ -141,12 +149,15 @@ class _TrialProcess:
     async def end(self) -> None:
         """End it at once, and all that it has started: there is nothing that it could lose."""
         try:
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+            self._kill()
             # Its output may be read by whoever still waits for an answer, and learns that so.
             await self.process.wait()
         finally:
             await asyncio.to_thread(self.folder.cleanup)
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
 
 @dataclass

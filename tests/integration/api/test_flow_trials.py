@@ -38,6 +38,16 @@ pathlib.Path("asked").touch()
 sys.stdin.readline()
 """
 """A process that takes a trial, and never answers."""
+ENDLESS = """\
+import pathlib, sys
+print("{}", flush=True)
+sys.stdin.readline()
+with pathlib.Path(sys.argv[1]).open("a") as log:
+    log.write("asked\\n")
+print("x" * 100_000, flush=True)
+sys.stdin.readline()
+"""
+"""A process that answers more than is read of an answer."""
 COUNTED = """\
 import json, pathlib, sys, time
 folder = pathlib.Path(sys.argv[1])
@@ -304,6 +314,22 @@ async def test_whoever_waits_while_it_closes_is_told_and_nothing_stays(
             await asked
     assert one.pids == []
     assert found("trial-*") == []
+
+
+async def test_an_answer_that_is_too_long_is_asked_for_once_and_said_to_be(
+    trials: DraftTrials, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("router.runtime.trials.MAX_ANSWER_BYTES", 10_000)
+    endless, log = tmp_path / "endless.py", tmp_path / "asked"
+    endless.write_text(ENDLESS)
+    command = (sys.executable, str(endless), str(log))
+    one = DraftTrials(offering(trace), trials._directory, TrialSettings(), command)
+    async with asyncio.timeout(15):
+        with pytest.raises(Unavailable, match="took too much memory or time"):
+            await one.play(OLGA, "parking_permit", DRAFT, TrialPlay(user="alice", steps=()))
+    assert log.read_text() == "asked\n"
+    assert one.pids == []
+    await one.close()
 
 
 @pytest.mark.slow
