@@ -5,6 +5,7 @@ an expiry voids all approvals before it.
 """
 
 import hashlib
+from collections.abc import Collection, Sequence
 
 from router.domain.run_approvals import RunApproval
 from router.flow.engine.context import canonical
@@ -41,3 +42,13 @@ def grant(run: Run, approval: Approval) -> None:
 def void(run: Run) -> None:
     """Forget every approval: somebody decided otherwise, or nobody decided in time."""
     run.granted = []
+
+
+def take_over(run: Run, inherited: Collection[RunApproval], ended: Sequence[RunApproval]) -> None:
+    """Take over what a branch ended with: what it voided of what it began with is void here too.
+
+    What it merely began with isn't brought back where another branch has voided it since.
+    """
+    kept = [each for each in run.granted if each in ended or each not in inherited]
+    new = [each for each in ended if each not in inherited]
+    run.granted = list(dict.fromkeys([*kept, *new]))[-MAX_GRANTED:]

@@ -98,6 +98,7 @@ def _task(context: StepContext, number: int, part: BatchPart) -> Task:
         key=hashlib.sha256(key.encode()).hexdigest()[:24],
         part=number,
         branch=part.branch,
+        granted=tuple(run.granted) if part.branch else (),
         detached=batching.detached,
     )
 
@@ -146,6 +147,9 @@ def finished(context: StepContext, task: Task, event: Finished) -> None:
         context.run.pending, context.run.told_elsewhere = Ending(status="cancelled"), True
         return
     run, known = context.run, context.run.agreements
+    if task.branch and event.status == "completed":
+        # Before others begin, which are to inherit no more than what is in force.
+        granted.take_over(run, task.granted, event.granted)
     badly = "stopped" if task.stopping else "failed"
     _settle(
         context,
@@ -158,8 +162,6 @@ def finished(context: StepContext, task: Task, event: Finished) -> None:
     if not task.branch:
         return
     run.agreements = approval.merged(known, event.agreements)
-    if event.status == "completed":
-        run.granted = list(dict.fromkeys([*run.granted, *event.granted]))
     # The branches that go on may wait for somebody who has agreed by now.
     if news := approval.unknown(known, event.agreements):
         for id_, other in run.tasks.items():

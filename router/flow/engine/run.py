@@ -156,6 +156,8 @@ class Task(BaseModel, frozen=True):
     """For one that is: since the requester changes the request."""
     agreed: tuple[Agreement, ...] = ()
     """For a `branch`: what was agreed to in others since it began, of which it is to be told."""
+    granted: tuple[RunApproval, ...] = ()
+    """For a `branch`: the approvals in force when it began, which it may void."""
 
     @property
     def may_change_something(self) -> bool:

@@ -206,8 +206,12 @@ class Ways:
         known = [end for end in ends if end is not None]
         if not known:
             return None
-        merge = Standing.meet if batch and batch.wait_for == "any" else Standing.join
-        return reduce(merge, known)
+        if batch and batch.wait_for == "any":
+            return reduce(Standing.meet, known)
+        joined = reduce(Standing.join, known)
+        # What one branch may have voided the others can't bring back: they only began with it.
+        is_voided = standing.approved and not all(end.approved for end in known)
+        return joined._replace(approved=joined.approved and not is_voided)
 
     def _branch(self, start: str, standing: Standing, join: str, depth: int) -> Standing | None:
         key = (start, standing, join)

@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 
 from router.domain.messages import FlowStatus
+from router.domain.run_approvals import RunApproval
 from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Began, Called, Cancelled, Failed, Finished
 from router.flow.engine.machine import step
 from router.flow.engine.parallel import LARGEST, MOST_ITEMS, branch_of
 from router.flow.engine.run import Done
+from tests.table import each_row
 from tests.unit.flow.definitions import Driver, altered
 from tests.unit.flow.wider_flows import BOOKINGS, ITEMS, SIGN_OFF, TRIP, wider
 
@@ -238,3 +240,28 @@ class TestBranches:
         driver = Driver(branch_of(SIGN_OFF, "both", "finance")).begin().decide("dave")
         assert (driver.run.status, driver.run.state) == ("completed", "review")
         assert [done.tool for done in driver.run.done] == ["pay"]
+
+
+def approvals(people: list[str]) -> list[RunApproval]:
+    return [RunApproval(digest="d", person=person, state="ask") for person in people]
+
+
+@each_row(
+    ("first", "second", "left"),
+    [
+        ([], ["boss"], []),
+        (["boss"], [], []),
+        ([], ["boss", "it"], ["it"]),
+        (["boss", "dave"], ["boss", "it"], ["boss", "dave", "it"]),
+        (["dave"], ["boss"], ["dave"]),
+    ],
+)
+def test_what_a_branch_voids_of_what_was_approved_before_is_void_when_they_join(
+    first: list[str], second: list[str], left: list[str]
+) -> None:
+    driver = Driver(SIGN_OFF)
+    driver.run = driver.run.model_copy(update={"granted": approvals(["boss"])})
+    stepped(driver, Began(by="alice"))
+    ended(driver, 0, "completed", granted=approvals(first))
+    ended(driver, 1, "completed", granted=approvals(second))
+    assert (driver.run.state, driver.run.granted) == ("review", approvals(left))

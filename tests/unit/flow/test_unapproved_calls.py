@@ -154,6 +154,29 @@ OLD = "claim may be of a call of file_claim that was made with other values"
             ],
             [NOT_APPROVED + "ask ▸ both ▸ record"],
         ),
+        # One branch says no to what was approved before, and comes to the join nevertheless.
+        (
+            [
+                ASK % "boss",
+                BOSS % ("both", "no"),
+                "both: {parallel: [finance, look], join: record, otherwise: no}",
+                FINANCE.replace(": no", ": record") % "record",
+                'look: {call: look, with: {amount: "slots.amount"}, save: seen, next: record}',
+                RECORD,
+            ],
+            [NOT_APPROVED + "ask ▸ boss ▸ both ▸ record"],
+        ),
+        (
+            [
+                ASK % "boss",
+                BOSS % ("both", "no"),
+                "both: {parallel: [finance, look], join: record, otherwise: no}",
+                FINANCE % "record",
+                'look: {call: look, with: {amount: "slots.amount"}, save: seen, next: record}',
+                RECORD,
+            ],
+            [],
+        ),
         # As the undo of something else it would be called whenever the run is cancelled.
         (
             [
