@@ -16,7 +16,7 @@ from router.directory.tenants import KnownNames, LiveTenants, Tenants
 from router.documents.document_type import document_types
 from router.domain.documents import OTHER
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
-from router.domain.principals import CapabilityKind, NameSelection
+from router.domain.principals import ALL_NAMES, CapabilityKind, NameSelection
 from router.extension import Extension
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
@@ -48,7 +48,7 @@ def load_catalog(settings: Settings, registry: Registry) -> Catalog:
     return load_flows(flow_folder(settings), vocabulary(registry))
 
 
-def vocabulary(registry: Registry, author_tools: NameSelection | None = None) -> Vocabulary:
+def vocabulary(registry: Registry, author_tools: NameSelection = ALL_NAMES) -> Vocabulary:
     """What flow files may name beside these tools: the types of documents, each with its fields.
 
     What an author writes may call those of `author_tools` alone.
@@ -65,11 +65,7 @@ def vocabulary(registry: Registry, author_tools: NameSelection | None = None) ->
         ),
         reads=frozenset(tool.name for tool in registry if not tool.writes),
     )
-    if author_tools is None:
-        return known
-    return known._replace(
-        forbidden=frozenset(each for each in registry.names if not author_tools.has(each))
-    )
+    return known._replace(usable=author_tools)
 
 
 def sample_persona() -> Path | None:

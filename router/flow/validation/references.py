@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from router.domain.durations import MAX_WORKING_DAYS, fits_working_time
 from router.domain.errors import nearest
+from router.domain.principals import NameSelection
 from router.flow.definition import LAST_VERSION, Approve, State
 from router.flow.engine.changes import TAKEN
 from router.flow.engine.decisions import MAX_APPROVERS
@@ -71,7 +72,7 @@ def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
         for number, start in enumerate(state.batch.branches if state.batch else ()):
             yield from _unknown((*place, "parallel", number), start, draft.states, "state")
         if draft.tools is not None:
-            yield from _tools(draft.tools, draft.known.forbidden, place, state)
+            yield from _tools(draft.tools, draft.known.usable, place, state)
     if draft.documents is not None:
         yield from _documents(draft.documents, ("slots",), draft.definition.slots)
 
@@ -106,10 +107,10 @@ def _unknown(place: Place, name: str, known: Collection[str], kind: str) -> Iter
 
 
 def _tools(
-    tools: Mapping[str, frozenset[str]], forbidden: Collection[str], place: Place, state: State
+    tools: Mapping[str, frozenset[str]], usable: NameSelection, place: Place, state: State
 ) -> Iterator[Complaint]:
     for key, tool in state.tools.items():
-        if tool in forbidden:
+        if not usable.has(tool) and tool != UNSAID:
             what = f"authors of this tenant can't use the tool {tool}"
             yield complaint((*place, key), what, FORBIDDEN_REMEDY)
         # `crm__*` stands for tools that nobody knows yet.

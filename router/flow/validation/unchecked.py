@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple, Self
 
 from router.domain.errors import Fault
+from router.domain.principals import ALL_NAMES, NameSelection
 from router.flow.definition import FlowDefinition, State
 from router.flow.language.comparisons import Path, path_of
 from router.flow.slot_types.slot import Slot
@@ -37,7 +38,7 @@ class Vocabulary(NamedTuple):
     `approved` are the tools that need an approval, and `made_by` has, for each parameter that names
     an object of the run's own: the tool, the parameter, the tool that makes the object, and the
     field of that tool's result. `reads` are the tools that are known to change nothing,
-    and `forbidden` those that authors of the tenant can't use.
+    and `usable` are those that the author may use, whether or not they are there now.
 
     >>> Vocabulary.of(tools={"book_room": frozenset({"seats"})}).names("tools")
     {'book_room': frozenset({'seats'})}
@@ -48,7 +49,7 @@ class Vocabulary(NamedTuple):
     approved: Names = frozenset()
     made_by: frozenset[tuple[str, str, str, str]] = frozenset()
     reads: Names = frozenset()
-    forbidden: Names = frozenset()
+    usable: NameSelection = ALL_NAMES
 
     @classmethod
     def of(

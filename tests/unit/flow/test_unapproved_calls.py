@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from router.domain.principals import NameSelection
 from router.flow.loader import examine_text
 from router.flow.validation.phrases import said_in
 from router.flow.validation.unchecked import Vocabulary
@@ -246,7 +247,7 @@ def test_what_needs_an_approval_is_reached_by_approved_ways_alone(
 
 
 def test_authors_call_no_tool_that_their_tenant_keeps_from_them() -> None:
-    known = KNOWN._replace(forbidden=frozenset({"record", "look"}))
+    known = KNOWN._replace(usable=NameSelection(besides=("record", "look")))
     flow = [ASK % "boss", BOSS % ("record", "no"), RECORD]
     assert problems(*flow, known=known) == [FORBIDDEN]
     check = FILE.replace("call: file_claim", "check: record").replace(", save: claim", "")

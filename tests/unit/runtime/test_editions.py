@@ -469,8 +469,15 @@ def _of_leave() -> str:
     return text.replace("start: gather\nstates:", f"start: off\nstates:\n  {leave}")
 
 
-FEW = TenantEntry.model_validate({"author_tools": {"except": ["get_weather"]}})
+FEW = TenantEntry.model_validate({"author_tools": {"except": ["get_weather", "crm__refund"]}})
 NOT_ALLOWED = "authors of this tenant can't use the tool get_weather"
+
+
+def test_authors_call_no_tool_kept_from_them_while_its_server_is_away(desk: Desk) -> None:
+    crm: tuple[DocumentKind, str, str] = ("servers", "crm", server())
+    refund = desk(crm, ("flows", "overtime", calling("crm__refund")), entry=FEW)
+    assert "authors of this tenant can't use the tool crm__refund" in said(refund.problems)
+    assert not desk(crm, ("flows", "overtime", calling("crm__look_up")), entry=FEW).problems
 
 
 def skill_with(tools: str) -> str:
