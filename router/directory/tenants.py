@@ -400,6 +400,10 @@ class LiveTenants:
         """Who the desk is to people of this tenant; None where nobody has said."""
         return self._personas.get(tenant) or self.now.persona_of(tenant)
 
+    def author_tools(self, tenant: str) -> NameSelection:
+        """Return the tools that flows and skills of its authors may call now."""
+        return self.now.author_tools(tenant)
+
     def hand_off_desk(self, tenant: str) -> HandOffDesk | None:
         """Who takes what people of this tenant want a person for; None where nobody does."""
         return self.now.hand_off_desk(tenant)

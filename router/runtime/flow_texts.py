@@ -41,13 +41,13 @@ class LiveFlowTexts:
 
     def vocabulary(self, tenant: str) -> Vocabulary:
         """What the tenant's flows may name that stands elsewhere."""
-        author_tools = self.tenants.now.author_tools(tenant)
+        author_tools = self.tenants.author_tools(tenant)
         return vocabulary(self.offered.of(tenant).registry, author_tools)
 
     def tools(self, tenant: str) -> Sequence[Tool]:
         """The tools that flows of the tenant's authors may call, by name."""
         entitlement = self.tenants.now.entitlement(tenant)
-        allowed = self.tenants.now.author_tools(tenant)
+        allowed = self.tenants.author_tools(tenant)
         registry = self.offered.of(tenant).registry
         names = (n for n in sorted(registry.names) if entitlement.covers("tool", n))
         return [registry[name] for name in names if allowed.has(name)]

@@ -530,7 +530,13 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
         models=lambda: parts.chains.states,
         systems=parts.systems,
         isolated_work=work,
-        trials=DraftTrials(parts.offered, parts.directory, trials, work=work),
+        trials=DraftTrials(
+            parts.offered,
+            parts.directory,
+            trials,
+            work=work,
+            author_tools=parts.tenants.author_tools,
+        ),
         sketches=_sketches(parts),
     )
     return ApiServer(create_app(services), grace)

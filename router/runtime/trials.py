@@ -16,7 +16,7 @@ import signal
 import time
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
@@ -34,7 +34,7 @@ from router.domain.errors import (
     Unavailable,
 )
 from router.domain.locale import Localised
-from router.domain.principals import PeopleDirectory, Principal
+from router.domain.principals import ALL_NAMES, NameSelection, PeopleDirectory, Principal
 from router.flow.definition import FlowDefinition
 from router.flow.validation.phrases import told
 from router.isolation.fair_queue import FairQueue, QueueLimits
@@ -187,6 +187,7 @@ class DraftTrials:
         settings: how many processes there may be, and for how long.
         command: what is run.
         work: what reads drafts in a child process; by default one of its own.
+        author_tools: the tools that a tenant's authors may use; by default all.
     """
 
     def __init__(
@@ -196,8 +197,11 @@ class DraftTrials:
         settings: TrialSettings,
         command: Sequence[str] = COMMAND,
         work: IsolatedWork | None = None,
+        *,
+        author_tools: Callable[[str], NameSelection] = lambda _: ALL_NAMES,
     ) -> None:
         self._offered = offered
+        self._author_tools = author_tools
         self._work = work or IsolatedWork()
         self._directory = directory
         self._settings = settings
@@ -291,7 +295,8 @@ class DraftTrials:
     async def stage(self, author: Principal, flow: str, text: str) -> TrialStage:
         """What the draft is played on; raises `InvalidInput` with all that is wrong with it."""
         offered = self._offered.of(author.tenant)
-        known, others = vocabulary(offered.registry), dict(offered.catalog.flows)
+        known = vocabulary(offered.registry, self._author_tools(author.tenant))
+        others = dict(offered.catalog.flows)
         path = path_of("flows", flow)
         try:
             draft = await self._work.run(author, read_flow_among, path, text, known, others)

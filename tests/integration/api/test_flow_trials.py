@@ -18,8 +18,8 @@ from httpx import AsyncClient
 import flows
 from router.api.dependencies import Services
 from router.directory.file import FileDirectory
-from router.domain.errors import TooManyRequests, Unavailable
-from router.domain.principals import Principal
+from router.domain.errors import InvalidInput, TooManyRequests, Unavailable
+from router.domain.principals import NameSelection, Principal
 from router.runtime.server import create_app
 from router.runtime.trials import COMMAND, DraftTrials
 from router.settings.trials import TrialSettings
@@ -176,6 +176,19 @@ async def test_no_model_is_asked_but_the_one_that_a_step_scripts(olga: AsyncClie
     assert found["standing"]["state"] == "details"
     unscripted = await played(olga, {"user": "食堂几点开饭？"})
     assert (unscripted["standing"], unscripted["failed"]) == (None, None)
+
+
+async def test_a_draft_calls_no_tool_that_the_tenant_keeps_from_its_authors(
+    trials: DraftTrials, trace: Path
+) -> None:
+    kept = {"default": NameSelection(besides=("issue_*",))}
+    people, work = trials._directory, trials._work
+    settings, kept_from = TrialSettings(), kept.__getitem__
+    one = DraftTrials(offering(trace), people, settings, work=work, author_tools=kept_from)
+    with pytest.raises(InvalidInput) as refused:
+        await one.stage(OLGA, "parking_permit", DRAFT)
+    (problem,) = refused.value.problems
+    assert "authors of this tenant can't use the tool issue_permit" in problem.detail
 
 
 async def test_days_pass_at_once(olga: AsyncClient) -> None:
