@@ -17,12 +17,10 @@ from router.domain.errors import DefinitionError
 from router.flow.definition import FlowDefinition
 from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work
-from router.runtime.worker import build_worker
-from router.settings import Settings
 from router.telemetry.metrics import CONFIGURATION_UNFIT
 from tests.unit.cli.test_config import fill
 from tests.unit.runtime.documents import SOUND, overtime
-from tests.workflow.test_streaming import served
+from tests.workflow.deployments import run_for_people, serve_with_worker
 
 QUEUE = "configured"
 PEOPLE = "users:\n" + "".join(
@@ -39,18 +37,13 @@ PATH = "/v1/configuration/flows/overtime"
 
 @pytest.fixture
 async def house(tmp_path: Path) -> AsyncIterator[Parts]:
-    directory = tmp_path / "people.yaml"
-    directory.write_text(PEOPLE, "utf-8")
-    async with at_work(Settings.load(data=tmp_path, directory=directory)) as parts:
+    async with run_for_people(PEOPLE, tmp_path) as parts:
         yield parts
 
 
 @pytest.fixture
 async def desk(house: Parts, real_client: Client) -> AsyncIterator[AsyncClient]:
-    async with (
-        build_worker(real_client, house, QUEUE),
-        served(house, real_client, QUEUE) as client,
-    ):
+    async with serve_with_worker(house, real_client, QUEUE) as client:
         yield client
 
 

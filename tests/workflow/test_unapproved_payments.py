@@ -16,12 +16,9 @@ from router.contracts import flow as contract
 from router.domain.configuration_documents import Activation, DocumentVersion, digest_of
 from router.flow.engine.events import Began
 from router.runtime.composition import Parts
-from router.runtime.upkeep import at_work
-from router.runtime.worker import build_worker
-from router.settings import Settings
+from tests.workflow.deployments import run_for_people, serve_with_worker
 from tests.workflow.desk import defined
 from tests.workflow.test_configuration import Person, until
-from tests.workflow.test_streaming import served
 
 QUEUE = "unapproved"
 PEOPLE = "users:\n" + "".join(
@@ -98,18 +95,13 @@ states:
 
 @pytest.fixture
 async def house(tmp_path: Path) -> AsyncIterator[Parts]:
-    directory = tmp_path / "people.yaml"
-    directory.write_text(PEOPLE, "utf-8")
-    async with at_work(Settings.load(data=tmp_path, directory=directory)) as parts:
+    async with run_for_people(PEOPLE, tmp_path) as parts:
         yield parts
 
 
 @pytest.fixture
 async def desk(house: Parts, real_client: Client) -> AsyncIterator[AsyncClient]:
-    async with (
-        build_worker(real_client, house, QUEUE),
-        served(house, real_client, QUEUE) as client,
-    ):
+    async with serve_with_worker(house, real_client, QUEUE) as client:
         yield client
 
 
