@@ -19,6 +19,7 @@ from router.isolation.limits import MIB, ProcessLimits
 from router.runtime.server import create_app
 from tests.integration.api.conftest import client_of, served
 from tests.integration.api.test_configuration import ok
+from tests.processes import wait_for_end
 from tests.table import each_row
 from tests.unit.isolation import jobs
 from tests.unit.runtime.documents import overtime
@@ -112,9 +113,5 @@ async def test_an_examination_is_killed_when_its_client_leaves(
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
-            ended = asyncio.Event()
-            loop.add_reader(child, ended.set)
-            await ended.wait()
-            loop.remove_reader(child)
-            os.close(child)
+            await wait_for_end(child)
             assert (await client.get(f"{url}/healthz")).status_code == httpx.codes.OK

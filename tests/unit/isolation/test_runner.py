@@ -14,6 +14,7 @@ import pytest
 from router.domain.errors import DefinitionError, InvalidInput
 from router.isolation.limits import MIB, ProcessLimits
 from router.isolation.runner import IsolatedRunner, LimitExceeded, ProcessLost
+from tests.processes import wait_for_end
 from tests.table import each_row
 from tests.unit.isolation import jobs
 
@@ -97,11 +98,7 @@ async def test_a_job_is_killed_when_its_client_leaves(
             waiting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
-            ended = asyncio.Event()
-            loop.add_reader(child, ended.set)
-            await ended.wait()
-            loop.remove_reader(child)
-            os.close(child)
+            await wait_for_end(child)
     assert await runner.run(LIMITS, jobs.double, 1) == 2
 
 
