@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from router.cli.options import echo_aligned
-from router.runtime.extensions import load_extensions
+from router.runtime.extensions import load_configured
 from router.settings import Settings
 
 
@@ -19,7 +19,7 @@ def extensions(
     start in this order.
     """
     settings = Settings.load()
-    found = load_extensions(settings.extensions_off, settings.required_extensions)
+    found = load_configured(settings)
     rows = [(each.extension.name, each.distribution, "loaded") for each in found.loaded]
     rows += [(each.name, each.distribution, each.reason) for each in found.omitted]
     if as_json:

@@ -21,7 +21,7 @@ from router.extension import Extension
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, Vocabulary, load_flows, read_flow, sub_flow_problems
-from router.runtime.extensions import load_extensions
+from router.runtime.extensions import load_configured
 from router.settings import Settings
 from router.settings.project import check_package, find_project
 from router.skill.loader import LoadedSkills, WatchedSkills, remarks
@@ -237,7 +237,7 @@ def _packages(settings: Settings) -> list[ModuleType]:
             check_package(name, project.folder, project.distribution)
     optional = SAMPLE_PACKAGES if chosen is None else ()
     names = [*CORE_PACKAGES, *(name for name in optional if find_spec(name))]
-    extensions = load_extensions(settings.extensions_off, settings.required_extensions)
+    extensions = load_configured(settings)
     found = [_import(name) for name in (*names, *sorted(chosen or ()))]
     return [*found, *chain.from_iterable(extensions.collect(import_packages))]
 

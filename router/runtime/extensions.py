@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from router.domain.errors import MisconfiguredError
 from router.extension import ENTRY_POINT_GROUP, Extension
+from router.settings import Settings
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 _REQUIRED = "ROUTER_REQUIRED_EXTENSIONS"
@@ -133,6 +134,11 @@ def load_extensions(
     extensions = Extensions(loaded, [*omitted, *unsatisfied], required)
     _check_required(required, extensions)
     return extensions
+
+
+def load_configured(settings: Settings) -> Extensions:
+    """Load the installed extensions as the settings say; raises what `load_extensions` raises."""
+    return load_extensions(settings.extensions_off, settings.required_extensions)
 
 
 def _load(

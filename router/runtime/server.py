@@ -47,7 +47,7 @@ from router.gateway.lost_runs import FEW, counts, misfits, note_lost
 from router.isolation.upkeep_threads import run_upkeep
 from router.runtime.composition import Parts
 from router.runtime.data_folder import page_token
-from router.runtime.extensions import Extensions, load_extensions
+from router.runtime.extensions import Extensions, load_configured, load_extensions
 from router.runtime.flow_texts import LiveFlowTexts
 from router.runtime.trials import DraftTrials
 from router.settings import Settings
@@ -226,7 +226,7 @@ def create_app(services: Services) -> FastAPI:
         await services.isolated_work.close()
 
     app = _api(
-        load_extensions(settings.extensions_off, settings.required_extensions),
+        load_configured(settings),
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
