@@ -1,8 +1,8 @@
-"""Who gets the next process: tenants take turns, and so do the people of each.
+"""A queue in which tenants take turns, and so do the people of each tenant.
 
-Whoever sends much waits for themselves: somebody who sends one thing is served after at most one
-job of each tenant that waits. Of a person one job runs at a time, and how many may wait is bounded
-for each person and each tenant.
+Many jobs of one person delay only that person: a single job of another tenant begins after at most
+one job of each waiting tenant. One job of a person runs at a time. The number of waiting jobs is
+bounded for each person and for each tenant.
 """
 
 import asyncio
@@ -15,26 +15,26 @@ from router.domain.errors import TooManyRequests
 from router.domain.locale import Localised
 
 RETRY_SECONDS = 5
-"""After which somebody who was refused may try again."""
+"""Seconds after which a refused job is worth sending again."""
 
 
 class QueueFull(TooManyRequests):
-    """Too much of this person, or of their tenant, waits already, or it has waited too long."""
+    """Too many jobs of the person or their tenant wait already, or the job has waited too long."""
 
 
 @dataclass(frozen=True)
 class QueueLimits:
-    """What may run at once, and what may wait.
+    """How many jobs may run at once, and how many may wait.
 
-    While there is more than one process, one is kept free of each tenant's jobs, so that a tenant
-    never waits for another one's alone.
+    If there is more than one process, no tenant uses all of them: a tenant never waits for the jobs
+    of a single other tenant.
     """
 
     processes: int = 1
     waiting_per_person: int = 3
     waiting_per_tenant: int = 20
     wait_seconds: float | None = 120.0
-    """How long a job may wait; None: as long as it takes."""
+    """How long a job may wait; `None` for any time."""
 
     @property
     def processes_per_tenant(self) -> int:
@@ -59,8 +59,8 @@ class FairQueue:
     """Lets jobs begin one after the other.
 
     Args:
-        limits: What may run at once, and what may wait.
-        full: What whoever is refused is told.
+        limits: How many jobs may run at once, and how many may wait.
+        full: The message of `QueueFull`.
     """
 
     def __init__(self, limits: QueueLimits, full: Localised) -> None:

@@ -1,4 +1,4 @@
-"""Work on long texts, beside the event loop and in turns of people.
+"""Work on long texts, off the event loop and in turns of people.
 
 Reading a message costs a few microseconds a character. That is nothing for what people write, but a
 message may have 8,000 characters, and everybody else would wait for each of them. So a long text is
@@ -63,7 +63,7 @@ class TextWork:
 
 
 async def run_on_text(text: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return the function's result, made beside the loop where the text is long."""
+    """Return the function's result, computed off the event loop if the text is long."""
     call = partial(function, *args, **kwargs)
     if len(text) <= LONG_TEXT_CHARS:
         return call()
