@@ -95,7 +95,7 @@ def at_work(title: Localised) -> Localised:
 
 
 TOLD_WAIT_SECONDS = 20.0
-"""A wait that is longer is told."""
+"""Longer waits are announced to the person."""
 
 
 def reading(names: Sequence[str], seconds: float = 0.0) -> Localised:

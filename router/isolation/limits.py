@@ -22,7 +22,7 @@ _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 
 
 class ProcessLimits(BaseModel):
-    """What one job may use."""
+    """The resources that one job may use."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -1,4 +1,4 @@
-"""Threads for what every request rests on: who works here, what tenants have, files that changed.
+"""Threads for what every request needs: the directory, tenants' settings, changed files.
 
 Python's default threads are anybody's, and so can all be in use: by name lookups that don't come
 back, by a tool's code, by a library. What keeps the deployment up to date doesn't wait for those.

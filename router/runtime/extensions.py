@@ -52,7 +52,6 @@ class Extensions:
     loaded: Sequence[LoadedExtension] = ()
     """In the order in which they start: each one after those that it requires."""
     omitted: Sequence[OmittedExtension] = ()
-
     required: Collection[str] = ()
     """The names of extensions without which the process must not go on."""
 
