@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -22,18 +23,18 @@ from tests.table import each_row
 pytestmark = pytest.mark.xdist_group("dev")
 
 
-def balance(house: House, user: str, kind: str = "annual") -> float:
-    done = house.command(
-        "tools", "call", "get_leave_balance", json.dumps({"leave_type": kind}), "--user", user
-    )
-    assert done.returncode == 0, done.stderr
-    return float(json.loads(done.stdout)["days"])
+def days_left(person: Person) -> float:
+    """Ask for the annual leave that is left, as the person would."""
+    said = person.chat().say("我还有几天年假？")["replies"][0]["text"]
+    left = re.search(r"还剩 (\d+(?:\.\d+)?) 天", said)
+    assert left, said
+    return float(left[1])
 
 
 def test_alice_asks_in_chinese_bob_approves_and_her_balance_is_less(
-    house: House, alice: Person, bob: Person
+    alice: Person, bob: Person
 ) -> None:
-    before = balance(house, "alice")
+    before = days_left(alice)
     chat = alice.chat()
     turn = chat.say("我要请假")
     route = {"kind": "flow", "by": "pattern", "target": "leave_request"}
@@ -57,12 +58,19 @@ def test_alice_asks_in_chinese_bob_approves_and_her_balance_is_less(
     assert bob.decide(approval["id"], "approve").status_code == 200
     assert bob.decide(approval["id"], "reject").status_code == 409
     chat.heard("批准")
-    assert balance(house, "alice") == before - 3
+    assert days_left(alice) == before - 3
     shown = alice.run(run)
     assert shown["status"] == "completed"
     assert shown["history"][0]["event"] == "began"
     assert "approve" in [line["event"] for line in shown["history"]]
     assert shown["temporal"]["workflow_id"].startswith("leave_request/default/")
+
+
+def test_its_metrics_count_the_turns_of_its_people(house: House, alice: Person) -> None:
+    alice.chat().say("你好")
+    metrics = httpx.get(house.metrics, trust_env=False).text
+    counted = re.findall(r"^router_routes_total\{.*\} (\S+)$", metrics, re.MULTILINE)
+    assert sum(map(float, counted)) > 0, metrics
 
 
 CTRL_C, CTRL_D = b"\x03", b"\x04"

@@ -17,6 +17,8 @@ from tests.fakes.model_server import MODEL, ModelServer, calls, fails, says
 from tests.fakes.otlp_collector import Collector, attributes, collecting, names
 from tests.table import each_row
 
+pytestmark = pytest.mark.slow
+
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 CALLER = "b7ad6b7169203331"
 QUESTION = "我的年假还有多少来着呗"
@@ -85,7 +87,6 @@ def _asked(house: House, model: ModelServer, collector: Collector) -> Watched:
     return Watched(house, model, collector, chat, turn, mine)
 
 
-@pytest.mark.slow
 async def test_a_turn_is_one_trace_from_the_caller_to_model_and_tool(watched: Watched) -> None:
     assert watched.turn["route"]["by"] == "llm"
     parents = {span.span_id: span for span in watched.spans}
@@ -103,7 +104,6 @@ async def test_a_turn_is_one_trace_from_the_caller_to_model_and_tool(watched: Wa
     assert len(watched.named(TURN)) == 1
 
 
-@pytest.mark.slow
 async def test_what_questions_begin_with_was_read_outside_of_any_turn(watched: Watched) -> None:
     asked, ahead = watched.model.chats[0], watched.model.readings
     assert asked["messages"][0] in [reading["messages"][0] for reading in ahead]
@@ -163,7 +163,6 @@ async def test_metrics_know_what_is_open(watched: Watched) -> None:
     assert watched.value("router_event_streams") == 0
 
 
-@pytest.mark.slow
 async def test_no_label_has_an_id_or_a_path_that_somebody_made_up(watched: Watched) -> None:
     def explore() -> None:
         person = watched.chat.person
@@ -181,7 +180,6 @@ async def test_no_label_has_an_id_or_a_path_that_somebody_made_up(watched: Watch
     assert len(watched.samples()) == len(after)
 
 
-@pytest.mark.slow
 async def test_the_log_joins_failures_to_their_trace_and_turn(watched: Watched) -> None:
     """The script has come to its failing server; who is asked has a message to fall back on."""
     await asyncio.to_thread(watched.chat.say, "讲讲别的吧，随便什么", message_id="m-failing")

@@ -652,6 +652,7 @@ async def test_a_length_of_time_is_a_number_and_what_it_counts(
     assert await reader.evaluate(SPANS, iso) == read
 
 
+@pytest.mark.slow
 async def test_of_a_picture_only_drawing_comes_into_the_page(reader: Any) -> None:
     hostile = (
         '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><style>*{color:red}</style>'

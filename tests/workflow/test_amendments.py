@@ -143,6 +143,7 @@ async def test_said_in_words_it_is_asked_about_and_a_decision_before_the_yes_win
     assert (await run_of(desk.talk.parts, desk.run)).slots["end"] == "2026-12-08"
 
 
+@pytest.mark.slow
 async def test_a_yes_in_words_makes_it_and_a_second_change_is_another(desk: Desk) -> None:
     for day in ("9", "10"):
         await desk.talk.say(f"结束日期改成12月{day}日")

@@ -7,6 +7,7 @@ which one counts.
 import asyncio
 from typing import Any
 
+import pytest
 from httpx import AsyncClient
 
 from router.domain.locale import Locale
@@ -68,6 +69,7 @@ async def test_a_second_yes_is_answered_as_the_first_and_submits_nothing_more(
 
 
 @each_row(("locale", "day"), [("zh", "2027-10-18"), ("en", "2027-10-19")])
+@pytest.mark.slow
 async def test_a_no_after_the_yes_is_told_that_the_yes_counts(
     api: AsyncClient, locale: Locale, day: str
 ) -> None:
@@ -78,6 +80,7 @@ async def test_a_no_after_the_yes_is_told_that_the_yes_counts(
     assert second["flow"]["status"] == "waiting_approval"
 
 
+@pytest.mark.slow
 async def test_what_has_gone_on_since_is_not_said_again(api: AsyncClient, parts: Parts) -> None:
     path, question = await asked(api, "zh", "2027-10-20")
     first = await answer(api, path, question, True)

@@ -125,6 +125,7 @@ def _with_someone_away(parts: Parts, away: str) -> Parts:
     return replace(parts, directory=FileDirectory(people))
 
 
+@pytest.mark.slow
 async def test_the_one_added_before_decides_before_the_one_who_added_them(opened: Desks) -> None:
     async with opened() as d:
         mine = (await d.waiting("bob"))[0]["id"]
@@ -192,6 +193,7 @@ async def test_of_two_who_race_where_one_is_enough_the_slower_hears_who_decided_
     assert verdict[quicker] in later[quicker].json()["detail"]
 
 
+@pytest.mark.slow
 async def test_those_with_a_copy_may_look_but_not_decide(opened: Desks) -> None:
     async with opened() as d:
         run, file = f"/v1/flow-runs/{d.run}", f"/v1/files/{d.file}"
@@ -225,6 +227,7 @@ async def test_an_operator_says_not_who_decides_their_own_request(
             assert [one for one in ("bob", "gina") if await d.waiting(one)] == [waits]
 
 
+@pytest.mark.slow
 async def test_whoever_stands_in_is_asked_and_both_are_in_the_history(opened: Desks) -> None:
     async with opened(away="bob") as d:
         assert await d.waiting("bob") == []

@@ -88,6 +88,7 @@ async def until(holds: Callable[[], Any]) -> Any:
     return found
 
 
+@pytest.mark.slow
 async def test_a_pushed_flow_is_used_replaced_and_rolled_back_while_a_run_keeps_its_version(
     desk: AsyncClient,
 ) -> None:

@@ -146,6 +146,7 @@ async def test_a_turn_under_way_is_answered_and_what_has_not_begun_is_refused(
     assert await parts.store.conversations.load_snapshot(DEFAULT_TENANT, talk.id) is None
 
 
+@pytest.mark.slow
 async def test_a_turn_that_takes_long_is_left_to_end_and_whoever_deletes_is_told_so(
     tooled: Tooled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +162,7 @@ async def test_a_turn_that_takes_long_is_left_to_end_and_whoever_deletes_is_told
     assert (answer.status_code, late.status_code) == (200, 204)
 
 
+@pytest.mark.slow
 async def test_a_person_is_erased_after_what_is_under_way(tooled: Tooled) -> None:
     bookings = Booked()
     async with at_work(tooled, bookings) as (api, talk):
@@ -236,6 +238,7 @@ def once_erased(
     return during
 
 
+@pytest.mark.slow
 async def test_a_thread_that_begins_anew_meanwhile_goes_on(
     api: AsyncClient,
     alice: Talk,
@@ -258,6 +261,7 @@ async def test_a_thread_that_begins_anew_meanwhile_goes_on(
     assert [row.data["text"] for row in kept if row.data["role"] == "user"] == ["请问"]
 
 
+@pytest.mark.slow
 async def test_who_has_to_finish_it_is_told_that_its_words_are_gone(
     api: AsyncClient, alice: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

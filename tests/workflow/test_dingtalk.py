@@ -268,6 +268,7 @@ async def test_what_is_brought_in_vain_is_said(
     await files_desk.dingtalk.posted(said)
 
 
+@pytest.mark.slow
 async def test_what_was_spoken_is_read_as_dingtalk_understood_it(files_desk: FilesDesk) -> None:
     heard = {"downloadCode": "sound", "duration": 900, "recognition": "我要交收据"}
     await files_desk.sends(BOB, "audio", heard)

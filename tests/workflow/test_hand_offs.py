@@ -170,6 +170,7 @@ async def deed(client: AsyncClient, id_: str, kind: str, key: str = "", **body: 
     return await client.post(path, json=body or None, headers=headers)
 
 
+@pytest.mark.slow
 async def test_a_person_is_asked_for_answers_and_gives_the_conversation_back(
     caller: As, model: ModelServer
 ) -> None:

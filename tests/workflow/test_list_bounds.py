@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from httpx import AsyncClient
 
 from router.domain.locale import Locale
@@ -48,6 +49,7 @@ LEFT_OUT = {
         ("zh", "买东西", {"action": {"type": "form", "values": {"things": SIXTY}}}),
     ],
 )
+@pytest.mark.slow
 async def test_twenty_of_sixty_items_are_kept_and_the_others_named(
     tooled: Tooled, locale: Locale, opening: str, said: dict[str, Any]
 ) -> None:

@@ -62,6 +62,7 @@ async def write(house: Parts, version: int, text: str, **how: Any) -> None:
     await house.configuration.refresh()
 
 
+@pytest.mark.slow
 async def test_people_of_a_share_start_the_new_version_until_it_is_taken_back_and_runs_keep_theirs(
     house: Parts, desk: AsyncClient
 ) -> None:

@@ -166,6 +166,7 @@ async def test_nobody_answers_on_a_card_of_somebody_else(slack: Slack, router: A
     assert not [post for post in slack.posts if "从哪天开始" in post["text"]]
 
 
+@pytest.mark.slow
 async def test_a_stranger_is_told_so_once_bilingually(slack: Slack, router: AsyncClient) -> None:
     event = slack.event("UMALLORY", "hello")
     for _ in range(2):
@@ -174,6 +175,7 @@ async def test_a_stranger_is_told_so_once_bilingually(slack: Slack, router: Asyn
     assert len(slack.posts) == 1
 
 
+@pytest.mark.slow
 async def test_what_slack_refuses_for_now_comes_later(slack: Slack, router: AsyncClient) -> None:
     busy = json_reply({"ok": False, "error": "ratelimited"}, 429, retry_after="1")
     slack.troubles.append(busy)

@@ -55,6 +55,7 @@ async def test_a_text_is_heard_while_it_is_written(alice: AsyncClient, model: Mo
     assert turn["tool_calls"][0]["id"] == dict(before)["tool_started"]["id"]
 
 
+@pytest.mark.slow
 async def test_a_text_that_broke_off_is_replaced(alice: AsyncClient, model: ModelServer) -> None:
     reply = calls(("respond_message", {"text": TALK}))
     broken = calls(("respond_message", {"text": "早上好。今天我在这里，什么都可以问"}))
@@ -75,6 +76,7 @@ async def test_what_is_to_be_mended_is_written_anew(alice: AsyncClient, model: M
     assert written(events) == events[-1][1]["replies"][0]["text"] == TALK
 
 
+@pytest.mark.slow
 async def test_questions_are_seen_to_begin_and_end(alice: AsyncClient, model: ModelServer) -> None:
     model.then(BALANCE, says(SAID))
     async with Stream.of(alice, ASKED) as stream:

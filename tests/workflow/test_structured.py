@@ -166,6 +166,7 @@ async def test_what_is_named_otherwise_a_model_puts_into_the_schema(
     ],
     ids=["type", "format", "figure", "day", "deed", "name", "text"],
 )
+@pytest.mark.slow
 async def test_what_is_wrong_with_an_answer_is_told_once_and_mended(
     desk: Opened, first: Behaviour, told: str
 ) -> None:
@@ -300,6 +301,7 @@ async def test_openai_s_own_client_parses_the_answer(desk: Opened) -> None:
     assert json.loads(message.content or "") == GOOD
 
 
+@pytest.mark.slow
 async def test_openai_s_own_client_parses_a_stream(desk: Opened) -> None:
     house = await desk(COUNT, SAID, answer(**GOOD))
     completions = openai(house.api).chat.completions

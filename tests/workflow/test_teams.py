@@ -119,6 +119,7 @@ async def test_what_is_chosen_by_a_button_is_asked_on_from(
     assert sum("从哪天开始" in str(post.get("attachments")) for post in teams.posts) == 1
 
 
+@pytest.mark.slow
 async def test_what_teams_refuses_for_now_comes_later(teams: Teams, router: AsyncClient) -> None:
     teams.troubles.extend([refusal(429, "TooManyRequests", retry_after="1")])
     await teams.says(router, "alice", "我要报销")

@@ -97,6 +97,7 @@ WAYS = {
 
 
 @each_row("message", WAYS.values(), ids=WAYS)
+@pytest.mark.slow
 async def test_a_flow_of_another_tenant_is_started_by_nothing(
     desk: AsyncClient, message: dict[str, Any]
 ) -> None:

@@ -141,6 +141,7 @@ async def save_and_submit(author: Person, flow: str, text: str) -> Any:
 
 
 @pytest.mark.parametrize("states", [UNASKED, pytest.param(FRIENDLY, marks=pytest.mark.slow)])
+@pytest.mark.slow
 async def test_authors_cannot_publish_what_pays_a_claim_that_nobody_has_approved(
     house: Parts, desk: AsyncClient, states: str
 ) -> None:

@@ -68,6 +68,7 @@ async def asked_for_leave(client: AsyncClient) -> str:
     return str(flow["id"])
 
 
+@pytest.mark.slow
 async def test_leave_is_told_from_the_sentence_to_the_effect(
     tmp_path: Path, real_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,6 +140,7 @@ async def test_a_token_that_is_over_is_fetched_anew(wecom: Wecom, router: AsyncC
     assert sum("/gettoken" in target for target in wecom.targets) == 2
 
 
+@pytest.mark.slow
 async def test_a_group_is_answered_once_and_the_rest_said_to_the_person_alone(
     wecom: Wecom, router: AsyncClient
 ) -> None:
@@ -192,6 +193,7 @@ async def test_a_group_is_answered_when_wecom_is_there_again(
     assert (wecom.posts, wecom.troubles) == ([], [])
 
 
+@pytest.mark.slow
 async def test_a_picture_in_a_group_is_asked_for_alone(wecom: Wecom, router: AsyncClient) -> None:
     words = {"msgtype": "text", "text": {"content": "@Desk 我要请假"}}
     items = [words, {"msgtype": "image", "image": {"url": "http://127.0.0.1:9/x"}}]

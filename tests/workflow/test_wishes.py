@@ -133,6 +133,7 @@ async def test_an_answer_counts_where_the_model_fails_for_the_wish_beside_it(ask
     assert "查下那边天气" in offer.text
 
 
+@pytest.mark.slow
 async def test_the_next_round_is_about_the_rest_and_begins_nothing_again(asked: Talk) -> None:
     again = {"flow_name": "leave_request", "slots": {"leave_type": "sick"}}
     asked.model.then(

@@ -101,6 +101,7 @@ def deleting(gina: Terminal, _: str) -> None:
     gina.sees("已删除")
 
 
+@pytest.mark.slow
 async def test_a_conversation_is_deleted_once_it_is_said_twice(
     address: str, tmp_path: Path, caller: As
 ) -> None:

@@ -79,7 +79,7 @@ for line in sys.stdin:
 """
 """One that notes whose stories it runs, and has run them once there is a file of that name."""
 
-pytestmark = pytest.mark.xdist_group("trials")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("trials")]
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,6 @@ async def played(client: AsyncClient, *steps: dict[str, Any], **more: Any) -> An
     return answer.json()
 
 
-@pytest.mark.slow
 async def test_a_draft_is_played_with_every_role_and_nothing_is_really_called(
     olga: AsyncClient, trace: Path
 ) -> None:
@@ -151,7 +150,6 @@ async def test_a_draft_is_played_with_every_role_and_nothing_is_really_called(
     assert untouched(trace)
 
 
-@pytest.mark.slow
 async def test_the_form_says_what_a_tool_answers(olga: AsyncClient) -> None:
     answers = {"issue_permit": {"number": "P-7"}}
     found = await played(olga, *APPROVED, answers=answers)
@@ -264,7 +262,6 @@ async def test_nobody_tries_anything_who_writes_nothing(caller: As) -> None:
         problem(await caller("alice").post(f"{PATH}{path}", json=sent), 404)
 
 
-@pytest.mark.slow
 async def test_an_author_of_another_tenant_tries_it_with_their_own_people(caller: As) -> None:
     """There nobody is called bob: alice's manager isn't anybody."""
     away = caller("algae/olga")
@@ -291,7 +288,6 @@ async def test_why_a_draft_cannot_be_tried_is_said_in_the_author_s_language(
     assert why in problem(answer, 422)["errors"][0]["detail"]
 
 
-@pytest.mark.slow
 async def test_a_process_killed_in_the_middle_costs_a_moment(
     olga: AsyncClient, trials: DraftTrials
 ) -> None:
@@ -345,7 +341,6 @@ async def test_an_answer_that_is_too_long_is_asked_for_once_and_said_to_be(
     await one.close()
 
 
-@pytest.mark.slow
 async def test_authors_of_one_tenant_leave_a_place_to_another_that_waits(
     trials: DraftTrials, trace: Path, tmp_path: Path
 ) -> None:
@@ -411,7 +406,6 @@ class Lined:
         return self.trials._submissions.waiting
 
 
-@pytest.mark.slow
 async def test_submissions_wait_for_each_other_alone_and_tenants_take_turns(
     trials: DraftTrials, trace: Path, tmp_path: Path
 ) -> None:
@@ -442,7 +436,6 @@ async def test_submissions_wait_for_each_other_alone_and_tenants_take_turns(
     assert ([each.passed for each in found], one.pids) == ([1] * 4, [])
 
 
-@pytest.mark.slow
 async def test_two_at_once_see_nothing_of_each_other(caller: As) -> None:
     here, there = caller("olga"), caller("algae/olga")
     one, other = await asyncio.gather(
@@ -453,7 +446,6 @@ async def test_two_at_once_see_nothing_of_each_other(caller: As) -> None:
     assert other["steps"][0]["said"][0]["text"] == "What is the number plate?"
 
 
-@pytest.mark.slow
 async def test_more_authors_than_places_take_turns(
     services: Services, trials: DraftTrials, trace: Path
 ) -> None:
@@ -474,7 +466,6 @@ async def test_more_authors_than_places_take_turns(
     assert one.pids == []
 
 
-@pytest.mark.slow
 async def test_a_process_has_no_secrets_and_ends_by_itself(
     services: Services, trials: DraftTrials, trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -497,7 +488,6 @@ async def test_a_process_has_no_secrets_and_ends_by_itself(
     assert untouched(folder)
 
 
-@pytest.mark.slow
 async def test_what_takes_too_long_is_ended_and_the_next_step_is_taken(
     services: Services, trials: DraftTrials, trace: Path
 ) -> None:
@@ -512,7 +502,6 @@ async def test_what_takes_too_long_is_ended_and_the_next_step_is_taken(
     await hasty.close()
 
 
-@pytest.mark.slow
 async def test_without_its_test_server_it_says_what_to_install(
     services: Services, trials: DraftTrials, trace: Path, tmp_path: Path
 ) -> None:

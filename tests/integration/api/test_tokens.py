@@ -247,6 +247,7 @@ class TestStreams:
             monkeypatch.setattr(there.directory, "_people", {})
             assert not [line async for line in lines if "turn" in line]
 
+    @pytest.mark.slow
     async def test_nor_that_of_whom_it_speaks_for(
         self, services: Services, unique: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -87,6 +87,7 @@ async def test_no_more_files_of_a_person_wait_than_may(reader: DocumentReader) -
     assert sum(isinstance(each, QueueFull) for each in read) == 39 - QUEUE_LIMITS.waiting_per_person
 
 
+@pytest.mark.slow
 async def test_several_files_wait_their_turn(reader: DocumentReader) -> None:
     contents = [GOOD, EINVOICE.encode(), b"", ofd(), b"%PDF-1.7"]
     read = await asyncio.gather(*map(reader.read, contents), return_exceptions=True)

@@ -169,6 +169,7 @@ def test_runs_until_it_is_told_to_stop_and_leaves_nothing(
     assert dev.errors == ""
 
 
+@pytest.mark.slow
 def test_goes_on_after_kill_9_and_says_when_temporal_dies(ports: Ports, start: Start) -> None:
     killed = start()
     killed.until_ready()

@@ -169,6 +169,7 @@ def test_what_is_wrong_is_what_the_library_finds(schema: dict[str, Any], value: 
     assert [e.json_path for e in ours] == [e.json_path for e in theirs]
 
 
+@pytest.mark.slow
 def test_many_items_are_compared_in_time_that_grows_with_them() -> None:
     each: list[Any] = [{"a": [number]} for number in range(MANY)]
     unique = validator_of({"uniqueItems": True})

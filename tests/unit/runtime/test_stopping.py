@@ -35,6 +35,7 @@ def started(cleaning: float) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.parametrize("number", one_in(3, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)))
+@pytest.mark.slow
 def test_one_signal_lets_it_clean_up(number: signal.Signals) -> None:
     with started(cleaning=0.1) as process:
         process.send_signal(number)

@@ -204,6 +204,7 @@ async def test_a_text_that_broke_off_is_replaced(spoken: AsyncOpenAI, model: Mod
     assert text.startswith("早")
 
 
+@pytest.mark.slow
 async def test_a_skill_is_asked_as_its_own_model(spoken: AsyncOpenAI, model: ModelServer) -> None:
     model.then(calls(("done", {"result": "试用期可以休两天半。"})))
     listed = [each.id async for each in spoken.models.list()]
