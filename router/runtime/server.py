@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib.metadata import version
 from math import ceil, inf
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
@@ -88,7 +88,9 @@ async def keep_counting(services: Services) -> None:
             # Temporal bears few questions about builds.
             if round_ % 4 == 0:
                 await count_stranded(temporal, settings, now)
-            await count_orphaned(store.runs, services.directory)
+            orphaned = await count_orphaned(store.runs, services.directory)
+            ORPHANED_APPROVALS.set(orphaned.approvals)
+            ORPHANED_REQUESTS.set(orphaned.requests)
             if round_ and round_ % 4 == 0:
                 await keep_generation(temporal, store, settings)
                 await look_for_lost_runs(temporal, store, settings)
@@ -118,10 +120,19 @@ async def count_hand_offs(hand_offs: HandOffStore, now: datetime) -> None:
         OLDEST_HAND_OFF.labels(state).set(max(0.0, oldest))
 
 
-async def count_orphaned(runs: Runs, directory: Directory) -> None:
-    """Count what waits for somebody who isn't in the directory, and what is such a one's."""
-    ORPHANED_APPROVALS.set(sum(one.count for one in await runs.orphaned(directory)))
-    ORPHANED_REQUESTS.set(sum(one.count for one in await runs.left_behind(directory)))
+class Orphaned(NamedTuple):
+    """How many approvals wait for people who have left, and how many requests are theirs."""
+
+    approvals: int
+    requests: int
+
+
+async def count_orphaned(runs: Runs, directory: Directory) -> Orphaned:
+    """Count the open approvals and requests of people who aren't in the directory."""
+    return Orphaned(
+        sum(one.count for one in await runs.orphaned(directory)),
+        sum(one.count for one in await runs.left_behind(directory)),
+    )
 
 
 async def count_stranded(temporal: Client, settings: Settings, now: datetime) -> None:

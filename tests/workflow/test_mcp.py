@@ -75,7 +75,7 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     return content.text
 
 
-@pytest.mark.parametrize("mode", REVISIONS)
+@pytest.mark.parametrize("mode", [MODERN, pytest.param(HANDSHAKE, marks=pytest.mark.slow)])
 async def test_a_leave_request_is_asked_for_confirmed_and_approved_by_forms(
     url: str, mode: str
 ) -> None:

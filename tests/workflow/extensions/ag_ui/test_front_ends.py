@@ -54,7 +54,10 @@ async def awaited(approver: FrontEnd, run: str) -> Any:
 
 @pytest.mark.parametrize(
     ("user", "opening", "reason"),
-    [("alice", "我要请假", "家里有事"), ("frank", "I need to take leave", "family matters")],
+    [
+        ("alice", "我要请假", "家里有事"),
+        pytest.param("frank", "I need to take leave", "family matters", marks=pytest.mark.slow),
+    ],
 )
 async def test_a_leave_request_is_asked_confirmed_and_approved_by_interrupts(
     api: AsyncClient, bob: FrontEnd, user: str, opening: str, reason: str
