@@ -1,6 +1,7 @@
 """The whole house as a user starts it, and people who use it over HTTP."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -133,6 +134,13 @@ class Person:
         created = self.post("/v1/conversations")
         assert created.status_code == 201, created.text
         return Chat(self, created.json()["id"])
+
+    def days_left(self) -> float:
+        """Ask in a new conversation, in Chinese, how many days of annual leave are left."""
+        said = self.chat().say("我还有几天年假？")["replies"][0]["text"]
+        left = re.search(r"还剩 (\d+(?:\.\d+)?) 天", said)
+        assert left, said
+        return float(left[1])
 
     def approvals(self) -> list[dict[str, Any]]:
         found = list(self.get("/v1/approvals")["items"])

@@ -23,18 +23,10 @@ from tests.table import each_row
 pytestmark = pytest.mark.xdist_group("dev")
 
 
-def days_left(person: Person) -> float:
-    """Ask for the annual leave that is left, as the person would."""
-    said = person.chat().say("我还有几天年假？")["replies"][0]["text"]
-    left = re.search(r"还剩 (\d+(?:\.\d+)?) 天", said)
-    assert left, said
-    return float(left[1])
-
-
 def test_alice_asks_in_chinese_bob_approves_and_her_balance_is_less(
     alice: Person, bob: Person
 ) -> None:
-    before = days_left(alice)
+    before = alice.days_left()
     chat = alice.chat()
     turn = chat.say("我要请假")
     route = {"kind": "flow", "by": "pattern", "target": "leave_request"}
@@ -58,7 +50,7 @@ def test_alice_asks_in_chinese_bob_approves_and_her_balance_is_less(
     assert bob.decide(approval["id"], "approve").status_code == 200
     assert bob.decide(approval["id"], "reject").status_code == 409
     chat.heard("批准")
-    assert days_left(alice) == before - 3
+    assert alice.days_left() == before - 3
     shown = alice.run(run)
     assert shown["status"] == "completed"
     assert shown["history"][0]["event"] == "began"

@@ -15,7 +15,6 @@ import pytest
 from standardwebhooks import Webhook
 
 from tests.e2e.house import House, Person
-from tests.e2e.test_dev import balance
 from tests.fakes.web_server import threaded
 from tests.fakes.webhook_consumer import SECRET, VARIABLE
 
@@ -35,7 +34,7 @@ def test_the_story_survives_a_kill_between_its_steps(own_house: House, moments: 
     """One request from end to end: asked for, handed in, approved, and read again."""
     house = own_house
     alice, bob = Person(house, "alice"), Person(house, "bob")
-    before = balance(house, "alice")
+    before = alice.days_left()
     chat = alice.chat()
     killed(house, 0, moments)
     turns = []
@@ -53,7 +52,7 @@ def test_the_story_survives_a_kill_between_its_steps(own_house: House, moments: 
     assert bob.decide(approval["id"], "approve").status_code == 200
     assert bob.decide(approval["id"], "reject").status_code == 409
     assert alice.run(run)["status"] == "completed"
-    assert balance(house, "alice") == before - 2
+    assert alice.days_left() == before - 2
     killed(house, 9, moments)
     assert len([line for line in chat.transcript() if line["role"] == "user"]) == len(STEPS)
 
