@@ -6,9 +6,9 @@ things are measured: how long messages wait until a worker takes them in, and ho
 quarter of the answers takes, of those that need neither a model nor a tool. The time that models
 and tools take doesn't count: a slow model isn't a busy machine.
 
-As soon as messages wait for half of what is allowed, they are let in a little more slowly than they
-are answered. The queue shrinks then, and workers still have enough to do. If none were let in until
-the queue is empty, workers would be idle afterwards. None is let in only at the full limit.
+As soon as messages wait for half of what is allowed, the number of open messages is limited to as
+many as are answered in that time. So messages wait for that long on average, however many come, and
+workers always have enough to do. None is let in only at the full limit.
 """
 
 import random
@@ -17,6 +17,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from math import ceil, inf
 from time import monotonic
+from typing import NamedTuple
 
 from router.domain.errors import TooManyRequests
 from router.domain.locale import Localised
@@ -37,19 +38,15 @@ MIN_COUNTED_S = 1.0
 FAST_OVER_S = 2.0
 """The fastest quarter is that of the answers of so many seconds. The fastest answer alone would say
 too little: while a third of the messages waits for ten seconds, a greeting is answered in one."""
-SLOW_SHARE = 0.5
-"""The share of the longest wait from which on messages are let in at a limited rate."""
-SLOWDOWN = 0.8
-"""That rate, as a share of how many are answered."""
-MIN_RATE_PER_S = 1.0
-GROWTH_PER_S = 0.03
-"""The share by which the rate grows each second while messages wait less."""
-IDLE_GROWTH_PER_S = 0.2
-"""The same while messages hardly wait at all: more could be answered."""
-IDLE_SHARE = 0.25
-"""The share of the longest wait below which messages hardly wait."""
-FREE_AFTER_S = 30.0
-"""The rate is unlimited again when messages haven't waited long for so many seconds."""
+LIMITED_SHARE = 0.5
+"""The share of the longest wait from which on the number of open messages is limited."""
+LIMITED_FOR_S = 30.0
+"""It is unlimited again when messages haven't waited for that share for so many seconds."""
+MIN_OPEN = 8
+"""So many messages may be open in any case: fewer would leave workers without anything to do."""
+MACHINE_BOUND_S = 6.0
+"""A message that has been open for longer waits for a model, a tool or a document rather than for
+the machine, so it doesn't count."""
 MIN_RETRY_S, MAX_RETRY_S = 1, 30
 PATIENCE_FOR_ANSWERS = 3.0
 """An answer to a question (a button, a form, the result of a front end's tool) is refused only at
@@ -113,53 +110,21 @@ def retry_after(state: IntakeState, limits: IntakeLimits, patience: float = 1.0)
     return min(max(ceil(wait), MIN_RETRY_S), MAX_RETRY_S)
 
 
-def growth_of(share: float) -> float:
-    """Return by what share the rate grows each second while messages wait this share of the limit.
+def max_open(answers_per_s: float, wait_s: float) -> int:
+    """Return how many messages can be open if each is to wait for so many seconds on average.
 
-    >>> growth_of(0.9), growth_of(0.4), growth_of(0.0)
-    (0.0, 0.03, 0.2)
+    This is Little's law: what is in a queue is what leaves it per second, times the wait.
+
+    >>> max_open(answers_per_s=20.0, wait_s=1.5)
+    30
     """
-    if share >= SLOW_SHARE:
-        return 0.0
-    return IDLE_GROWTH_PER_S if share < IDLE_SHARE else GROWTH_PER_S
+    return max(ceil(answers_per_s * wait_s), MIN_OPEN)
 
 
-@dataclass
-class AdmissionRate:
-    """Limits how many messages a second are let in, from when they begin to wait."""
-
-    _rate: float = inf
-    _tokens: float = 0.0
-    _at: float = -inf
-    _slowed_at: float = -inf
-
-    def slow_down(self, now: float, answers_per_s: float) -> None:
-        """Let in fewer messages than the number that is answered, while they wait long.
-
-        What that does is seen after some seconds, so the rate isn't changed again within them.
-        """
-        if now - self._slowed_at < RATE_OVER_S:
-            return
-        self._rate = max(SLOWDOWN * answers_per_s, MIN_RATE_PER_S)
-        self._tokens = 1.0
-        self._at = self._slowed_at = now
-
-    def admit(self, now: float, growth_per_s: float) -> float:
-        """Let a message in and return 0, or return the seconds until one can be let in.
-
-        The rate has grown by this share for each second since the last message.
-        """
-        if now - self._slowed_at >= FREE_AFTER_S:
-            self._rate = inf
-            return 0.0
-        passed_s = now - self._at
-        self._rate *= (1 + growth_per_s) ** passed_s
-        self._tokens = min(self._rate, self._tokens + passed_s * self._rate)
-        self._at = now
-        if self._tokens < 1:
-            return (1 - self._tokens) / self._rate
-        self._tokens -= 1
-        return 0.0
+class _OpenMessage(NamedTuple):
+    began: float
+    is_first: bool
+    """True if no earlier message of the conversation was open."""
 
 
 @dataclass
@@ -172,18 +137,19 @@ class Intake:
     _waiting: dict[Hashable, dict[str, float]] = field(default_factory=dict)
     _abandoned: dict[Hashable, float] = field(default_factory=dict)
     """When it was last given up to wait for a worker to take in a message, by conversation."""
-    _open: dict[Hashable, dict[str, float | None]] = field(default_factory=dict)
-    """When messages that have no answer yet began; `None` if another was there before."""
+    _open: dict[Hashable, dict[str, _OpenMessage]] = field(default_factory=dict)
+    """Messages that have no answer yet, by conversation and update."""
     _answered_at: deque[float] = field(default_factory=deque)
     _plain_answers: deque[tuple[float, float]] = field(default_factory=deque)
-    _rate: AdmissionRate = field(default_factory=AdmissionRate)
+    _slow_at: float = -inf
+    """When messages last waited for so long that the number of open ones is limited."""
 
     def begin(self, conversation: Hashable, update: str) -> None:
         """Note that a message waits for a worker from now on."""
         now = self.clock()
         self._waiting.setdefault(conversation, {})[update] = now
         messages = self._open.setdefault(conversation, {})
-        messages[update] = None if messages else now
+        messages[update] = _OpenMessage(now, is_first=not messages)
 
     def note_taken(self, conversation: Hashable, update: str) -> None:
         """Note that a worker has taken a message in."""
@@ -204,21 +170,18 @@ class Intake:
             # Nobody waits for it here any more, but it still does for a worker.
             self._abandoned[conversation] = now
         self.note_taken(conversation, update)
-        began = self._close(conversation, update)
+        message = self._close(conversation, update)
         if is_taken:
             self._answered_at.append(now)
-        if is_plain and began is not None:
-            self._plain_answers.append((now, now - began))
+        if is_plain and message is not None and message.is_first:
+            self._plain_answers.append((now, now - message.began))
 
     def check(self, patience: float = 1.0) -> None:
         """Return if a message can be taken now; raises `TooManyRequests` if it can't."""
-        state, now = self.state(), self.clock()
-        share = state.wait_s / self.limits.wait_s
-        if share >= SLOW_SHARE:
-            self._rate.slow_down(now, self.answers_per_s())
-        seconds: float | None = retry_after(state, self.limits, patience)
-        if seconds is None and patience <= 1:
-            seconds = self._rate.admit(now, growth_of(share)) or None
+        state = self.state()
+        seconds = retry_after(state, self.limits, patience)
+        if self._is_full(state) and patience <= 1:
+            seconds = seconds or MIN_RETRY_S
         if seconds is None:
             return
         REFUSED.labels("busy").inc()
@@ -226,12 +189,22 @@ class Intake:
         later = min(ceil(seconds * random.uniform(1, 2)), MAX_RETRY_S)  # noqa: S311
         raise TooManyRequests(_busy(later), retry_after=later)
 
-    def _close(self, conversation: Hashable, update: str) -> float | None:
+    def _is_full(self, state: IntakeState) -> bool:
+        now, slow_s = self.clock(), self.limits.wait_s * LIMITED_SHARE
+        if state.wait_s >= slow_s:
+            self._slow_at = now
+        if now - self._slow_at >= LIMITED_FOR_S:
+            return False
+        ages = (now - each.began for messages in self._open.values() for each in messages.values())
+        machine_bound = sum(age < MACHINE_BOUND_S for age in ages)
+        return machine_bound >= max_open(self.answers_per_s(), slow_s)
+
+    def _close(self, conversation: Hashable, update: str) -> _OpenMessage | None:
         messages = self._open.get(conversation, {})
-        began = messages.pop(update, None)
+        message = messages.pop(update, None)
         if not messages:
             self._open.pop(conversation, None)
-        return began
+        return message
 
     def answers_per_s(self) -> float:
         """Return how many messages a second were answered lately."""

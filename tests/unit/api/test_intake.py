@@ -1,14 +1,16 @@
 """When new messages are refused because those before them wait."""
 
+import heapq
+import itertools
+import statistics
+from random import Random
+
 import pytest
 
 from router.api.intake import (
-    FREE_AFTER_S,
-    AdmissionRate,
     Intake,
     IntakeLimits,
     IntakeState,
-    growth_of,
     retry_after,
 )
 from router.domain.errors import TooManyRequests
@@ -67,46 +69,69 @@ def test_messages_wait_until_they_are_taken_in() -> None:
     assert refused.value.retry_after >= LIMITS.wait_s
 
 
-def test_messages_are_let_in_more_slowly_than_answered_as_soon_as_they_wait() -> None:
-    rate, clock = AdmissionRate(), Clock()
-
-    def let_in_within(seconds: float, growth_per_s: float) -> float:
-        number = 0
-        for _ in range(int(seconds * 100)):
-            number += rate.admit(clock.now, growth_per_s) == 0
-            clock.now += 0.01
-        return number / seconds
-
-    free = let_in_within(1, growth_of(0.4))
-    rate.slow_down(clock.now, answers_per_s=10.0)
-    while_slow = let_in_within(5, growth_of(0.9))
-    rate.slow_down(clock.now, answers_per_s=10.0)
-    still_slow = let_in_within(5, growth_of(0.9))
-    later = let_in_within(10, growth_of(0.4))
-    clock.now += FREE_AFTER_S
-
-    assert free == let_in_within(1, growth_of(0.0)) == 100
-    assert while_slow == still_slow == pytest.approx(8.0, abs=0.3)
-    assert 8.5 <= later <= 11
-
-
-def test_some_messages_are_refused_before_any_waits_for_as_long_as_is_allowed() -> None:
+def test_while_messages_wait_as_many_are_open_as_are_answered_in_half_of_the_longest_wait() -> None:
     clock = Clock()
     intake = Intake(LIMITS, clock, LoopLateness())
-    for number in range(50):
-        intake.begin(number, "m")
-    clock.now += 0.6 * LIMITS.wait_s
+    for tenth in range(70):
+        if tenth < 60:
+            intake.begin(tenth, "m")
+            intake.note_taken(tenth, "m")
+        if tenth >= 20:
+            intake.end(tenth - 20, "m", is_taken=True, is_plain=True)
+        clock.now += 0.1
+    wait_s = intake.state().wait_s
 
-    outcomes = []
-    for _ in range(20):
-        try:
-            intake.check()
-        except TooManyRequests:
-            outcomes.append("refused")
-        else:
-            outcomes.append("let in")
+    let_in = sum(is_let_in(intake, f"new {number}") for number in range(50))
 
-    assert outcomes.count("let in") == 1
+    assert wait_s >= LIMITS.wait_s / 2
+    assert let_in == 5, "10 were open, and 10 a second are answered"
+
+
+def is_let_in(intake: Intake, message: str) -> bool:
+    try:
+        intake.check()
+    except TooManyRequests:
+        return False
+    intake.begin(message, "m")
+    return True
+
+
+@each_row("times", [1.5, 3.0, 6.0])
+def test_however_many_messages_come_the_workers_are_busy_and_answers_are_soon(
+    times: float,
+) -> None:
+    capacity_per_s, seconds = 12.0, 60.0
+
+    answers = simulate(times * capacity_per_s, capacity_per_s, seconds)
+
+    assert len(answers) >= 0.9 * capacity_per_s * seconds
+    assert statistics.median(answers) <= LIMITS.wait_s
+
+
+def simulate(arrivals_per_s: float, capacity_per_s: float, seconds: float) -> list[float]:
+    """Let messages come at random times to four workers; return how long each answer took."""
+    chance, clock = Random(1), Clock()
+    intake = Intake(LIMITS, clock, LoopLateness())
+    free_at = [clock.now] * 4
+    waits, ends = list[tuple[float, float]](), list[tuple[float, str]]()
+    end = clock.now + seconds
+    for number in itertools.count():
+        clock.now += chance.expovariate(arrivals_per_s)
+        now = clock.now
+        while ends and ends[0][0] <= now:
+            clock.now, answered = heapq.heappop(ends)
+            intake.end(answered, "m", is_taken=True, is_plain=True)
+        clock.now = now
+        if now > end:
+            return [wait for at, wait in waits if at <= end]
+        if not is_let_in(intake, f"{number}"):
+            continue
+        began = max(heapq.heappop(free_at), now)
+        ended = began + 4 / capacity_per_s * chance.uniform(0.5, 1.5)
+        heapq.heappush(free_at, ended)
+        heapq.heappush(ends, (ended, f"{number}"))
+        waits.append((ended, ended - now))
+    raise AssertionError
 
 
 def test_the_first_seconds_after_an_idle_time_count_for_what_they_were() -> None:
