@@ -331,7 +331,9 @@ class Database:
         self._connections = _connections(self._url, connections)
 
     def __str__(self) -> str:
-        return self._url.render_as_string(hide_password=True)
+        # Without the user: `user@host` looks like an email, which the log leaves out.
+        url = self._url
+        return str(URL.create(url.drivername, host=url.host, port=url.port, database=url.database))
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
         """What `work` gives, which only reads what is committed; raises `Unavailable`."""

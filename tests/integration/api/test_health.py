@@ -12,6 +12,7 @@ from router.api.dependencies import Services
 from router.api.routes import health
 from router.gateway.failing_workflows import FailingWorkflowMonitor
 from router.retrieval.index import CapabilityIndex
+from router.secrecy.redaction import redact
 from router.settings import Fallback
 from router.store.database import Database
 from router.store.store import Store
@@ -143,7 +144,7 @@ async def test_an_address_is_the_operators_business(
         asked = await client.get("/v1/conversations", headers={"Authorization": "Bearer alice"})
         told = problem(asked, 503)["detail"]
     assert told == "数据库现在用不了，请稍后再试；管理员可以在日志里看到原因。"
-    assert "127.0.0.1:9" in caplog.text
+    assert "127.0.0.1:9" in redact(caplog.text)
 
 
 async def test_without_a_worker_or_a_database_it_is_down(services: Services) -> None:

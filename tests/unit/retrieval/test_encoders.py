@@ -95,6 +95,7 @@ UNFOLDS = "ﷺ" * 8
 
 
 async def test_what_unfolds_is_encoded_as_what_it_unfolds_to(encoder: EmbeddedEncoder) -> None:
+    await encoder.queries(["hello"])
     pid = encoder.process
     rows = await encoder.queries([UNFOLDS, unicodedata.normalize("NFKC", UNFOLDS)])
     assert rows.any(axis=1).all()
