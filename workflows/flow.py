@@ -73,13 +73,13 @@ class FlowWorkflow(Hooked):
         self._told = dict(start.told)
         self._decided = dict(start.decided)
         self._too_large_at = -1
+        self._opening = start.opening
 
     @workflow.run
     @survives_failures
     async def run(self, start: contract.FlowStart) -> contract.DecisionTaken:
         """Live until the flow ends; its last status and state are the result."""
-        if start.opening is not None and not self._run.events:
-            self._take(start.opening)
+        self._begin()
         self._reconcile()
         if start.run is not None:
             self._show()
@@ -308,7 +308,17 @@ class FlowWorkflow(Hooked):
         number = max(self._run.events, events_on_record + 1)
         self._run = self._run.model_copy(update={"events": number})
 
+    def _begin(self) -> None:
+        """Take the event that the run starts with, unless it has begun already."""
+        if self._opening is not None and not self._run.events:
+            self._step(self._opening)
+
     def _take(self, event: events.AnyEvent) -> None:
+        # Temporal calls the handlers of what comes with the start before it calls `run`.
+        self._begin()
+        self._step(event)
+
+    def _step(self, event: events.AnyEvent) -> None:
         self._run, effects = machine.step(self._definition, self._run, event, workflow.now())
         for effect in effects:
             match effect:
