@@ -24,7 +24,7 @@ from temporalio.api.workflowservice.v1 import (
     GetWorkflowExecutionHistoryReverseRequest,
 )
 from temporalio.client import Client, WorkflowExecution
-from temporalio.converter import WorkflowSerializationContext
+from temporalio.converter import DataConverter, WorkflowSerializationContext
 from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -64,6 +64,8 @@ NOT_REPORTED = (
 
 _RAISED = "WorkflowWorkerUnhandledFailure"
 """The cause if workflow code raised an exception."""
+_TASK_ERROR = "WorkflowTaskError"
+"""What `workflows.background` raises from the exception of a task in the background."""
 _FAILED = EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED
 _TIMED_OUT = EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT
 _COMPLETED = EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
@@ -306,22 +308,16 @@ async def _read_failure(
         return TaskFailure("TimedOut", message="no worker answered within the task's time limit")
     failed = event.workflow_task_failed_event_attributes
     cause = _camel_case(WorkflowTaskFailedCause.Name(failed.cause))
-    failure = Failure()
-    failure.CopyFrom(failed.failure)
-    # Neither is shown, and one that can't be decoded would hide the rest.
-    if failure.HasField("application_failure_info"):
-        failure.application_failure_info.ClearField("details")
-    failure.ClearField("cause")
-    context = WorkflowSerializationContext(client.namespace, workflow.workflow_id)
+    converter = client.data_converter.with_context(
+        WorkflowSerializationContext(client.namespace, workflow.workflow_id)
+    )
     try:
-        error = await client.data_converter.with_context(context).decode_failure(failure)
+        raised, message, trace = await _read_exception(converter, failed.failure)
+        if raised == _TASK_ERROR and failed.failure.HasField("cause"):
+            # Its message names the task as well as the exception, which says what and where.
+            raised, _, trace = await _read_exception(converter, failed.failure.cause)
     except RouterError as unreadable:
         return TaskFailure(cause, message=str(unreadable))
-    raised = (error.type or "") if isinstance(error, ApplicationError) else type(error).__name__
-    message, trace = str(error), failure.stack_trace
-    if isinstance(error, FailureError):
-        # Where failures are encrypted, only what it was made from has the stack.
-        message, trace = error.message, error.failure.stack_trace if error.failure else trace
     return TaskFailure(
         cause=cause,
         error_type=raised,
@@ -329,6 +325,22 @@ async def _read_failure(
         message=_cut(message),
         may_quote=cause == _RAISED and raised not in _own_error_names(),
     )
+
+
+async def _read_exception(converter: DataConverter, encoded: Failure) -> tuple[str, str, str]:
+    """Return the class of the exception, its message and its stack trace."""
+    failure = Failure()
+    failure.CopyFrom(encoded)
+    # Neither is shown, and one that can't be decoded would hide the rest.
+    if failure.HasField("application_failure_info"):
+        failure.application_failure_info.ClearField("details")
+    failure.ClearField("cause")
+    error = await converter.decode_failure(failure)
+    raised = (error.type or "") if isinstance(error, ApplicationError) else type(error).__name__
+    if isinstance(error, FailureError):
+        # Where failures are encrypted, only what it was made from has the stack.
+        return raised, error.message, error.failure.stack_trace if error.failure else ""
+    return raised, str(error), failure.stack_trace
 
 
 def _camel_case(name: str) -> str:

@@ -6,10 +6,13 @@ over Temporal's head, or where one of the two databases was restored to another 
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeVar
 
+from temporalio.api.common.v1 import WorkflowExecution as WorkflowExecutionName
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryReverseRequest
 from temporalio.client import (
     Client,
     WorkflowExecution,
@@ -69,10 +72,14 @@ class Misfit:
     workflow_id: str
     why: str
     head: RunHead | None = None
+    reason: str = ""
+    """Why the workflow ended, as Temporal recorded it. It is for operators alone: one of them may
+    have written it."""
 
     def __str__(self) -> str:
         whose = f", of {self.head.requester}" if self.head else ""
-        return f"{self.kind}: run {self.run} ({self.workflow_id}{whose}): {self.why}"
+        reason = f" ({self.reason})" if self.reason else ""
+        return f"{self.kind}: run {self.run} ({self.workflow_id}{whose}): {self.why}{reason}"
 
 
 REMEDY = (
@@ -151,8 +158,24 @@ async def _without_workflow(client: Client, runs: Runs, head: RunHead) -> Misfit
         return None
     if status is WorkflowExecutionStatus.COMPLETED:
         return _misfit("behind", head, f"is {head.status}, and its workflow has completed")
-    gone = f"was {status.name.lower()}" if status else "isn't in Temporal"
-    return _misfit("lost", head, f"its workflow {gone}")
+    if status is None:
+        return _misfit("lost", head, "its workflow isn't in Temporal")
+    found = _misfit("lost", head, f"its workflow was {status.name.lower()}")
+    return replace(found, reason=await _reason_of_end(client, head.workflow_id))
+
+
+async def _reason_of_end(client: Client, workflow_id: str) -> str:
+    """Return the reason in the last event of a workflow's history; "" if it gives none."""
+    request = GetWorkflowExecutionHistoryReverseRequest(
+        namespace=client.namespace,
+        execution=WorkflowExecutionName(workflow_id=workflow_id),
+        maximum_page_size=1,
+    )
+    service = client.workflow_service
+    found = await service.get_workflow_execution_history_reverse(request, timeout=RPC_TIMEOUT)
+    (last,) = found.history.events[:1] or (HistoryEvent(),)
+    terminated = last.workflow_execution_terminated_event_attributes.reason
+    return terminated or last.workflow_execution_failed_event_attributes.failure.message
 
 
 async def _found_again(runs: Runs, head: RunHead) -> Misfit | None:
