@@ -74,6 +74,15 @@ def not_decided(words: str) -> Localised:
     )
 
 
+def unread(words: str) -> Localised:
+    """Say from where on a message wasn't read, since it says more than is read of one."""
+    return Localised(
+        zh=f"这条消息里说的太多，从“{words}”开始的没有读，也没有记下。请把后面的另发一条。",
+        en=f"This message says more than is read at once: what begins with “{words}” wasn't read "
+        "or noted. Send that part in another message.",
+    )
+
+
 def files_left(names: Sequence[str], *, asked: bool) -> Localised:
     """That these files weren't used: nothing that is `asked` here takes them, or nothing is."""
     zh = "、".join(f"“{name}”" for name in names)

@@ -153,12 +153,19 @@ def about_call(message: TurnContext, state: ConversationState, call: str) -> Tur
     return replace(message, submission=asked)
 
 
+TAKES_VALUES = {"start_flow", "fill_slots", "amend"}
+"""Commands whose values rules read in the message, or compare with it."""
+
+
 def of(message: TurnContext, number: int, decided: RoutingDecision, outcome: TurnOutcome) -> Turn:
     """The turn of a message that something was decided for, and came of."""
     stopped = [message.says(notices.STOPPED, notice=True)] if outcome.stopped else []
     routes = [decided.route, *decided.others, *outcome.routes]
     replies = [*outcome.replies, *stopped]
     first = [message.says(words, notice=True) for words in message.advice.say]
+    takes_values = any(command.type in TAKES_VALUES for command in decided.commands)
+    if decided.unread and (takes_values or decided.others):
+        first.append(message.says(notices.unread(decided.unread), notice=True))
     return Turn(
         message_id=message.id,
         turn=number,
@@ -378,7 +385,8 @@ async def decide(message: TurnContext, state: ConversationState) -> RoutingDecis
         await documents_of(message, WAIT)
     undecided = question(message, state, Usage())
     if reading.route is None:
-        return await perform(activities.DECIDE, undecided)
+        decided = await perform(activities.DECIDE, undecided)
+        return decided.changed(unread=reading.unread)
     decided = RoutingDecision.of(reading)
     return await _with_rest(decided, reading.rest, undecided) if reading.rest else decided
 

@@ -145,13 +145,15 @@ class RoutingDecision(Payload):
     """What the model thought, where it is to go on from here."""
     scope: str = ""
     """As `Decide` has it in the rounds that come."""
+    unread: str = ""
+    """Where the message goes on that wasn't read to its end."""
 
     @classmethod
     def of(cls, understood: Understood) -> "RoutingDecision":
         """What rules decided; raises `ValueError` where they didn't."""
         if understood.route is None:
             raise ValueError("rules decided nothing")
-        same = ("route", "others", "commands", "tools", "skills", "plainly")
+        same = ("route", "others", "commands", "tools", "skills", "plainly", "unread")
         return cls(**{name: getattr(understood, name) for name in same})
 
     @property

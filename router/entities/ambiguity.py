@@ -8,11 +8,11 @@ finds none, and asks. `5 BTC` is five of something, and so no amount by itself.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from typing import Any
 
 from router.entities.durations import Duration
-from router.entities.grammar import MOST_FOUND, Found, Span, compiled, group_span
+from router.entities.grammar import MAX_MATCHES, Found, Span, compiled, group_span, note_stop
 from router.entities.money import AFTER, Money
 from router.entities.numbers import HAN_DIGIT, sign_before
 from router.lexicon import EN, ZH
@@ -70,7 +70,9 @@ def _rows(text: str, things: Sequence[Found[Any]]) -> Iterator[Span]:
     if "," not in text and "、" not in text:
         return
     read = [thing for thing in things if not isinstance(thing.value, Decimal)]
-    for row in islice(_ROW.finditer(text), MOST_FOUND):
+    for number, row in enumerate(_ROW.finditer(text)):
+        if number == MAX_MATCHES:
+            return note_stop(row.start())
         start, end = group_span(row, "n")[0], row.end()
         if not any(thing.touches([(start, start + 1)]) for thing in read):
             yield start, end

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from router.domain.locale import Localised
 from router.domain.messages import Option
-from router.entities.grammar import MOST_FOUND, Found, compiled, cuts_a_word, longest
+from router.entities.grammar import MAX_MATCHES, Found, compiled, cuts_a_word, longest
 from router.entities.normalisation import normalise
 from router.entities.numbers import place_of
 from router.lexicon import EN
@@ -74,7 +74,7 @@ def _labels(choices: tuple[tuple[str, Choosable], ...]) -> frozenset[str]:
 def _named(phrases: Phrases, text: str) -> Iterator[Found[str]]:
     for phrase, value in phrases:
         start = text.find(phrase)
-        for _ in range(MOST_FOUND):
+        for _ in range(MAX_MATCHES):
             if start < 0:
                 break
             end = start + len(phrase)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import time
 from decimal import Decimal
 from itertools import chain
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -13,7 +13,7 @@ from router.entities.booleans import yes_or_no
 from router.entities.dates import Days, find_dates
 from router.entities.days import Calendar
 from router.entities.durations import Duration, find_durations, find_times
-from router.entities.grammar import MOST_FOUND, Found, longest
+from router.entities.grammar import MOST_FOUND, Found, longest, noting_stops
 from router.entities.money import Money, find_money
 from router.entities.normalisation import Normalised
 from router.entities.numbers import find_numbers
@@ -61,14 +61,31 @@ def entities_of(text: Normalised, things: Iterable[Found[Thing]]) -> list[Entity
     return entities
 
 
-def find_things(text: str, calendar: Calendar) -> list[Found[Thing]]:
+class ReadThings(NamedTuple):
+    """What was read of a text, and where reading stopped; `None` if it was read to its end."""
+
+    things: list[Found[Thing]]
+    stopped_at: int | None = None
+
+
+def find_things(text: str, calendar: Calendar) -> ReadThings:
     """What a normalised text names, in order, none overlapping; answers, days, money, numbers.
 
-    What is part of an amount or a length that isn't known is `Ambiguous`.
+    What is part of an amount or a length that isn't known is `Ambiguous`. Nothing is read behind
+    the place at which the text has named `MOST_FOUND` things.
     """
     answer = yes_or_no(text)
     if answer is not None:
-        return [Found(0, len(text), answer)]
+        return ReadThings([Found(0, len(text), answer)])
+    with noting_stops() as stops:
+        things = _found(text, calendar)
+    stops += [thing.start for thing in things[MOST_FOUND : MOST_FOUND + 1]]
+    if not stops:
+        return ReadThings(things)
+    return ReadThings([thing for thing in things if thing.start < min(stops)], min(stops))
+
+
+def _found(text: str, calendar: Calendar) -> list[Found[Thing]]:
     found = (find_dates(text, calendar), find_money(text), find_durations(text), find_times(text))
     certain: list[Found[Thing]] = longest(chain[Found[Thing]](*found))
     spans = [thing.span for thing in certain]
@@ -76,7 +93,7 @@ def find_things(text: str, calendar: Calendar) -> list[Found[Thing]]:
     things = sorted([*certain, *bare], key=lambda f: f.start)
     unsure = ambiguities(text, things)
     known = [thing for thing in things if not thing.touches(f.span for f in unsure)]
-    return sorted([*known, *unsure], key=lambda f: f.start)[:MOST_FOUND]
+    return sorted([*known, *unsure], key=lambda f: f.start)
 
 
 def described(thing: Value) -> tuple[EntityType, JsonValue]:

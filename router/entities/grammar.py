@@ -6,8 +6,9 @@ lookaround, so a rule says beside its expression what may not stand before and a
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import re2
@@ -21,8 +22,31 @@ Groups = dict[str, str]
 Span = tuple[int, int]
 """Where something stands in a text, half-open."""
 
-# 60 costs with their days are 120 things. A text that names more is bait, and costs no more.
 MOST_FOUND = 120
+"""Things that are read of one text: 60 costs with their days are so many."""
+MAX_MATCHES = 4 * MOST_FOUND
+"""Matches that one rule looks at, most of which other rules read; a longer text costs no more."""
+
+_STOPS: ContextVar[list[int] | None] = ContextVar("stops", default=None)
+
+
+@contextmanager
+def noting_stops() -> Iterator[list[int]]:
+    """Collect the places at which rules stop reading a text, since they have matched so often."""
+    stops: list[int] = []
+    token = _STOPS.set(stops)
+    try:
+        yield stops
+    finally:
+        _STOPS.reset(token)
+
+
+def note_stop(start: int) -> None:
+    """Note that what begins here in the text, and all that follows, isn't read."""
+    stops = _STOPS.get()
+    if stops is not None:
+        stops.append(start)
+
 
 # How much of what stands before and after a match a rule may look at.
 _CONTEXT = 16
@@ -96,7 +120,9 @@ class Rule(Generic[T_co]):
 
     def find(self, text: str) -> Iterator[Found[T_co]]:
         """Everything in `text` that is written this way, from left to right."""
-        for match in islice(self._pattern.finditer(text), MOST_FOUND):
+        for number, match in enumerate(self._pattern.finditer(text)):
+            if number == MAX_MATCHES:
+                return note_stop(match.start())
             groups = {k: v for k, v in match.groupdict().items() if v is not None}
             start, end = group_span(match, "it") if "it" in groups else match.span()
             if start == end or cuts_a_word(text, start) or cuts_a_word(text, end):

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from router.entities.dates import Days
 from router.entities.days import Calendar
-from router.entities.extraction import Thing, find_things
+from router.entities.extraction import ReadThings, Thing, find_things
 from router.entities.grammar import Found, compiled, only
 from router.entities.normalisation import Normalised, normalise
 from router.lexicon import BOTH
@@ -51,7 +51,22 @@ class Utterance:
     @cached_property
     def things(self) -> list[Found[Thing]]:
         """What it names, with incomplete dates read as the next such day."""
-        return self.read()
+        return self._plainly.things
+
+    @property
+    def end(self) -> int:
+        """Where reading values stops: the end of the text, unless it names too many."""
+        return len(self.text) if self._plainly.stopped_at is None else self._plainly.stopped_at
+
+    @property
+    def unread(self) -> str:
+        """The end of the text, as typed, of which no values are read; "" if it is read whole."""
+        length = len(self.text)
+        return self.normalised.as_typed(self.end, length) if self.end < length else ""
+
+    @cached_property
+    def _plainly(self) -> ReadThings:
+        return find_things(self.text, Calendar(self.now.date()))
 
     @cached_property
     def spent(self) -> list[Found[Thing]]:
@@ -74,7 +89,7 @@ class Utterance:
         self, after: date | None = None, *, past: bool = False, ahead: bool = False
     ) -> list[Found[Thing]]:
         """What it names, with incomplete dates read as the first from `after` on."""
-        return find_things(self.text, Calendar(self.now.date(), after, past, ahead))
+        return find_things(self.text, Calendar(self.now.date(), after, past, ahead)).things
 
     def part(self, start: int, end: int) -> "Utterance":
         """A part of it, as an utterance of its own."""

@@ -39,6 +39,10 @@ from router.understanding.slots.prefill import prefill, reason_slot
 from router.understanding.triggers.patterns import Match, PhraseIndex, ToolPhrases
 from router.understanding.wishes import Clause, asks_the_desk, clauses
 
+UNREAD_CHARS = 40
+"""Characters of what isn't read of a message that are quoted to its sender."""
+MAX_REQUESTS = 12
+"""Requests that are taken of one message; its sender is told where the others begin."""
 _CALL = "asked_for"
 """The id of a call that a message plainly asks for: it asks for one."""
 
@@ -98,7 +102,9 @@ class Reader(TenantScoped):
         if (called := called_skill(heard)) is not None:
             return _reading(heard.text, called, called_skill.__name__).model_copy(update=found)
         wishes = [] if heard.skill else _wishes(heard)
-        reading = _of_several(heard, wishes) if wishes else _decided(heard)
+        more = [wish.words for wish in wishes[MAX_REQUESTS:]]
+        found["unread"] = " ".join(more or [utterance.unread])[:UNREAD_CHARS]
+        reading = _of_several(heard, wishes[:MAX_REQUESTS]) if wishes else _decided(heard)
         begun = begun_with_files(reading.commands, known.flows, message.files)
         return reading.model_copy(update={**found, "commands": begun})
 

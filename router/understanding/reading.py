@@ -22,7 +22,8 @@ class Reading(BaseModel):
     """What a message means as far as rules can tell; without a `route`, the deciding goes on.
 
     Of several wishes `route` is the first command's, and `others` are those of the rest. `rest` are
-    the clauses that no rule takes, as typed: it goes on for them alone.
+    the clauses that no rule takes, as typed: it goes on for them alone. `unread` is where a message
+    goes on, as typed, after as many values or requests as are read of one.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -34,3 +35,4 @@ class Reading(BaseModel):
     others: list[Route] = []
     commands: list[Command] = []
     rest: str = ""
+    unread: str = ""

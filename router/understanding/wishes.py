@@ -6,7 +6,7 @@ sentences. Whether both sides wish for something is for the reader to say: what 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from router.entities.grammar import compiled
@@ -18,8 +18,8 @@ from router.understanding.triggers.classifier import Blocker
 
 LONGEST = 400
 """Characters of a text in which somebody says what they want; what is longer was pasted."""
-MOST = 12
-"""Parts that are looked at, each as if it were a message; who wants more says it in several."""
+MAX_PARTS = 40
+"""Parts that are looked at, each as if it were a message; the last has whatever follows."""
 
 _ENDS_SENTENCE = "[.!?;。…~]"
 _NEXT = rf"{ZH.another_wish}|{ZH.in_passing}|(?:{EN.another_wish}|{EN.in_passing})\b"
@@ -81,7 +81,10 @@ def clauses(utterance: Utterance) -> list[Clause]:
     bounds = [(0, False), *cuts, (len(text), False)]
     parts = [_trimmed(text, start, end, opened) for (start, opened), (end, _) in pairwise(bounds)]
     said = [part for part in parts if part.start < part.end]
-    return said if 1 < len(said) <= MOST else []
+    if len(said) > MAX_PARTS:
+        last = replace(said[MAX_PARTS - 1], end=said[-1].end)
+        said = [*said[: MAX_PARTS - 1], last]
+    return said if len(said) > 1 else []
 
 
 def _cuts(text: str) -> Iterator[tuple[int, bool]]:

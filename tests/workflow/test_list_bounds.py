@@ -71,3 +71,52 @@ async def send(api: AsyncClient, conversation: str, said: dict[str, Any]) -> dic
     assert answer.status_code == 200, answer.text
     turn: dict[str, Any] = answer.json()
     return turn
+
+
+AMOUNTS = [f"{number} yuan" for number in range(1, 151)]
+TRIP = defined("""
+flow: trip
+title: {zh: 出差, en: Trip}
+description: {zh: 记一次出差, en: Note a trip}
+triggers:
+  patterns: [note a trip, 记出差]
+slots:
+  day:
+    type: date
+    label: {zh: 日期, en: day}
+    ask: {zh: 哪天？, en: Which day?}
+start: ask
+states:
+  ask: {collect: [day], next: done}
+  done: {end: completed, say: {zh: 好, en: OK}}
+""")
+UNREAD = {
+    "zh": "这条消息里说的太多，从“{}”开始的没有读，也没有记下。请把后面的另发一条。",
+    "en": "This message says more than is read at once: what begins with “{}” wasn't read or "
+    "noted. Send that part in another message.",
+}
+
+
+@each_row(
+    ("locale", "text", "unread", "read"),
+    [
+        ("en", f"note a trip: {', '.join(AMOUNTS)}, on 2027-12-07", "121 yuan, 122", None),
+        ("zh", f"记出差：{'、'.join(AMOUNTS)}，2027年12月7日", "121 yuan、122", None),
+        ("en", f"note a trip on 2027-12-07: {', '.join(AMOUNTS)}", "120 yuan, 121", "2027-12-07"),
+        ("en", "note a trip: " + "it took 3 days, " * 150, "3 days, it took", None),
+        ("en", f"note a trip on 2027-12-07: {', '.join(AMOUNTS[:119])}", "", "2027-12-07"),
+    ],
+)
+async def test_whoever_names_more_values_than_are_read_is_told_where_reading_stopped(
+    tooled: Tooled, locale: Locale, text: str, unread: str, read: str | None
+) -> None:
+    async with (
+        tooled([], flows=[TRIP]) as talk,
+        served(talk.parts, talk.client, talk.queue) as api,
+    ):
+        id_ = (await api.post("/v1/conversations", json={"locale": locale})).json()["id"]
+        turn = await send(api, id_, {"text": text})
+    replies = "\n".join(reply["text"] for reply in turn["replies"])
+    before, after = UNREAD[locale].split("{}")
+    assert (f"{before}{unread}" in replies, after in replies) == (bool(unread),) * 2, replies
+    assert turn["flow"]["slots"].get("day") == read

@@ -349,7 +349,7 @@ def _values(slot: Slot, utterance: Utterance, taken: Spans) -> Iterator[Found[It
         Found(choice.start, choice.end, ItemValue(name, choice.value, shared=True))
         for name, part in fields.items()
         for choice in (find_choices(part.choices, text) if part.choices else ())
-        if not choice.touches(taken)
+        if choice.start < utterance.end and not choice.touches(taken)
     ]
     yield from choices
     numbers = [name for name, part in fields.items() if part.kind.takes is Decimal]

@@ -1,6 +1,7 @@
 """Several wishes in one message: each is taken, or left for who decides; none becomes a slot."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from router.runtime.definitions import load_capabilities
 from router.settings import Settings
 from router.understanding.reader import Reader
 from router.understanding.reading import Reading
-from router.understanding.wishes import clauses
+from router.understanding.wishes import MAX_PARTS, clauses
 from tests.table import each_row
 from tests.unit.understanding.dialogue import NOW, asking
 from tests.unit.understanding.flows import EMPLOYEE, EXPENSE, LEAVE, TRIP
@@ -212,6 +213,35 @@ def test_the_words_that_options_are_about_stand_with_them(reader: Reader) -> Non
     assert asked.about == "我要请假和报销打车费"
 
 
-@each_row("text", ["我要请假。" * 60, "顺便" * 190, "请假，" * 120, "a? " * 130])
-def test_a_text_of_many_parts_is_read_as_one(text: str) -> None:
-    assert clauses(Utterance.of(text, NOW)) == []
+@each_row("text", ["我要请假。" * 60, "顺便查下天气" * 60, "请假，" * 120, "a? " * 130])
+def test_of_a_text_of_many_parts_the_last_has_whatever_follows(text: str) -> None:
+    parts = clauses(Utterance.of(text, NOW))
+    assert len(parts) in {0, MAX_PARTS}
+    assert all(one.end <= other.start for one, other in pairwise(parts))
+    if parts:
+        assert len(text.rstrip("。? ")) - parts[-1].end <= 1
+
+
+BUSY = "今天很忙。" * 13
+
+
+@each_row(
+    ("text", "aims_at", "unread"),
+    [
+        (f"帮我查下年假余额。{BUSY}报销打车费30元", "reimbursement", ""),
+        (f"我要请假下周一。{BUSY}顺便报销打车费30元", "leave_request + reimbursement", ""),
+        (
+            "今天报销打车30元。明天请假。" * 7,
+            " + ".join(["reimbursement", "leave_request"] * 6),
+            "今天报销打车30元 明天请假",
+        ),
+    ],
+)
+def test_nothing_is_lost_of_a_message_of_many_sentences(
+    reader: Reader, text: str, aims_at: str, unread: str
+) -> None:
+    reading = read(reader, text)
+    assert aims(reading).split(" | ")[0] == aims_at
+    assert reading.unread == unread
+    if "余额" in text:
+        assert reading.rest.startswith("帮我查下年假余额")
