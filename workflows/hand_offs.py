@@ -19,6 +19,7 @@ from router.contracts.conversation import (
     HandOffNews,
 )
 from router.domain import hand_offs
+from router.domain.errors import Conflict
 from router.domain.hand_offs import (
     BACK,
     Duty,
@@ -30,7 +31,14 @@ from router.domain.hand_offs import (
     OngoingHandOff,
 )
 from router.domain.locale import Locale, Localised
-from router.domain.messages import ChoicesReply, Option, Reply, TextReply, offer_question
+from router.domain.messages import (
+    ChoicesReply,
+    Option,
+    Reply,
+    TextReply,
+    digest_of,
+    offer_question,
+)
 from router.domain.visible_text import quote_person
 from workflows import notices
 from workflows.activity import fresh_id, perform
@@ -97,7 +105,7 @@ def end(
 ) -> tuple[ConversationState, HandOffRecord]:
     """The conversation back with the desk."""
     over = hand_off.ended(start.tenant, start.conversation, start.owner, ending, workflow.now())
-    return state.changed(hand_off=None, last_hand_off=over), over
+    return state.changed(hand_off=None, last_hand_off=over, last_closing=""), over
 
 
 class HandOffs:
@@ -112,12 +120,15 @@ class HandOffs:
     async def attended(self, state: ConversationState, deed: HandOffDeed, locale: Locale) -> Step:
         """What the deed comes to; one that is sent again comes to nothing more.
 
-        Raises `Conflict` where somebody else has it, or it is over.
+        Raises `Conflict` where somebody else has it, it is over, or the same was just said and no
+        key tells whether it is to be said again.
         """
         last = state.last_hand_off
         if state.hand_off is None and last is not None and last.id == deed.hand_off:
             mine = last.agent == deed.by.id or deed.any_agent
             if deed.kind in {"return", "close"} and mine and last.ending != "taken_back":
+                if deed.text and digest_of(deed.text) != state.last_closing:
+                    raise Conflict(hand_offs.NOBODY_HAS_IT)
                 return Step(state, last)
         hand_off = hand_offs.the_one(state.hand_off, deed.hand_off)
         if deed.word in hand_off.words:
@@ -127,8 +138,11 @@ class HandOffs:
         if not deed.any_agent:
             hand_off.check_with(deed.by.id)
         if deed.kind == "reply":
+            digest = digest_of(deed.text)
+            if not deed.has_key and digest == hand_off.last_reply:
+                raise Conflict(hand_offs.SAID_ALREADY)
             duty = await self._duty(hand_off)
-            after = hand_off.answered(deed.word, duty)
+            after = hand_off.answered(deed.word, duty, digest)
             said: list[Reply] = [TextReply(text=deed.text)]
             return self._step(state, after, "said", (), said, deed)
         return self._given_back(state, hand_off, deed, locale)
@@ -149,6 +163,8 @@ class HandOffs:
     ) -> Step:
         solved = deed.kind == "close"
         after, record = end(state, self._start, hand_off, "solved" if solved else "returned")
+        closing = digest_of(deed.text) if deed.text else ""
+        after = after.changed(last_closing=closing)
         name = hand_off.agent.name if hand_off.agent else deed.by.name
         said = notices.solved_by(name) if solved else notices.returned_by(name)
         own: list[Reply] = [TextReply(text=quote_person(name, deed.text))] if deed.text else []

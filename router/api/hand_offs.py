@@ -50,7 +50,8 @@ async def attend(
 ) -> HandOffRecord:
     """Take it, speak in it, or give it back; the same `key` does it once.
 
-    Raises `Conflict` where somebody else has it, it is over, or it is their own, `NotFound` where
+    Raises `Conflict` where somebody else has it, it is over, it is their own, or the same words
+    were said just before and there is no key to tell a repeat from another deed, `NotFound` where
     its conversation is gone, `Unconfirmed` where it isn't known in time whether it was done.
     """
     if record.requester == person.id:
@@ -65,6 +66,7 @@ async def attend(
         text=text,
         word=derived_id("hand_off", record.id, kind, person.id, key or fresh_id()),
         any_agent=any_agent,
+        has_key=key is not None,
     )
     queue = services.settings.task_queue
     share = services.fairness.share(record.tenant, record.requester)

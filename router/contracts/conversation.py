@@ -80,6 +80,8 @@ class HandOffDeed(Payload):
     word: str
     any_agent: bool = False
     """True of an operator, who may end what somebody else has."""
+    has_key: bool = True
+    """False where its sender gave no key: then nothing but its text tells a repeat from a deed."""
 
 
 class HandOffStanding(Payload):
@@ -249,6 +251,8 @@ class ConversationState(Payload):
     owed: tuple[HandOffNews, ...] = ()
     """What of hand-offs couldn't be made known, and is tried again."""
     last_hand_off: HandOffRecord | None = None
+    last_closing: str = ""
+    """The digest of what the last hand-off was closed with; "" if nothing was said."""
     """The one before, as it ended: a deed that is sent again finds what it came to."""
 
 

@@ -118,6 +118,14 @@ NOT_YOURS = Localised(
 )
 
 
+SAID_ALREADY = Localised(
+    zh="您刚说过同样的话，已经送到，没有再说一遍。确实要再说一遍，请带一个新的 Idempotency-Key 再发"
+    "一次。",
+    en="You have just said the same: it arrived, and wasn't said again. To say it once more, send "
+    "it with an Idempotency-Key of its own.",
+)
+
+
 def taken_by(name: str) -> Conflict:
     """That somebody else was quicker."""
     return Conflict(
@@ -150,6 +158,8 @@ class OngoingHandOff(BaseModel, frozen=True):
     opens_at: datetime | None = None
     words: list[str] = []
     """What made its last deeds one each, however often they were sent."""
+    last_reply: str = ""
+    """The digest of what the agent said last, until the employee says something."""
     version: int = 1
 
     @classmethod
@@ -195,8 +205,9 @@ class OngoingHandOff(BaseModel, frozen=True):
     def heard(self, duty: Duty, now: datetime) -> Self:
         """The employee has said something more."""
         if self.waiting_since is not None:
-            return self._next()
-        return self._next(waiting_since=now, stage="waits", alarm=duty.due or self.alarm)
+            return self._next(last_reply="")
+        alarm = duty.due or self.alarm
+        return self._next(last_reply="", waiting_since=now, stage="waits", alarm=alarm)
 
     def taken(self, by: NamedPerson, word: str, duty: Duty, now: datetime) -> Self:
         """`by` has it from now on; `Conflict` where somebody else has. Taken twice it is as it was.
@@ -212,11 +223,11 @@ class OngoingHandOff(BaseModel, frozen=True):
             agent=by, taken_at=now, stage="waits", opens_at=None, alarm=alarm, words=[word]
         )
 
-    def answered(self, word: str, duty: Duty) -> Self:
-        """Whoever has it has said something."""
+    def answered(self, word: str, duty: Duty, digest: str) -> Self:
+        """Whoever has it has said something, which has this digest."""
         words = [*self.words, word][-MOST_WORDS:]
-        alarm = duty.due or self.alarm
-        return self._next(waiting_since=None, stage="waits", alarm=alarm, words=words)
+        alarm, waits = duty.due or self.alarm, {"waiting_since": None, "stage": "waits"}
+        return self._next(**waits, alarm=alarm, words=words, last_reply=digest)
 
     def check_with(self, person: str) -> None:
         """Return where this person has it; `Conflict` where somebody else has, or nobody."""

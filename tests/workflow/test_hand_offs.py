@@ -241,6 +241,28 @@ async def test_a_deed_that_is_sent_again_is_one(caller: As) -> None:
     assert other.status_code == 422
 
 
+async def test_words_sent_twice_without_a_key_are_said_once_and_their_sender_hears_so(
+    caller: As,
+) -> None:
+    talk, id_ = await handed_off(caller)
+    dave = caller("dave")
+    assert (await deed(dave, id_, "take")).is_success
+    both = await asyncio.gather(*(deed(dave, id_, "reply", text="Ok.") for _ in range(2)))
+    assert sorted(answer.status_code for answer in both) == [200, 409]
+    (refused,) = [answer for answer in both if answer.status_code == 409]
+    assert "it arrived, and wasn't said again" in refused.json()["detail"]
+    assert (await deed(dave, id_, "reply", "another", text="Ok.")).is_success
+    assert (await deed(dave, id_, "reply", text="Well.")).is_success
+    await talk.say("好的")
+    assert (await deed(dave, id_, "reply", text="Well.")).is_success
+    said = [item["text"] for item in await talk.transcript() if item["role"] == "assistant"]
+    assert (said.count("Ok."), said.count("Well.")) == (2, 2)
+    ends = [await deed(dave, id_, "close", text=text) for text in ("Bye.", "Bye.", "See you.")]
+    assert [answer.status_code for answer in ends] == [200, 200, 409]
+    said = [item["text"] for item in await talk.transcript()]
+    assert [sum(word in text for text in said) for word in ("Bye.", "See you.")] == [1, 0]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("stranger", one_in(2, ("frank", "bob", "acme/dave", "acme/alice")))
 async def test_who_takes_none_finds_nothing(caller: As, stranger: str) -> None:

@@ -192,7 +192,10 @@ async def take(
 async def reply(
     services: Given, helper: Helper, record: HandedOff, key: IdempotencyKey, body: HandOffReply
 ) -> HandOffView:
-    """Say something to the employee, by the caller's name, on every entrance that they have."""
+    """Say something to the employee, by the caller's name, on every entrance that they have.
+
+    Without an Idempotency-Key the same words twice in a row are said once, and the second gets 409.
+    """
     return await _done(services, helper, record, "reply", key, body.text)
 
 
