@@ -66,7 +66,7 @@ def test_of_two_who_take_it_the_second_is_told_who_was_quicker() -> None:
 
 def test_an_answer_ends_the_waiting_and_a_word_begins_it_anew() -> None:
     taken = begun().taken(DAVE, "w1", OF_DAVE, NOW)
-    answered = taken.answered("w2", OF_DAVE)
+    answered = taken.answered("w2", OF_DAVE, "ok")
     assert answered.waiting_since is None
     later = NOW + HOUR
     heard = answered.heard(OF_DAVE, later)
@@ -83,7 +83,7 @@ def test_a_reminder_leaves_as_much_time_again_and_an_answer_sets_it_back() -> No
 def test_every_change_is_a_newer_version() -> None:
     one = begun()
     two = one.taken(DAVE, "w1", OF_DAVE, NOW)
-    three = two.answered("w2", OF_DAVE)
+    three = two.answered("w2", OF_DAVE, "ok")
     over = three.ended("t", "c", "alice", "returned", NOW)
     versions = [each.version for each in (one, two, three, over)]
     assert versions == sorted(set(versions))
@@ -96,7 +96,7 @@ def test_what_it_carries_is_bounded() -> None:
     assert (len(hand_off.reason), len(hand_off.told)) == (LONGEST_REASON, MOST_TOLD)
     taken = hand_off.taken(DAVE, "w", OF_DAVE, NOW)
     for number in range(200):
-        taken = taken.answered(f"w{number}", OF_DAVE)
+        taken = taken.answered(f"w{number}", OF_DAVE, "ok")
     assert len(taken.words) == MOST_WORDS
 
 
