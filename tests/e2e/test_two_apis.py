@@ -20,7 +20,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.e2e.chaos.entrances import SAMPLE
+from router.directory.file import SAMPLE
 from tests.e2e.chaos.house import answers, postgres_at, temporal_at
 from tests.e2e.chaos.machine import Kept
 from tests.e2e.storm.requests import until

@@ -85,7 +85,8 @@ async def house(
     monkeypatch.setattr(entrance, "CARD_PATIENCE", ANSWERED_WITHIN_S)
     queue = uuid4().hex
     async with AsyncExitStack() as stack:
-        platforms = [await stack.enter_async_context(one()) for one in (Feishu, DingTalk)]
+        feishu = await stack.enter_async_context(Feishu())
+        dingtalk = await stack.enter_async_context(DingTalk())
         teams = await stack.enter_async_context(Teams())
         wecom = await stack.enter_async_context(Wecom())
         everyone = parts.directory.everyone()
@@ -100,15 +101,14 @@ async def house(
             for platform, named in names.items()
             for person in everyone
         }
-        settings = parts.settings.having(
-            *(one.settings for one in [*platforms, teams, wecom])  # type: ignore[attr-defined]
-        )
+        platforms = (feishu, dingtalk, teams, wecom)
+        settings = parts.settings.having(*(platform.settings for platform in platforms))
         there = replace(parts, settings=settings, directory=FileDirectory(everyone, accounts))
         furnishing = furnished(there, [], flows=[PETITION])
         built = await stack.enter_async_context(furnishing)
         await stack.enter_async_context(build_worker(real_client, built, queue))
         api = await stack.enter_async_context(served(built, real_client, queue))
-        yield House(api, *platforms, teams, wecom)  # type: ignore[arg-type]
+        yield House(api, *platforms)
 
 
 @dataclass
@@ -239,7 +239,7 @@ class DingTalkCard(Card):
         return self.house.dingtalk
 
     def is_mine(self, post: dict[str, Any]) -> bool:
-        return post["kind"] == "card" and post["to"] == f"staff_{self.who}"
+        return bool(post["kind"] == "card" and post["to"] == f"staff_{self.who}")
 
     def press(self, post: dict[str, Any], label: str) -> dict[str, Any]:
         return self.house.dingtalk.press(f"staff_{self.who}", post, label)
@@ -294,7 +294,7 @@ CARDS: dict[str, type[Entrance]] = {
     "teams": TeamsCard,
     "wecom": WecomCard,
 }
-ENTRANCES = {**CARDS, "page": Page}
+ENTRANCES: dict[str, type[Entrance]] = {**CARDS, "page": Page}
 Way = tuple[str, str]
 """An entrance, and who decides there."""
 

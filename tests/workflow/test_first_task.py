@@ -7,6 +7,7 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
+from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHandle
 
 from router.contracts import flow as contract
@@ -50,8 +51,8 @@ async def test_a_run_begins_before_it_takes_what_came_with_its_start(
         async with build_worker(real_client, house, queue):
             ended = await handle.result()
         await asyncio.gather(sending, return_exceptions=True)
-    failed = [e async for e in handle.fetch_history_events() if e.HasField(FAILED)]
+    failed = [e async for e in handle.fetch_history_events() if e.event_type == FAILED]
     assert (ended.status, failed) == (status, [])
 
 
-FAILED = "workflow_task_failed_event_attributes"
+FAILED = EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED
