@@ -601,7 +601,7 @@ def _context(
         key=call.key,
         undoes=call.undoes,
         flow_run=call.flow_run,
-        parent_run=call.parent_run,
+        related_runs=call.related_runs,
         conversation=call.conversation,
         answers=call.answers,
         keep=Keeping(tool, call.caller, dependencies),

@@ -55,7 +55,7 @@ async def called(task: Task, run: Run, limits: CallLimits, *, form: bool) -> Cal
         answers=task.answers,
         checking=task.kind == "check",
         flow_run=workflow.info().workflow_id,
-        parent_run=run.parent,
+        related_runs=tuple(run.related),
         approvals=tuple(run.granted),
         slots_digest=granted.digest_slots(run),
         form=form,
@@ -141,7 +141,10 @@ def shown(
 
 LARGEST = 128 * 1024
 """Bytes of JSON that a run hands over: beyond that only how it ended, and what can be undone."""
-HANDED_OVER = {"status", "slots", "results", "done", "lasting", "agreements", "granted"}
+HANDED_OVER = {
+    *("status", "slots", "results", "done", "lasting"),
+    *("agreements", "granted", "declined"),
+}
 BRANCH_KNOWS = (
     *("slots", "derived", "closed", "skipped", "results", "files", "documents", "remarks"),
     *("agreements", "granted"),
@@ -173,10 +176,11 @@ class Children:
         try:
             flow, requester = start.definition.flow, start.requester
             about = f"{start.definition.title.en} of {requester.id}"
+            id_ = contract.workflow_id(flow, requester.tenant, task.key)
             child: Child = await workflow.start_child_workflow(
                 contract.WORKFLOW,
                 start,
-                id=contract.workflow_id(flow, requester.tenant, task.key),
+                id=id_,
                 result_type=FlowEnded,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
@@ -191,7 +195,8 @@ class Children:
         except (exceptions.ChildWorkflowError, exceptions.WorkflowAlreadyStartedError):
             begun.cancel()
             return _failed(task, GONE, run)
-        return Finished(task=task.id, **ended.model_dump(include=HANDED_OVER))
+        own = [*ended.related, id_] if task.branch else []
+        return Finished(task=task.id, related=own, **ended.model_dump(include=HANDED_OVER))
 
     async def tell(self, task: Task) -> None:
         """Tell the run to cancel itself, or a branch what was agreed to; not where it has ended."""
@@ -221,6 +226,7 @@ class Children:
                 conversation=run.conversation,
                 locale=run.locale,
                 parent=None if task.detached else workflow.info().workflow_id,
+                related=[*run.related, workflow.info().workflow_id] if task.branch else [],
                 **{name: getattr(run, name) for name in (BRANCH_KNOWS if task.branch else ())},
             ),
             created_at=None,

@@ -85,7 +85,7 @@ class ClaimBook(Aggregate):
         Args:
             owner: Whose claim it is.
             claim: The claim's id.
-            runs: The workflow ids of the run that calls, and of the one whose branch that is.
+            runs: The workflow ids of the runs of the request: see `ToolContext.own_runs`.
 
         Raises:
             NotFound: The owner has no such claim, or another run has submitted it.

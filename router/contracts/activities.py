@@ -438,7 +438,8 @@ class ToolCall(Payload):
     `flow_run` is the workflow id of the run on whose authority the call is made, if any; `key` the
     idempotency key, empty for reads; `undoes` that of the call that this one takes back.
     `approvals` are those of that run that are in force, and `slots_digest` is of the slots that the
-    arguments come from. `parent_run` is the workflow id of the run whose branch that run is.
+    arguments come from. `related_runs` are the workflow ids of the runs whose branch that run is,
+    and of its own branches that have joined.
     `checking` asks only whether it would be refused. The turn of `message_id`, which has `spent` so
     much, shows it under `call_id`. `answers` are to what the tool asked back, by question;
     `skill_files` the calling skill's, as the workflow says and never a model. A run that is the
@@ -453,7 +454,7 @@ class ToolCall(Payload):
     undoes: str = ""
     checking: bool = False
     flow_run: str | None = None
-    parent_run: str | None = None
+    related_runs: tuple[str, ...] = ()
     approvals: tuple[RunApproval, ...] = ()
     slots_digest: str = ""
     form: bool = False

@@ -173,6 +173,8 @@ class FlowEnded(DecisionTaken):
     lasting: list[Visit] = []
     agreements: list[Agreement] = []
     granted: list[RunApproval] = []
+    declined: bool = False
+    related: list[str] = []
 
 
 class ExternalEvent(Payload):

@@ -7,7 +7,7 @@ through JSON: `FlowDefinition.model_validate_json(d.model_dump_json()) == d`.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -407,6 +407,25 @@ def _kind_of(value: Any) -> str:
 
 LAST_VERSION = 2**31 - 1
 """More doesn't fit where versions are kept."""
+
+
+def may_ask(states: Mapping[str, State], start: str, join: str) -> bool:
+    """Return whether a branch that begins at `start` may ask for an approval before `join`.
+
+    A flow that the branch starts and waits for may ask for one too.
+    """
+    found, waiting = {join}, [start]
+    while waiting:
+        name = waiting.pop()
+        if name in found or name not in states:
+            continue
+        found.add(name)
+        state = states[name]
+        awaited = state.batch is not None and state.batch.flow and not state.batch.detached
+        if state.asks is not None or awaited:
+            return True
+        waiting += state.targets()
+    return False
 
 
 class FlowDefinition(Definition):

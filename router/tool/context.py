@@ -79,8 +79,9 @@ class ToolContext:
     """The key of the earlier call that this one takes back; empty where it takes none back."""
     flow_run: str | None = None
     """The workflow id of the flow run that calls; None where a person does."""
-    parent_run: str | None = None
-    """The workflow id of the run whose branch `flow_run` is; None where it is no branch."""
+    related_runs: tuple[str, ...] = ()
+    """The workflow ids of the runs whose branch `flow_run` is, and of its branches that have
+    joined."""
     conversation: str | None = None
     answers: Mapping[str, JsonValue] = field(default_factory=dict)
     """What the person said to questions that earlier tries of the call came back with."""
@@ -99,11 +100,13 @@ class ToolContext:
 
     @property
     def own_runs(self) -> list[str]:
-        """The workflow ids of the run that calls, and of the one whose branch it is.
+        """The workflow ids of the run that calls, and of those that belong to the same request.
+
+        These are the runs whose branch it is, and its own branches that have joined.
 
         The key of each call that those runs make begins with one of them and a colon.
         """
-        return [run for run in (self.flow_run, self.parent_run) if run]
+        return [run for run in (self.flow_run, *self.related_runs) if run]
 
     async def file(self, id_: str) -> ToolFile:
         """The file of the caller's that a `FileId` names, whole.

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 from httpx import AsyncClient
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHandle
 
 from activities.people.people import human_resources
 from activities.people.records import Claim, Owner
@@ -90,6 +90,53 @@ states:
   pay: {call: settle_claim, with: {claim: results.claim.claim}, next: done, on_error: failed}
 """
     + ENDS
+)
+
+
+ASKS = FAIR[: FAIR.index("  ask:")]
+FILE = FAIR[FAIR.index("  file:") : FAIR.index("    next: agree")]
+AGREE = FAIR[FAIR.index("  agree:") : FAIR.index("    approved: pay")]
+PAY = FAIR[FAIR.index("  pay:") : FAIR.index(", next: done")]
+BRANCHES = "  %s: {parallel: [%s], join: %s, otherwise: failed}\n"
+GREET = "  %s: {say: {zh: 好, en: OK}, next: %s}\n"
+FINANCE = "  finance: {approve: {by: \"'erin'\", title: {zh: 聚餐, en: Meal}}, approved: %s, %s}\n"
+
+
+def states(*parts: str) -> str:
+    """Return a flow like the one above with these states, for which `agree` goes to `pay`."""
+    return ASKS + "".join(parts) + ENDS
+
+
+AGREE_TO_PAY = AGREE + "    approved: pay\n    rejected: failed\n"
+PAY_AT_LAST = PAY + ", next: done, on_error: failed}\n"
+IN_A_BRANCH = states(
+    "  ask: {collect: [amount], next: both}\n",
+    BRANCHES % ("both", "file, agree", "pay"),
+    FILE + "    next: pay\n    on_error: failed\n",
+    AGREE_TO_PAY + PAY_AT_LAST,
+)
+IN_A_BRANCH_OF_A_BRANCH = states(
+    "  ask: {collect: [amount], next: both}\n",
+    BRANCHES % ("both", "inner, agree", "pay"),
+    BRANCHES % ("inner", "file, greet", "joined"),
+    FILE + "    next: joined\n    on_error: failed\n",
+    GREET % ("greet", "joined") + GREET % ("joined", "pay"),
+    AGREE_TO_PAY + PAY_AT_LAST,
+)
+PAID_IN_A_BRANCH_OF_A_BRANCH = states(
+    "  ask: {collect: [amount], next: file}\n",
+    FILE + "    next: agree\n    on_error: failed\n",
+    AGREE + "    approved: both\n    rejected: failed\n",
+    BRANCHES % ("both", "inner, hello", "done") + BRANCHES % ("inner", "pay, greet", "joined"),
+    GREET % ("hello", "done") + GREET % ("greet", "joined") + GREET % ("joined", "done"),
+    PAY + ", next: joined, on_error: failed}\n",
+)
+REFUSED_BESIDE = states(
+    "  ask: {collect: [amount], next: file}\n",
+    FILE + "    next: both\n    on_error: failed\n",
+    BRANCHES % ("both", "agree, finance", "pay"),
+    FINANCE % ("pay", "rejected: pay"),
+    AGREE_TO_PAY + PAY_AT_LAST,
 )
 
 
@@ -221,24 +268,74 @@ async def test_the_gate_refuses_a_run_of_before_without_an_approval_or_with_a_st
     assert [(each.id, each.status) for each in await claims_of(house)] == [(claim.id, "submitted")]
 
 
-async def approve_once(person: Person) -> None:
-    """Approve the one thing that waits for the person, as soon as it does."""
+async def approve_once(person: Person, decision: str = "approve") -> None:
+    """Decide on the one thing that waits for the person, as soon as it does."""
 
     async def waiting() -> Any:
         return (await person("GET", "/v1/approvals"))["items"]
 
-    await until(waiting)
-    await person.approve()
+    (one,) = await until(waiting)
+    body = {"decision": decision, "digest": one["digest"]}
+    await person("POST", f"/v1/approvals/{one['id']}/decision", json=body)
 
 
 @pytest.mark.slow
-async def test_what_its_approver_has_seen_is_paid(house: Parts, desk: AsyncClient) -> None:
+async def test_one_approval_pays_nothing_that_another_branch_has_refused(
+    house: Parts, desk: AsyncClient, real_client: Client
+) -> None:
+    olga, bob, erin = (Person(desk, f"acme/{who}") for who in ("olga", "bob", "erin"))
+    path, body = "/v1/configuration/flows/team_meal", {"text": REFUSED_BESIDE}
+    pushed = await desk.put(path, json=body, headers=olga.headers)
+    assert (pushed.status_code, "settle_claim" in pushed.text) == (422, True)
+
+    handle = await begin_by_definition(house, real_client, REFUSED_BESIDE, "team_meal")
+    await approve_once(erin, "reject")
+    await approve_once(bob)
+
+    assert (await handle.result()).status == "failed"
+    assert [each.status for each in await claims_of(house)] == ["withdrawn"]
+
+
+async def begin_by_definition(
+    house: Parts, client: Client, text: str, flow: str
+) -> WorkflowHandle[Any, contract.DecisionTaken]:
+    """Begin a run by a definition of before, whatever is refused since."""
+    requester = await house.directory.find("acme", "alice")
+    assert requester is not None
+    money = {"amount": "88.00", "currency": "CNY"}
+    return await client.start_workflow(
+        contract.WORKFLOW,
+        contract.FlowStart(
+            definition=defined(text),
+            requester=requester,
+            conversation=None,
+            locale="en",
+            opening=Began(by="alice", slots={"amount": money}),
+        ),
+        id=contract.workflow_id(flow, "acme", uuid4().hex),
+        task_queue=QUEUE,
+        result_type=contract.DecisionTaken,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "flow", [FAIR, IN_A_BRANCH, IN_A_BRANCH_OF_A_BRANCH, PAID_IN_A_BRANCH_OF_A_BRANCH]
+)
+async def test_what_its_approver_has_seen_is_paid(
+    house: Parts, desk: AsyncClient, flow: str
+) -> None:
     alice, bob, olga = (Person(desk, f"acme/{who}") for who in ("alice", "bob", "olga"))
-    await olga("PUT", "/v1/configuration/flows/team_meal", json={"text": FAIR})
+    await olga("PUT", "/v1/configuration/flows/team_meal", json={"text": flow})
     _, turn = await begin(alice, "team_meal", amount={"amount": "88.00", "currency": "CNY"})
-    assert turn["flow"]["status"] == "waiting_approval", turn
+    assert turn["flow"]["status"] in ("waiting", "waiting_approval"), turn
 
     await approve_once(bob)
 
-    assert (await alice.run(turn["flow"]["id"]))["status"] == "completed"
+    async def ended() -> Any:
+        run = await alice.run(turn["flow"]["id"])
+        return run if run["status"] in ("completed", "failed") else None
+
+    run = await until(ended)
+    assert run["status"] == "completed", run["history"]
     assert [each.status for each in await claims_of(house)] == ["settled"]

@@ -552,7 +552,7 @@ def settle(context: StepContext, decided: Decided) -> None:
     if verdict == "approve" and run.approval is not None:
         granted.grant(run, run.approval)
     else:
-        granted.void(run)
+        granted.void(run, returned=verdict == "return")
     tell(context, run.approval.cc if run.approval else [], "decided")
     if verdict == "return":
         zh, en = "审批人退回了申请，请修改后再提交。", "The approver sent it back for changes."

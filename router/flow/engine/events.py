@@ -208,6 +208,9 @@ class Finished(Event):
     """Where it did what can't be taken back."""
     agreements: list[Agreement] = []
     granted: list[RunApproval] = []
+    declined: bool = False
+    related: list[str] = []
+    """The workflow ids of the run and of its branches that joined, if it was a branch."""
 
 
 class Agreed(Event):

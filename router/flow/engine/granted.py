@@ -1,7 +1,7 @@
 """The approvals in force of a run: who approved which slots, until somebody decides otherwise.
 
 An approval covers a call while the slots are those that the approvers saw. A rejection, a return or
-an expiry voids all approvals before it.
+an expiry voids all approvals before it, and at a join those that other branches have got meanwhile.
 """
 
 import hashlib
@@ -30,18 +30,33 @@ def digest_slots(run: Run) -> str:
 
 
 def grant(run: Run, approval: Approval) -> None:
-    """Record everyone who approved, with what they approved."""
-    people = [one.person for one in approval.assignees if one.verdict == "approve"]
+    """Record everyone who approved, with what they approved.
+
+    An agreement from before a return spares a person the question, but approves no call.
+    """
+    in_force = {(each.person, each.contents) for each in run.agreements if not each.voided}
+    people = [
+        one.person
+        for one in approval.assignees
+        if one.verdict == "approve"
+        and (one.via != "carried" or (one.person, approval.contents) in in_force)
+    ]
     new = [
         RunApproval(digest=approval.slots_digest, person=person, state=run.state)
         for person in people
     ]
     run.granted = list(dict.fromkeys([*run.granted, *new]))[-MAX_GRANTED:]
+    run.declined = run.declined and not new
 
 
-def void(run: Run) -> None:
-    """Forget every approval: somebody decided otherwise, or nobody decided in time."""
-    run.granted = []
+def void(run: Run, *, returned: bool = False) -> None:
+    """Forget every approval: somebody decided otherwise, or nobody has decided.
+
+    Whoever has agreed is asked again, except where the request was merely `returned`.
+    """
+    run.granted, run.declined = [], True
+    kept = run.agreements if returned else []
+    run.agreements = [each.model_copy(update={"voided": True}) for each in kept]
 
 
 def take_over(run: Run, inherited: Collection[RunApproval], ended: Sequence[RunApproval]) -> None:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from router.domain.locale import Localised
 from router.domain.messages import FlowStatus
-from router.flow.definition import Batching, FlowDefinition, State
+from router.flow.definition import Batching, FlowDefinition, State, may_ask
 from router.flow.engine import approval, granted
 from router.flow.engine.context import StepContext, canonical
 from router.flow.engine.events import Finished
@@ -26,6 +26,8 @@ AT_ONCE = {"call": 3, "flow": 1}
 something, and are for them one after the other."""
 LARGEST = 32 * 1024
 """Bytes of JSON that all parts may come to together, each no more than its share."""
+MAX_RELATED = 100
+"""Branches that have joined whose ids a run keeps, the last ones: what they made it may act on."""
 ENDED_BADLY = Localised(
     zh="其中一部分没有办成，所以没法往下办，已经通知管理员。",
     en="A part of it came to nothing, so this can't go on; the administrators were told.",
@@ -150,6 +152,7 @@ def finished(context: StepContext, task: Task, event: Finished) -> None:
     if task.branch and event.status == "completed":
         # Before others begin, which are to inherit no more than what is in force.
         granted.take_over(run, task.granted, event.granted)
+        run.related = list(dict.fromkeys([*run.related, *event.related]))[-MAX_RELATED:]
     badly = "stopped" if task.stopping else "failed"
     _settle(
         context,
@@ -157,6 +160,7 @@ def finished(context: StepContext, task: Task, event: Finished) -> None:
         status="done" if event.status == "completed" or task.detached else badly,
         value=_outcome(run, task, event),
         ended=event.status,
+        declined=event.declined,
         results=_added(run, event) if task.branch else {},
     )
     if not task.branch:
@@ -217,6 +221,8 @@ def _conclude(context: StepContext, batch: Batch) -> None:
         if batching.branches:
             run.results[save] = {part.branch: part.value for part in batch.parts}
     run.batch = None
+    if any(_is_declined(context, part) for part in batch.parts):
+        granted.void(run)
     if not lost or (batching.wait_for == "any" and batch.those("done")):
         way = "next" if batching.tool or batching.detached else "completed"
         context.leave("join" if batching.branches else way)
@@ -224,10 +230,18 @@ def _conclude(context: StepContext, batch: Batch) -> None:
         _leave_badly(context, lost[0])
 
 
+def _is_declined(context: StepContext, part: BatchPart) -> bool:
+    """Return whether an approval in this part ended otherwise, or may have been left open."""
+    if part.branch and part.status != "done":
+        join = context.state.exits()["join"][0].to
+        return may_ask(context.definition.states, part.branch, join)
+    return part.declined
+
+
 def _leave_badly(context: StepContext, lost: BatchPart) -> None:
     """By `on_error` or `otherwise`, once what the others did is taken back; else end as it did."""
     run, batching = context.run, _of(context)
-    if batching.branches:
+    if not batching.tool:
         granted.void(run)
     if batching.tool or lost.ended == "failed":
         run.results["error"] = lost.value

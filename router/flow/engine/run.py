@@ -115,6 +115,8 @@ class Agreement(BaseModel, frozen=True):
     """The states in which it has counted; it counts once in each, until the next return."""
     at: datetime | None = None
     """When: tells it from another of the same person's, where branches tell each other of it."""
+    voided: bool = False
+    """True once somebody has decided otherwise since: it no longer approves a call of a tool."""
 
     def counting_in(self, *states: str) -> "Agreement":
         """The same, now that it has counted in these states."""
@@ -404,6 +406,9 @@ class BatchPart(BaseModel, frozen=True):
     """How a run that was started ended."""
     results: dict[str, JsonValue] = {}
     """For a branch: the results that it added."""
+    declined: bool = False
+    """True if an approval in that run ended otherwise, or unanswered, and nobody has approved
+    since."""
 
 
 class Batch(BaseModel):
@@ -485,6 +490,11 @@ class Run(BaseModel):
     agreements: list[Agreement] = []
     granted: list[RunApproval] = []
     """The approvals in force, for the tool gate: see `router.flow.engine.granted`."""
+    declined: bool = False
+    """True from a rejection, a return or an expiry until somebody approves."""
+    related: list[str] = []
+    """The workflow ids of the runs whose branch this one is, and of its branches that have joined:
+    what they made is this run's own."""
     copied: list[str] = []
     """Everyone who was ever told of an approval as `cc`."""
     before: SlotValues | None = None

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import NamedTuple, Self
 
-from router.flow.definition import FlowDefinition, State
+from router.flow.definition import FlowDefinition, State, may_ask
 from router.flow.validation.unchecked import UncheckedFlow, complaint
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
@@ -28,14 +28,13 @@ class Standing(NamedTuple):
     """Somebody approved the slots that it holds."""
     made: frozenset[str] = frozenset()
     """The tools that it has called with the slots that it holds."""
+    declined: bool = False
+    """An approval may have ended otherwise, or may be open, and nobody has approved since."""
 
     def meet(self, other: "Standing") -> "Standing":
         """Return what it surely has if it may come with either."""
-        return Standing(self.approved and other.approved, self.made & other.made)
-
-    def join(self, other: "Standing") -> "Standing":
-        """Return what it has once it has both."""
-        return Standing(self.approved or other.approved, self.made | other.made)
+        approved, made = self.approved and other.approved, self.made & other.made
+        return Standing(approved, made, self.declined or other.declined)
 
 
 def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
@@ -66,7 +65,8 @@ def _unapproved(draft: UncheckedFlow, ways: "Ways", name: str, state: State) -> 
     if call in draft.known.approved and not ways.standings.get(name, Standing(True)).approved:
         what = f"{call} needs an approval, and none is sure on the way {ways.unapproved_way(name)}"
         remedy = (
-            "lead every way to it through approved of an approve state, with nothing asked after it"
+            "lead every way to it through approved of an approve state, with nothing asked, "
+            "rejected or left open after it"
         )
         yield complaint((*place, "call"), what, remedy)
 
@@ -148,9 +148,8 @@ class Ways:
     def _meet(self, name: str, standing: Standing, before: str = "") -> None:
         known = self.standings.get(name)
         self.standings[name] = known.meet(standing) if known else standing
-        if before:
-            self._first.setdefault(name, before)
-        if before and not standing.approved:
+        self._first.setdefault(name, before)
+        if not standing.approved:
             self._unapproved.setdefault(name, before)
 
     def approvals_before(self, name: str) -> list[str]:
@@ -187,12 +186,14 @@ class Ways:
     def _after(self, state: State, exit_: str, standing: Standing, depth: int) -> Standing | None:
         """Return what a run has that leaves the state by this exit; None if it never does."""
         if state.asks is not None:
-            return standing._replace(approved=exit_ == "approved")
+            agreed = exit_ == "approved"
+            return standing._replace(approved=agreed, declined=not agreed)
         if state.kind == "call" and exit_ == "next":
             return standing._replace(made=standing.made | {state.tools["call"]})
+        if exit_ == "otherwise":
+            # A branch, or a flow that was started, may have ended with a rejection.
+            return standing._replace(approved=False, declined=True)
         if state.batch is not None and state.batch.branches:
-            if exit_ != "join":
-                return standing._replace(approved=False)
             return self._joined(state, standing, state.exits()["join"][0].to, depth)
         return standing
 
@@ -201,17 +202,23 @@ class Ways:
         batch = state.batch
         starts = batch.branches if batch else ()
         if depth >= MAX_NESTED_BRANCHES:
-            return Standing()
-        ends = [self._branch(each, standing, join, depth + 1) for each in starts]
+            return Standing(declined=True)
+        began = standing._replace(declined=False)
+        ends = [self._branch(each, began, join, depth + 1) for each in starts]
         known = [end for end in ends if end is not None]
         if not known:
             return None
         if batch and batch.wait_for == "any":
-            return reduce(Standing.meet, known)
-        joined = reduce(Standing.join, known)
+            end = reduce(Standing.meet, known)
+            # The branches that aren't waited for may have asked somebody who hasn't answered.
+            is_open = any(may_ask(self._states, each, join) for each in starts)
+            return end._replace(approved=end.approved and not is_open, declined=is_open)
+        declined = any(end.declined for end in known)
         # What one branch may have voided the others can't bring back: they only began with it.
-        is_voided = standing.approved and not all(end.approved for end in known)
-        return joined._replace(approved=joined.approved and not is_voided)
+        is_voided = declined or (standing.approved and not all(end.approved for end in known))
+        approved = any(end.approved for end in known) and not is_voided
+        made = frozenset[str]().union(*(end.made for end in known))
+        return Standing(approved, made, declined or (standing.declined and not approved))
 
     def _branch(self, start: str, standing: Standing, join: str, depth: int) -> Standing | None:
         key = (start, standing, join)
