@@ -10,7 +10,7 @@ has set, and every operator, filter and round of a loop is charged to a budget o
 is given.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -488,13 +488,27 @@ def _charging(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
     kind = _PassArg.from_obj(filter_)
 
     def charged(context: Context, value: Any, *arguments: Any, **named: Any) -> Any:
+        budget: Budget = context[_BUDGET]
+        before = budget.steps
         _weigh(context, value, *arguments, *named.values())
+        budget.charge((budget.steps - before) * (_TIMES_AS_COSTLY.get(name, 1) - 1))
+        if name in _ATTRIBUTE_AT:
+            place = _ATTRIBUTE_AT[name]
+            for path in (*arguments[place : place + 1], named.get("attribute")):
+                _charge_path(context, value, path)
         if isinstance(value, str) and name not in _OF_TEXTS:
-            context[_BUDGET].charge(len(value))  # it may become a list of its characters
+            budget.charge(len(value))  # it may become a list of its characters
         result = filter_(*_passed(kind, context), value, *arguments, **named)
         return [*result] if isinstance(result, Iterator) else result
 
     return pass_context(charged)
+
+
+def _charge_path(context: Context, items: Any, path: Any) -> None:
+    """Charge for each item each part of a path to an attribute: `a.b`, or to sort by `a.b,c`."""
+    if isinstance(path, str):
+        steps = _STEPS_PER_LOOKUP * (1 + path.count(".")) + _STEPS_PER_SORT_PATH * path.count(",")
+        context[_BUDGET].charge(steps * (len(items) if isinstance(items, Sized) else 1))
 
 
 def _passed(kind: _PassArg | None, context: Context) -> tuple[Any, ...]:
@@ -511,6 +525,19 @@ _OF_TEXTS = frozenset(
     | {"reverse", "safe", "string", "title", "trim", "truncate", "upper", "urlencode", "wordcount"}
 )
 """Filters that go through a text without making a list of its characters."""
+_ATTRIBUTE_AT = {
+    **dict.fromkeys(("groupby", "rejectattr", "selectattr", "sum"), 0),
+    **dict.fromkeys(("join", "max", "min", "unique"), 1),
+    "sort": 2,
+    "map": 9,  # by name alone
+}
+"""Filters that look for an attribute of each item, and where their path to it stands."""
+_STEPS_PER_LOOKUP = 2
+"""Of one part of a path in one item."""
+_STEPS_PER_SORT_PATH = 12
+"""Of one path more to sort an item by: it is compared with the same path of several others."""
+_TIMES_AS_COSTLY = {"title": 10, "urlencode": 6, "wordcount": 3}
+"""Filters that take longer for each character than copying takes."""
 
 
 ENVIRONMENT = _Sandbox(

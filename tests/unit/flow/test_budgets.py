@@ -19,6 +19,7 @@ LONG = "x" * 8_000
 MANY = list(range(1_000))
 VARIABLES = ("slots", "results", "requester", "now")
 PURSES = [{"amount": "5.00", "currency": "CNY"}] * 1_000
+PATH, PATHS = "a" + ".a" * 3_000, "a" + ",a" * 3_000
 SCOPE: dict[str, Any] = {"slots": {"reason": LONG, "many": MANY, "purses": PURSES}}
 STEPS = "50,000 steps"
 DOUBLED = "{% set a = slots.reason %}" + "{% set a = a ~ a %}" * 40 + "{{ a }}"
@@ -112,6 +113,21 @@ _GROWING_TEXTS = [
     ("{{ slots.reason|replace('x', '是')" + "|urlencode" * 30 + "|length }}", STEPS),
     ("{{ slots.many" + "|map('string')|list|string" * 12 + " }}", STEPS),
     ("{{ (" + "~".join(["slots.reason"] * 100) + ")|length }}", "100,000 characters"),
+    (f"{{{{ slots.many|map(attribute='{PATH}')|list|length }}}}", STEPS),
+    (f"{{{{ slots.many|sort(attribute='{PATH}')|length }}}}", STEPS),
+    (f"{{{{ slots.many|sort(attribute='{PATHS}')|length }}}}", STEPS),
+    (f"{{{{ slots.many|groupby('{PATH}')|length }}}}", STEPS),
+    (f"{{{{ slots.many|groupby(attribute='{PATH}', default=1)|length }}}}", STEPS),
+    (f"{{{{ slots.many|sum('{PATH}') }}}}", STEPS),
+    (f"{{{{ slots.many|selectattr('{PATH}')|list|length }}}}", STEPS),
+    (f"{{{{ slots.many|rejectattr('{PATH}', 'in', [1])|list|length }}}}", STEPS),
+    (f"{{{{ slots.many|unique(attribute='{PATH}')|list|length }}}}", STEPS),
+    (f"{{{{ slots.many|max(attribute='{PATH}') }}}}", STEPS),
+    (f"{{{{ slots.many|min(attribute='{PATH}') }}}}", STEPS),
+    (f"{{{{ slots.many|join('', '{PATH}')|length }}}}", STEPS),
+    (f"{{{{ [slots.many]|map('map', attribute='{PATH}')|list|length }}}}", STEPS),
+    ("{{ (slots.reason ~ slots.reason ~ slots.reason)" + "|title" * 20 + "|length }}", STEPS),
+    ("{% for i in slots.many %}{% set a = slots.reason|urlencode %}{% endfor %}", STEPS),
     ("{{ slots.reason|trim(slots.reason) }}", "12 characters at most"),
     ("{{ [slots.many, slots.many]|sum(start=[]) }}", "sum adds numbers"),
     ("{{ (1e308|int) * 2 }}", "computed up to"),
@@ -200,6 +216,8 @@ def test_what_its_values_make_endless_stops_there(template: str, why: str) -> No
         ("{{ slots.many|map('string')|join(', ') }}", 6_000),
         ("{{ slots.many|select('in', [1, 2, 3])|list|length }}", 7_000),
         ("{% for i in slots.many if i > 900 %}{{ i }}{% endfor %}", 10_000),
+        ("{{ slots.purses|map(attribute='amount')|join(', ') }}", 14_000),
+        ("{{ slots.purses|sort(attribute='currency,amount')|length }}", 26_000),
     ],
 )
 def test_a_text_costs_no_more_than_it_says(template: str, most: int) -> None:
