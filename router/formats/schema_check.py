@@ -173,6 +173,26 @@ def check_schema(schema: Any, budget: PatternBudget | None = None) -> None:
         referred.see(each)
         if "pattern" in each:
             patterns.admit(each["pattern"])
+    if referred.is_any and _has_id_within(schema):
+        # What is referred to would be looked for beside that id, where nothing was checked.
+        raise ValueError("it has $id within it, and $ref; write $id at the top alone")
+
+
+_REFERENCES = ("$ref", "$dynamicRef")
+
+
+def _has_id_within(document: Any) -> bool:
+    """Return whether anything below the top of the document names itself by `$id`."""
+    waiting = [*document.values()] if isinstance(document, dict) else []
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            if isinstance(each.get("$id"), str):
+                return True
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+    return False
 
 
 class _Referred:
@@ -183,13 +203,15 @@ class _Referred:
         own_id = document.get("$id") if isinstance(document, dict) else None
         self._own_id = own_id.rstrip("#") if isinstance(own_id, str) else ""
         self._seen: set[int] = set()
+        self.is_any = False
         self._named: dict[str, None] = {}
         self._followed: set[str] = set()
 
     def see(self, schema: dict[str, Any]) -> None:
         """Note that this schema is checked, and what it refers to."""
         self._seen.add(id(schema))
-        for key in ("$ref", "$dynamicRef"):
+        self.is_any = self.is_any or not schema.keys().isdisjoint(_REFERENCES)
+        for key in _REFERENCES:
             name = schema.get(key, "").removeprefix(self._own_id)
             # Names ($anchor) are only found where schemas stand, and those are all checked. To
             # look for other documents takes long; `_bound` guards what is found by a check.

@@ -69,6 +69,22 @@ BAD: dict[str, tuple[Any, str]] = {
         "name the properties",
     ),
     "another dialect within it": (object_of(a={"$schema": DIALECT}), "at the top alone"),
+    "a reference beside an id within it": (
+        object_of(a={"$id": "urn:b", "$ref": "#/x", "x": BACKTRACKING}),
+        "write $id at the top alone",
+    ),
+    "a reference to an id within it": (
+        {"$ref": "urn:b#/x", "$defs": {"b": {"$id": "urn:b", "x": BACKTRACKING}}},
+        "write $id at the top alone",
+    ),
+    "a dynamic reference beside an id within it": (
+        object_of(a={"$id": "b", "items": {"$dynamicRef": "#/x"}, "x": BACKTRACKING}),
+        "write $id at the top alone",
+    ),
+    "an id where no schema stands": (
+        object_of(a={"$ref": "#/default/b"}) | {"default": {"b": {"$id": "b"}}},
+        "write $id at the top alone",
+    ),
     "what isn't looked at": ({"unevaluatedProperties": False}, "write additionalProperties"),
 } | {
     name: (object_of(a={"pattern": pattern}), "the pattern")
@@ -94,6 +110,8 @@ def test_a_bad_or_costly_schema_is_refused_in_a_sentence(schema: Any, says: str)
         {"type": ["string", "null"], "minLength": 2.0, "default": None, "x-unknown": [1]},
         {"dependentRequired": {"a": ["b"]}, "dependentSchemas": {"a": {"required": ["c"]}}},
         {"$defs": {"a": {"pattern": r"^\p{L}+$"}}, "items": {"$ref": "#/$defs/a"}},
+        {"properties": {"$id": {"type": "string"}, "a": {"$ref": "#/properties/$id"}}},
+        {"items": {"$id": "urn:item", "type": "string"}},
     ],
 )
 def test_sound_schemas_are_taken(schema: Any) -> None:
