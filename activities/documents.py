@@ -135,7 +135,7 @@ class DocumentActivities:
             found = await self._documents.wait(tenant, files, given.seconds, is_enough)
             without = {"text": ""}
             brief = {f: d.model_copy(update=without) for f, d in found.items()}
-            unread = next((file for file in files if file not in found), None)
+            unread = next((f for f in files if f not in found and given.estimate), None)
             seconds = await self._seconds_until_read(tenant, unread) if unread else 0.0
             return DocumentsRead(documents=brief, seconds_left=seconds)
 

@@ -70,6 +70,20 @@ async def perform(stub: ActivityStub[In, Out], given: In, summary: str | None = 
         pause = min(pause * 2, MAX_OUTAGE_PAUSE)
 
 
+async def perform_once(stub: ActivityStub[In, Out], given: In) -> Out | None:
+    """Run the activity once; None if it fails or its time is over: for what a turn can do without.
+
+    Unlike `perform` this waits for no outage to end.
+    """
+    try:
+        return await _perform(stub, given, None)
+    except ActivityError as failure:
+        if ends_turn(failure):
+            raise
+        workflow.logger.info("%s is done without: %s", stub.name, failure.cause)
+        return None
+
+
 OUTAGE_PAUSE, MAX_OUTAGE_PAUSE = timedelta(seconds=1), timedelta(seconds=30)
 SILENT_OUTAGE = timedelta(minutes=5)
 """A database that hangs says nothing: what takes milliseconds runs out of time. For so long that is

@@ -26,7 +26,7 @@ from router.flow.view import FlowView
 from router.understanding.route_reasons import WHICH_TO_RESUME
 from router.understanding.slots.attachments import filled_by_files, texts_in
 from workflows import memory, notices, open_requests
-from workflows.activity import fresh_id, perform, until
+from workflows.activity import fresh_id, perform, perform_once, until
 from workflows.background import start_awaited_task
 from workflows.turns import TurnContext, TurnOutcome
 
@@ -274,8 +274,9 @@ class FlowClient:
             await self._resume()
 
     async def _seconds_until_read(self, files: list[str]) -> float:
-        asked = DocumentsOf(tenant=self._message.caller.tenant, files=files)
-        return (await perform(activities.DOCUMENTS_OF, asked)).seconds_left
+        asked = DocumentsOf(tenant=self._message.caller.tenant, files=files, estimate=True)
+        told = await perform_once(activities.ESTIMATE_READING, asked)
+        return told.seconds_left if told else 0.0
 
     async def _hear_from(self, begun: list[str]) -> None:
         """Say the first word of runs that were begun, if it is there; what comes later is news."""

@@ -628,6 +628,10 @@ LOOK_AT_DOCUMENT = ActivityStub(
 )
 """Has a model look for what `READ_DOCUMENT` didn't find."""
 DOCUMENTS_OF = ActivityStub("documents_of", DocumentsOf, DocumentsRead, SOON, local=True)
+ESTIMATE_READING = ActivityStub(
+    "documents_of", DocumentsOf, DocumentsRead, timedelta(seconds=1), local=True, attempts=1
+)
+"""`DOCUMENTS_OF` for a notice: a reply that says less is better than one that comes later."""
 PUBLISH = ActivityStub("publish", Publish, Published, SOON, local=True)
 WHO_IS_ON_DUTY = ActivityStub("who_is_on_duty", AskDuty, Duty, SOON, local=True)
 PUBLISH_HAND_OFF = ActivityStub("publish_hand_off", PublishHandOff, type(None), SOON, local=True)

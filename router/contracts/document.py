@@ -30,6 +30,8 @@ class DocumentsOf(Payload):
     files: list[str]
     seconds: float = 0
     types: bool = False
+    estimate: bool = False
+    """Whether to say how long the files that weren't read yet will take."""
 
 
 class DocumentsRead(Payload):

@@ -2,21 +2,23 @@
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from PIL import Image
 from temporalio.client import Client
 
+from activities.documents import DocumentActivities
 from router.contracts import document as contract
 from router.documents.file_format import UnreadableFile
 from router.documents.page import Line, Material, Page
 from router.domain.documents import Place, Source
-from router.domain.errors import Unavailable
+from router.domain.errors import BackendUnavailable, Unavailable
 from router.domain.messages import Message, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import FileRecord
@@ -209,6 +211,32 @@ async def test_a_turn_ends_while_files_are_read_and_what_is_in_them_is_news(
     assert "¥30.00" in await told_later(talk, "报 1.")
     done = await talk.press("confirm", value=True)
     assert flow_of(done).status == "waiting_approval"
+
+
+async def lose_database(*_: Any) -> float:
+    raise BackendUnavailable("the database is away")
+
+
+async def wait_for_database(*_: Any) -> float:
+    return float(await asyncio.Event().wait())
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("usual_patience")
+@pytest.mark.parametrize("estimate", [lose_database, wait_for_database])
+async def test_no_turn_waits_for_how_long_its_files_take(
+    talk: Talk,
+    desk: Desk,
+    monkeypatch: pytest.MonkeyPatch,
+    estimate: Callable[..., Awaitable[float]],
+) -> None:
+    monkeypatch.setattr(DocumentActivities, "_seconds_until_read", estimate)
+    file = await being_read(talk, taxi("33.00"))
+    async with asyncio.timeout(20):
+        turn = await give(talk, file, text="报车费")
+    assert "正在读" in words(turn)
+    assert "大约" not in words(turn)
+    desk.open.set()
 
 
 @pytest.mark.slow

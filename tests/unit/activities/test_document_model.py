@@ -379,7 +379,9 @@ async def test_what_waits_to_be_read_is_told_with_how_long_it_takes(
     reading = cast("DocumentReading", None)
     documents = DocumentActivities(house.store, cast("Any", None), reading)
 
-    told = await documents.documents_of(DocumentsOf(tenant=tenant, files=[f"{tenant}-0"]))
+    told = await documents.documents_of(
+        DocumentsOf(tenant=tenant, files=[f"{tenant}-0"], estimate=True)
+    )
     for number in range(own + others):
         await house.store.documents.keep(tenant, f"{tenant}-{number}", GIVEN_UP)
 
