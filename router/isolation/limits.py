@@ -4,6 +4,7 @@ import ctypes
 import os
 import resource
 import signal
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 
@@ -67,6 +68,22 @@ def kill_first_when_memory_is_short() -> None:
 def die_with_parent() -> None:
     """Have this process killed as soon as its parent ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def end_group_with_this() -> None:
+    """Have all processes of this process's group killed once this process has ended.
+
+    A signal for a parent's death reaches no grandchildren, and what a library starts can't ask for
+    one. So a shell waits for the end of a pipe that the kernel closes with this process, however
+    that ends, and then kills the group. Nothing is done if this process leads no session: its group
+    has others in it then.
+    """
+    if os.getsid(0) == os.getpid():
+        # The end that this process holds is closed by nobody else: children don't inherit it.
+        ending, _ = os.pipe()
+        command = ["/bin/sh", "-c", "read _; kill -9 0"]
+        subprocess.Popen(command, stdin=ending, stdout=subprocess.DEVNULL)  # noqa: S603
+        os.close(ending)
 
 
 def bound_process(limits: ProcessLimits) -> None:

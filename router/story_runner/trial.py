@@ -37,6 +37,7 @@ from router.isolation.limits import (
     bound_cpu,
     bound_data,
     die_with_parent,
+    end_group_with_this,
     kill_first_when_memory_is_short,
 )
 from router.settings import Settings
@@ -319,6 +320,7 @@ async def serve() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     kill_first_when_memory_is_short()
     die_with_parent()
+    end_group_with_this()
     try:
         with TemporaryDirectory(prefix="trial-") as folder:
             await _serve(nowhere(Path(folder)), channel)

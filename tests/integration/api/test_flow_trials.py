@@ -79,6 +79,19 @@ for line in sys.stdin:
 """
 """One that notes whose stories it runs, and has run them once there is a file of that name."""
 
+STARTS_A_TRIAL = """\
+import asyncio
+from router.runtime.trials import COMMAND, _TrialProcess
+
+async def main():
+    held = await _TrialProcess.started(COMMAND)
+    print(held.process.pid, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+"""What the API does to try drafts, until it is killed."""
+
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("trials")]
 
 
@@ -298,6 +311,26 @@ async def test_a_process_killed_in_the_middle_costs_a_moment(
     found = await played(olga, *APPROVED)
     assert found["standing"]["status"] == "completed"
     assert not set(before) & set(trials.pids)
+
+
+@pytest.mark.parametrize("victim", ["the API", "the trial"])
+async def test_no_process_of_a_trial_outlives_it_or_its_api(tmp_path: Path, victim: str) -> None:
+    program = tmp_path / "api.py"
+    program.write_text(STARTS_A_TRIAL)
+    command = (sys.executable, str(program))
+    api = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    assert api.stdout is not None
+    trial = psutil.Process(int(await api.stdout.readline()))
+    family = [trial, *trial.children(recursive=True)]
+    assert any("temporal-test-server" in each.name() for each in family)
+
+    os.kill(api.pid if victim == "the API" else trial.pid, signal.SIGKILL)
+
+    _, alive = await asyncio.to_thread(psutil.wait_procs, family, timeout=30)
+    if api.returncode is None:
+        api.kill()
+    await api.wait()
+    assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == []
 
 
 async def test_whoever_waits_while_it_closes_is_told_and_nothing_stays(
