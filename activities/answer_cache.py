@@ -242,8 +242,12 @@ class SharedAnswers:
         return [tool for tool in usable if tool.options.shared > timedelta()]
 
     async def _versions(self, tool: Tool) -> list[str]:
-        """Of whatever the tool is given that has one; what has none is as good as its time."""
-        given = [await self.dependencies.resolve(provider) for provider in tool.providers]
+        """Of whatever the tool is given that has one; what has none is as good as its time.
+
+        What is made for each call is new each time, and so says nothing about the last one.
+        """
+        shared = [provider for provider in tool.providers if not provider.is_per_call]
+        given = [await self.dependencies.resolve(provider) for provider in shared]
         return sorted(each.version for each in given if isinstance(each, Versioned))
 
 

@@ -1,10 +1,9 @@
 """Answers to the lookups of flow files: what an expression needs to know of the world."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
-from inspect import signature
-from typing import Any, Protocol, get_type_hints
+from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue
@@ -17,11 +16,12 @@ from router.domain.durations import MAX_WORKING_DAYS
 from router.domain.errors import ArgumentsToolError, NotDeployed
 from router.domain.locale import Localised
 from router.domain.principals import Directory, Principal
-from router.flow.language.functions import LOOKUPS, Lookup, declare
+from router.flow.language.functions import LOOKUPS
 from router.gateway.lost_runs import place_of
+from router.sdk.lookups import DECLARED_LOOKUPS
 from router.store.blobs import Files
 from router.store.documents import Documents
-from router.tool.context import Dependencies, Provider, provider_of
+from router.tool.context import Dependencies
 
 FIRST_YEAR = 2001
 LAST_YEAR = 2098
@@ -109,37 +109,6 @@ MOST_STAND_INS = 2
 """Steps from somebody who is away: a stand-in who is away too, or asks, is stood in for once."""
 
 
-Answerer = Callable[..., Awaitable[JsonValue]]
-
-
-_DECLARED: dict[str, tuple[Answerer, Mapping[str, Provider[Any]]]] = {}
-"""What answers a company's own lookups, and what each wants provided."""
-
-
-def lookup(answers: str) -> Callable[[Answerer], Answerer]:
-    """Declare a lookup of flow files: an asynchronous function in `activities/lookups`.
-
-    It takes the tenant and then what the lookup takes, with defaults where an expression may leave
-    it out, and what it wants provided, marked `Depends`. `answers` says the JSON it gives. One with
-    the name of an engine's own answers in its place. Raises `ValueError` where the name is a
-    function's, or a lookup's that takes something else.
-    """
-
-    def decorate(function: Answerer) -> Answerer:
-        hints = get_type_hints(function, include_extras=True)
-        wanted = {name: provider_of(hints.get(name)) for name in signature(function).parameters}
-        needs = {name: needed for name, needed in wanted.items() if needed is not None}
-        _, *taken = (p for p in signature(function).parameters.values() if p.name not in needs)
-        takes = tuple(parameter.name for parameter in taken)
-        defaults = tuple(p.default for p in taken if p.default is not p.empty)
-        name = function.__name__
-        declare(Lookup(name=name, takes=takes, answers=answers, defaults=defaults))
-        _DECLARED[name] = function, needs
-        return function
-
-    return decorate
-
-
 def asking_run() -> str:
     """Return the workflow id of the run that looks something up; empty outside of an activity.
 
@@ -203,10 +172,13 @@ class LookUps:
             zh = f"“{name}”现在要的是（{takes}），而这里给了 {given} 个值，请管理员部署原来的那个"
             en = f"{name}({takes}) was given {given} arguments; deploy the one the flow began with"
             raise NotDeployed(Localised(zh=zh, en=en))
-        answer, needs = _DECLARED.get(name) or (getattr(self, name), {})
-        resolve = self._dependencies.resolve
-        wanted = {name: await resolve(provider) for name, provider in needs.items()}
-        return await answer(tenant, *lookup.filled_up([*arguments]), **wanted)
+        given_or_default = lookup.filled_up([*arguments])
+        declared = DECLARED_LOOKUPS.get(name)
+        if declared is None:
+            own: Callable[..., Awaitable[JsonValue]] = getattr(self, name)
+            return await own(tenant, *given_or_default)
+        async with self._dependencies.call_scope(declared.function) as scope:
+            return await declared.answer(tenant, given_or_default, scope)
 
     async def manager(self, tenant: str, person: JsonValue) -> JsonValue:
         """The user id of the person's manager; null of null, and of whoever isn't known."""

@@ -4,6 +4,7 @@ from typing import Annotated, Protocol
 
 from router.domain.principals import Directory
 from router.retrieval.encoders import Encoder
+from router.sdk import people_directory
 from router.settings import Settings
 from router.store.blobs import Files, Results, SkillFiles
 from router.store.database import Database
@@ -16,7 +17,7 @@ from router.understanding.names import FlowNames
 
 settings: Provider[Settings] = Provider("settings")
 """Those of the process, for providers that are made from them."""
-directory: Provider[Directory] = Provider("directory")
+directory: Provider[Directory] = people_directory
 runs: Provider[Runs] = Provider("runs")
 results: Provider[Results] = Provider("results")
 workspaces: Provider[Workspaces] = Provider("workspaces")

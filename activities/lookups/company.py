@@ -4,7 +4,8 @@ import unicodedata
 
 from pydantic import JsonValue
 
-from activities.look_up import lookup, text
+from activities.look_up import text
+from router.sdk.lookups import lookup
 
 NAMES = ("示例科技有限公司", "Example Technology Co., Ltd.")
 """What the company is called on invoices; a company writes its own here."""

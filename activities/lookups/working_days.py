@@ -7,12 +7,13 @@ from pydantic import JsonValue
 from activities import provided
 from activities.calendar import work_calendar as days
 from activities.calendar.work_calendar import WorkCalendar, work_calendar
-from activities.look_up import asking_run, lookup, passed, text
+from activities.look_up import asking_run, passed, text
 from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import one_spelling
 from router.domain.errors import ArgumentsToolError
 from router.domain.locale import Localised
 from router.domain.principals import Directory
+from router.sdk.lookups import lookup
 from router.tool.context import Depends
 
 Calendar = Annotated[WorkCalendar, Depends(work_calendar)]

@@ -1,6 +1,6 @@
 """A type of document, and what has to be known of one.
 
-A new one is a module: in `types/`, or beside the project's own tools, in `activities/papers/`.
+A new one is a module: in `types/`, or in the package of a project.
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +12,9 @@ from typing import ClassVar, Literal, TypeVar
 
 from router.documents.page import Material
 from router.domain.documents import OTHER, Document, DocumentProblem, ReadField
+from router.domain.errors import DefinitionError, Problem
 from router.domain.locale import Localised
+from router.domain.source_lines import name_of, source_of
 
 LIKELY = 0.5
 """From this likelihood on a document is of a type."""
@@ -25,7 +27,7 @@ FieldKind = Literal["text", "code", "money", "date", "count"]
 class DocumentType(ABC):
     """How documents of one type are told from others, and what is read of them.
 
-    >>> @registered  # doctest: +SKIP
+    >>> @document_type  # doctest: +SKIP
     ... class ParkingTicket(DocumentType):
     ...     name = "parking_ticket"
     ...     label = Localised(zh="停车票", en="parking ticket")
@@ -69,13 +71,31 @@ DOCUMENT_TYPES: dict[str, DocumentType] = {}
 T = TypeVar("T", bound=type[DocumentType])
 
 
-def registered(kind: T) -> T:
-    """Have the type be known by its name; `ValueError` where another module's type has it."""
-    module = type(DOCUMENT_TYPES.get(kind.name, kind())).__module__
-    if module != kind.__module__ or kind.name == OTHER:
-        raise ValueError(f"the type {kind.name} is taken, by {module}: call it something else")
+def document_type(kind: T) -> T:
+    """Have documents of a type be recognised, and known to flow files by the type's name.
+
+    Decorate a class derived from `DocumentType` with it.
+
+    Raises:
+        DefinitionError: The class lacks something, or another module's type has its name.
+    """
+    if not (isinstance(kind, type) and issubclass(kind, DocumentType)):
+        raise _wrong(kind, "is no class derived from DocumentType", "derive it from that")
+    lacks = [name for name in ("name", "label", "fields") if not hasattr(kind, name)]
+    lacks += sorted(kind.__abstractmethods__)
+    if lacks:
+        raise _wrong(kind, f"has no {', '.join(lacks)}", "write what is missing")
+    taken_by = type(DOCUMENT_TYPES[kind.name]).__module__ if kind.name in DOCUMENT_TYPES else ""
+    if kind.name == OTHER or taken_by not in {"", kind.__module__}:
+        what = f"has the name {kind.name!r}, which is taken{taken_by and f' by {taken_by}'}"
+        raise _wrong(kind, what, "call it something else")
     DOCUMENT_TYPES[kind.name] = kind()
     return kind
+
+
+def _wrong(kind: type, what: str, remedy: str) -> DefinitionError:
+    problem = Problem(*source_of(kind), f"the document type {name_of(kind)} {what}", remedy)
+    return DefinitionError([problem])
 
 
 @cache

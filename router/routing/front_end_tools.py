@@ -15,12 +15,12 @@ from functools import cached_property
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from router.domain.errors import FieldProblem, InvalidInput
+from router.domain.source_lines import SourceLine
 from router.domain.visible_text import visible
 from router.formats.schema_check import PatternBudget
 from router.routing.response_schema import ResponseSchema
 from router.tool.context import Dependencies, ToolContext
 from router.tool.implementation import Arguments, ArgumentSchema, SchemaImplementation
-from router.tool.signature import SourceLine
 from router.tool.tool import RESERVED, Tool, ToolOptions, titled
 
 MOST_TOOLS = 32

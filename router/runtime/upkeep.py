@@ -119,7 +119,8 @@ async def opened(parts: Parts) -> list[object]:
     """What tools need of what can be had here, each thing once, made if it wasn't yet."""
     registry, dependencies = parts.offered.registry, parts.dependencies
     needed = registry.providers() - registry.lacking(parts.settings).keys()
-    ordered = sorted(needed, key=lambda each: each.name)
+    shared = [provider for provider in needed if not provider.is_per_call]
+    ordered = sorted(shared, key=lambda each: each.name)
     return [await dependencies.resolve(each) for each in ordered]
 
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationEr
 from router.domain.flow_reviews import StoryCoverage
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
+from router.domain.source_lines import SourceLine
 from router.flow.definition import FlowDefinition
 from router.formats.regex import compile_foreign, compiled, refused
 from router.story.entries import BEGINS
@@ -28,7 +29,6 @@ from router.tool.implementation import (
     FunctionImplementation,
     SchemaImplementation,
 )
-from router.tool.signature import SourceLine
 from router.tool.tool import Permission, Tool, ToolOptions
 
 MOST_STEPS = 200

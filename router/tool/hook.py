@@ -1,6 +1,6 @@
-"""Hooks: asynchronous functions of one's own that are told what happens, and may stand in its way.
+"""Hooks: functions of a company's own that are told what happens, and may refuse it.
 
-They are declared as tools are, in any module of `activities/hooks`, and found there:
+They are declared as tools are, in any module of a project's package, and found there:
 
     @hook("before_tool", tools=["record_leave"])
     async def not_while_closing(event: ToolEvent, books: Annotated[Books, Depends(books)]) -> (
@@ -41,10 +41,11 @@ from router.domain.hooks import (
     HookPoint,
     Veto,
 )
+from router.domain.source_lines import SourceLine, source_of
 from router.formats.regex import CODED, compile_foreign, refused
 from router.tool.context import Dependencies, Provider
-from router.tool.signature import ParameterReader, SourceLine, ToolFunction, source_of
-from router.tool.tool import DURATION, seconds_of
+from router.tool.signature import ParameterReader, ToolFunction, problem_of
+from router.tool.tool import seconds_of
 
 Answer = Veto | Advice | None
 """What a hook comes to; None where it has nothing to say."""
@@ -93,8 +94,16 @@ class Hook:
 
     async def call(self, event: HookEvent, dependencies: Dependencies) -> Answer:
         """What it answers; raises `BrokenHook` where that is nothing it may."""
-        given = {n: await dependencies.resolve(each) for n, each in self.injected.items()}
-        answer = await self.function(**{self.parameter: event}, **given)
+        async with dependencies.call_scope(self.function) as scope:
+            given = {n: await scope.resolve(each) for n, each in self.injected.items()}
+            answer = await scope.call(**{self.parameter: event}, **given)
+        return self._checked(answer)
+
+    def __call__(self, *arguments: Any, **given: Any) -> Any:
+        """Call the function that was decorated, as it was."""
+        return self.function(*arguments, **given)
+
+    def _checked(self, answer: Any) -> Answer:
         allowed = ANSWERS.get(self.point, ())
         if answer is None:
             return None
@@ -119,7 +128,7 @@ def hook(
     tools: Sequence[str] = (),
     phrases: Sequence[str] = (),
 ) -> Callable[[ToolFunction], Hook]:
-    """Make a hook of an asynchronous function, under the function's name.
+    """Make a hook of a function, under the function's name.
 
     One parameter is the point's event, annotated with its type; the others are marked `Depends`,
     as a tool's are. Its docstring says in a line what it is for.
@@ -147,6 +156,9 @@ def hook(
         >>> count_words.point, count_words.required
         ('after_turn', False)
     """
+    if callable(point):
+        what, remedy = "doesn't say where it stands", f'write @hook("…"): {_POINTS}'
+        raise DefinitionError([problem_of(point, what, remedy, "hook")])
 
     def decorate(function: ToolFunction) -> Hook:
         reader = _Reader(function, point)
@@ -184,17 +196,15 @@ class _Reader(ParameterReader):
         if point not in EVENTS:
             self.wrong(f"stands at {point!r:.40}", nearest(str(point), EVENTS) or _POINTS)
             self.raise_if_wrong()
+        self.check_called()
         if not _NAME.fullmatch(function.__name__):
             remedy = "use up to 63 small letters, digits and underscores, a letter first"
             self.wrong("has a name that can't be an activity's", remedy)
-        if not inspect.iscoroutinefunction(function):
-            remedy = "write `async def`, with asyncio.to_thread around what blocks"
-            self.wrong("isn't asynchronous and would hold up every turn", remedy)
         if not inspect.getdoc(function):
             self.wrong("has no docstring", "say in one what it is for")
         self._look_at_options(timeout, required=required, tools=tools, phrases=phrases)
         hints = self.read_parameters()
-        if self.context is not None:
+        if self.context is not None or any(one.takes_context for one in self.injected.values()):
             remedy = "the event says who, when and where; leave it out"
             self.wrong("takes a ToolContext", remedy)
         if self._event is None:
@@ -229,7 +239,7 @@ class _Reader(ParameterReader):
         self, timeout: str, *, required: bool, tools: Sequence[str], phrases: Sequence[str]
     ) -> None:
         point = self._point
-        if not re.fullmatch(DURATION, timeout) or not 0 < seconds_of(timeout) <= LONGEST_TIMEOUT:
+        if not 0 < seconds_of(timeout) <= LONGEST_TIMEOUT:
             remedy = f'write it like "500ms" or "2s", at most {LONGEST_TIMEOUT:g} seconds'
             self.wrong(f"has the timeout {timeout!r:.40}", remedy)
         if required and point not in REFUSING:

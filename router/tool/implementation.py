@@ -1,13 +1,13 @@
 """What stands behind a tool, arguments checked by a schema, and a tool's own rules.
 
-A check is an asynchronous function with some of its tool's parameters, asked before a person is
+A check is a function with some of its tool's parameters, asked before a person is
 asked to confirm the call. It changes nothing, raises where the call would come to nothing, and may
 say what the call is about. The world may move on before the call, so the tool keeps its rules too.
 """
 
 import inspect
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, get_type_hints
@@ -19,6 +19,7 @@ from referencing.exceptions import Unresolvable
 
 from router.domain.errors import Problem
 from router.domain.locale import Localised
+from router.domain.source_lines import name_of, source_of
 from router.formats.schema_check import (
     CheckTooCostly,
     check_schema,
@@ -26,9 +27,9 @@ from router.formats.schema_check import (
     is_thorough,
     validator_of,
 )
-from router.tool.context import Dependencies, Provider, ToolContext, provider_of
+from router.tool.context import Dependencies, Provider, ToolContext
 from router.tool.results import as_json
-from router.tool.signature import ParameterReader, Signature, ToolFunction, source_of
+from router.tool.signature import ParameterReader, Signature, ToolFunction
 
 Arguments = Mapping[str, JsonValue]
 
@@ -63,7 +64,7 @@ class Implementation(Protocol):
 
 @dataclass(frozen=True)
 class FunctionImplementation:
-    """An asynchronous function, with the signature that was read from it."""
+    """A function, with the signature that was read from it."""
 
     signature: Signature
     function: ToolFunction
@@ -97,9 +98,9 @@ class FunctionImplementation:
         self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
     ) -> JsonValue:
         """Call the function; its result as JSON, with its files kept."""
-        given = await self.signature.given(arguments, context, dependencies)
-        result = await self.function(**given)
-        return await as_json(result, context.keep, self.signature.result)
+        async with dependencies.call_scope(self.function, context) as scope:
+            result = await scope.call(**await self.signature.given(arguments, scope))
+            return await as_json(result, context.keep, self.signature.result)
 
 
 def _problems(whole: str, validate: Callable[[Any], object], value: object) -> list[str]:
@@ -229,7 +230,8 @@ class SchemaImplementation:
         return self.schema.problems(self.schema.given(arguments))
 
 
-CheckFunction = Callable[..., Coroutine[Any, Any, Localised | None]]
+CheckFunction = Callable[..., Any]
+"""A function that raises or returns a `Localised` or `None`: `async def` or `def`."""
 
 
 @dataclass(frozen=True)
@@ -250,50 +252,47 @@ class ToolCheck:
         self, arguments: Arguments, context: ToolContext, dependencies: Dependencies
     ) -> Localised | None:
         """What the call is about; raises where it may not be made, with arguments that fit."""
-        given = await self.signature.given(arguments, context, dependencies)
-        for name in self.signature.arguments.model_fields.keys() - self.takes:
-            del given[name]
-        return await self.function(**given)
+        async with dependencies.call_scope(self.function, context) as scope:
+            given = await self.signature.given(arguments, scope)
+            for name in self.signature.arguments.model_fields.keys() - self.takes:
+                del given[name]
+            about: Localised | None = await scope.call(**given)
+            return about
 
 
 def read_check(check: CheckFunction, function: ToolFunction, signature: Signature) -> ToolCheck:
     """The check of a tool; raises `DefinitionError` with every problem that it has."""
-    reader = _Reader(check, function)
+    reader = _Reader(check, function, [*signature.arguments.model_fields])
     reader.read()
     own = Signature(signature.arguments, reader.context, reader.injected, signature.result)
     return ToolCheck(check, own, tuple(reader.takes))
 
 
 class _Reader(ParameterReader):
-    def __init__(self, check: CheckFunction, tool: ToolFunction) -> None:
+    def __init__(self, check: CheckFunction, tool: ToolFunction, own: Sequence[str]) -> None:
         super().__init__(check)
         self._tool = tool
+        self._own = own
         self.takes: list[str] = []
 
     def read(self) -> None:
-        if not inspect.iscoroutinefunction(self.function):
-            self.wrong("isn't asynchronous", "write `async def`, and name that function")
-            self.raise_if_wrong()
+        self.check_called()
         if self.read_parameters().get("return", ...) not in (type(None), Localised):
             remedy = "annotate it with `-> None` or `-> Localised`, and raise what it has against"
             self.wrong("doesn't say that it gives nothing, or a text", f"{remedy} it")
         self.raise_if_wrong()
 
     def problem(self, what: str, remedy: str) -> Problem:
-        named = getattr(self.function, "__name__", repr(self.function))
         at = self.function if inspect.isfunction(self.function) else self._tool
-        about = f"the check {named} of the tool {self._tool.__name__} {what}"
+        about = f"the check {name_of(self.function)} of the tool {self._tool.__name__} {what}"
         return Problem(*source_of(at), about, remedy)
 
     def take_own(self, parameter: inspect.Parameter, hint: Any) -> None:  # noqa: ARG002
         name = parameter.name
         theirs, mine = get_type_hints(self._tool), get_type_hints(self.function)
-        hints = get_type_hints(self._tool, include_extras=True).items()
-        given = [n for n, h in hints if h is not ToolContext and provider_of(h) is None]
-        own = [n for n in given if n != "return"]
-        if name not in own:
+        if name not in self._own:
             what = f"has a parameter {name!r}, which the tool doesn't have"
-            self.wrong(what, f"it may take {', '.join(own) or 'none of its own'}")
+            self.wrong(what, f"it may take {', '.join(self._own) or 'none of its own'}")
         elif theirs[name] != mine[name]:
             what = f"takes {name!r} as {_shown(mine[name])}, the tool as {_shown(theirs[name])}"
             self.wrong(what, "write the tool's type")

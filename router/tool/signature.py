@@ -4,18 +4,20 @@ Whatever is wrong with it is told at once, and all of it, with what would be rig
 """
 
 import inspect
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from router.domain.errors import DefinitionError, Problem
-from router.tool.context import Dependencies, Provider, ToolContext, provider_of
+from router.domain.source_lines import UNREADABLE, name_of, source_of
+from router.tool.context import CallScope, Provider, ToolContext, provider_of
 
-ToolFunction = Callable[..., Coroutine[Any, Any, Any]]
+ToolFunction = Callable[..., Any]
+"""A function of a tool, hook or lookup: `async def`, or one that is called in a thread."""
 
 NO_NAMES = (
     inspect.Parameter.VAR_POSITIONAL,
@@ -46,16 +48,14 @@ class Signature:
         schema = self.arguments.model_json_schema()
         return {key: value for key, value in schema.items() if key not in {"title", "description"}}
 
-    async def given(
-        self, arguments: Mapping[str, JsonValue], context: ToolContext, dependencies: Dependencies
-    ) -> dict[str, Any]:
+    async def given(self, arguments: Mapping[str, JsonValue], scope: CallScope) -> dict[str, Any]:
         """What the function is called with; raises pydantic's error for what doesn't fit."""
         validated = self.arguments.model_validate(dict(arguments))
         given = {name: getattr(validated, name) for name in type(validated).model_fields}
         for name, provider in self.injected.items():
-            given[name] = await dependencies.resolve(provider)
+            given[name] = await scope.resolve(provider)
         if self.context is not None:
-            given[self.context] = context
+            given[self.context] = scope.context
         return given
 
 
@@ -84,11 +84,20 @@ class ParameterReader:
         if self._problems:
             raise DefinitionError(self._problems)
 
+    def check_called(self) -> None:
+        """Raise `DefinitionError` unless it is a function that returns its result."""
+        if not inspect.isfunction(self.function):
+            kind = "a class" if inspect.isclass(self.function) else "no function"
+            self.wrong(f"is {kind}", "decorate a function, `async def` or `def`")
+            self.raise_if_wrong()
+        if inspect.isgeneratorfunction(self.function) or inspect.isasyncgenfunction(self.function):
+            self.wrong("yields", "return the whole result")
+
     def read_parameters(self) -> dict[str, Any]:
         """Take in every parameter; the annotations, that of the result under `return`."""
         try:
             hints = get_type_hints(self.function, include_extras=True)
-        except NameError as error:
+        except UNREADABLE as error:
             self.wrong(f"has an annotation that can't be read: {error}", "import what it names")
             self.raise_if_wrong()
             raise
@@ -105,6 +114,10 @@ class ParameterReader:
         if parameter.kind in NO_NAMES:
             remedy = "declare each parameter by itself, without * or /"
             self.wrong(f"takes {parameter}, which can't be given by name", remedy)
+        elif (provider := self._provider(parameter, hint)) is not None:
+            self.injected[name] = provider
+        elif name in {"self", "cls"} and hint is None:
+            self.wrong("is a method", "write it outside of the class")
         elif hint is None:
             remedy = f"write its type, as in `{name}: str`"
             self.wrong(f"has a parameter {name!r} without an annotation", remedy)
@@ -112,25 +125,29 @@ class ParameterReader:
             if self.context is not None:
                 self.wrong("asks for its context twice", f"leave out the parameter {name!r}")
             self.context = name
-        elif (provider := provider_of(hint)) is not None:
-            self.injected[name] = provider
         elif _mentions_context(hint):
             what = f"has a parameter {name!r} that is made of ToolContext and isn't one"
             self.wrong(what, f"write `{name}: ToolContext`: there always is one")
         else:
             self.take_own(parameter, hint)
 
+    def _provider(self, parameter: inspect.Parameter, hint: Any) -> Provider[Any] | None:
+        try:
+            return provider_of(hint, parameter.default, source_of(self.function))
+        except DefinitionError as error:
+            self._problems += error.problems
+            return Provider(parameter.name)
+
 
 class _Reader(ParameterReader):
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], description: str) -> None:
         super().__init__(function)
         self.fields: dict[str, Any] = {}
+        self._description = description
 
     def read(self) -> Signature:
-        if not inspect.iscoroutinefunction(self.function):
-            remedy = "write `async def`, with asyncio.to_thread around what blocks"
-            self.wrong("isn't asynchronous and would hold up every other call", remedy)
-        if not inspect.getdoc(self.function):
+        self.check_called()
+        if not self._description and not inspect.getdoc(self.function):
             self.wrong("has no docstring", "say in one what it does: people and models read it")
         hints = self.read_parameters()
         if "return" not in hints:
@@ -144,8 +161,12 @@ class _Reader(ParameterReader):
             assert signature.schema  # noqa: S101 - built now, so that what has none fails at import
         except (PydanticSchemaGenerationError, PydanticUserError) as error:
             first = str(error).partition("\n")[0]
+            what = f"has a type that JSON can't carry: {first}"
             remedy = "use models, TypedDicts, Literals, lists, dicts and plain values"
-            self.wrong(f"has a type that JSON can't carry: {first}", remedy)
+            if "typing_extensions.TypedDict" in first:
+                what = "has a TypedDict of `typing`, which Python 3.11 doesn't say enough about"
+                remedy = "write `from typing_extensions import TypedDict`"
+            self.wrong(what, remedy)
             self.raise_if_wrong()
             raise
         self._check_defaults(arguments)
@@ -173,27 +194,17 @@ class _Reader(ParameterReader):
                 self.wrong(what, "write a value of the parameter's own type, or leave it out")
 
 
-def read_signature(function: Callable[..., Any]) -> Signature:
-    """The signature of a tool function; raises `DefinitionError` with every problem it has."""
-    return _Reader(function).read()
+def read_signature(function: Callable[..., Any], description: str = "") -> Signature:
+    """The signature of a tool function; raises `DefinitionError` with every problem it has.
+
+    It has to have a docstring, unless the tool has a `description`.
+    """
+    return _Reader(function, description).read()
 
 
-class SourceLine(NamedTuple):
-    """Where something is declared. `line` counts from 1."""
-
-    file: str
-    line: int
-
-
-def source_of(function: Callable[..., Any]) -> SourceLine:
-    """The line that a function begins on."""
-    code = inspect.unwrap(function).__code__
-    return SourceLine(code.co_filename, code.co_firstlineno)
-
-
-def problem_of(function: Callable[..., Any], what: str, remedy: str, kind: str = "tool") -> Problem:
+def problem_of(function: Any, what: str, remedy: str, kind: str = "tool") -> Problem:
     """A problem with a function that is to be a tool, or whatever `kind`, at its first line."""
-    return Problem(*source_of(function), f"the {kind} {function.__name__} {what}", remedy)
+    return Problem(*source_of(function), f"the {kind} {name_of(function)} {what}", remedy)
 
 
 def _mentions_context(hint: Any) -> bool:

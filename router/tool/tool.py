@@ -1,4 +1,4 @@
-"""Tools: asynchronous functions that people, models and flows may call, through the gate."""
+"""Tools: functions that people, models and flows may call, through the gate."""
 
 import inspect
 import re
@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, get_args
 
 from pydantic import JsonValue
 
 from router.domain.durations import MAX_DURATION
-from router.domain.errors import DefinitionError
+from router.domain.errors import DefinitionError, Problem
 from router.domain.locale import Locale, Localised
 from router.domain.principals import EVERYONE, FLOW_ROLE, Capability
+from router.domain.source_lines import SourceLine, calling_line, name_of, source_of
 from router.formats.regex import CODED, refused
 from router.tool.context import Dependencies, Provider, ToolContext
 from router.tool.implementation import (
@@ -26,7 +27,7 @@ from router.tool.implementation import (
 )
 from router.tool.labels import label_in
 from router.tool.own_objects import MadeBy, made_by_in
-from router.tool.signature import SourceLine, ToolFunction, problem_of, read_signature, source_of
+from router.tool.signature import problem_of, read_signature
 
 RESERVED = frozenset(
     (
@@ -55,6 +56,8 @@ def titled(name: str, given: Mapping[Locale, str] | None = None) -> Localised:
 
 
 Permission = Literal["read", "write", "admin"]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -205,9 +208,28 @@ class Tool:
         return await self.implementation.call(arguments, context, dependencies)
 
 
+@dataclass(frozen=True, eq=False)
+class FunctionTool(Tool, Generic[P, R]):
+    """A tool of a function, which can still be called as that function, without the gate."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function that was decorated, as it was."""
+        return self.__wrapped__(*args, **kwargs)
+
+    @property
+    def __wrapped__(self) -> Callable[P, R]:
+        """The function that was decorated; `inspect.signature` looks for it under this name."""
+        made = self.implementation
+        assert isinstance(made, FunctionImplementation)  # noqa: S101 - `tool` makes it so
+        return made.function
+
+
 def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author may name
+    description: str = "",
+    /,
     *,
-    permission: Permission,
+    permission: Permission = "",  # type: ignore[assignment]  # refused, in a sentence
+    name: str = "",
     confirm: bool = False,
     idempotent: bool = True,
     timeout: str = "10s",
@@ -230,17 +252,19 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     description_zh: str = "",
     examples: Sequence[str] = (),
     phrases: Sequence[str] = (),
-) -> Callable[[ToolFunction], Tool]:
-    """Make a tool of an asynchronous function, under the function's name.
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]:
+    """Make a tool of a function, under the function's name.
 
     Its parameters are the tool's, described by `Annotated[…, Field(description="…")]`; one of
-    type `ToolContext` and those marked `Depends` are filled in and shown to nobody. Its
-    docstring is what people and models read. `ChineseLabel("…")` after a `Field` is what a form
-    calls the parameter in Chinese.
+    type `ToolContext` and those marked `Depends` are filled in and shown to nobody.
+    `ChineseLabel("…")` after a `Field` is what a form calls the parameter in Chinese. A function
+    that isn't `async def` is called in a thread of its own. It can be called as before.
 
     Args:
+        description: What it does, as people and models read it; its docstring if left out.
         permission: `read` changes nothing; `write` changes something of the caller's, once
             the caller has confirmed it; `admin` changes what is others', and names its roles.
+        name: What it is called, if not as the function.
         confirm: Ask the caller before a `read` too.
         idempotent: Whether a write honours `ctx.key`: called again with the same key it does
             nothing and gives the same result. One that doesn't is never called twice; where
@@ -292,6 +316,7 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         >>> sorted(add.parameters["properties"])
         ['one', 'other']
     """
+    _check_types(locals())
     options = ToolOptions(
         **_spans(cache=cache, shared=shared),
         ephemeral=ephemeral,
@@ -306,25 +331,26 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
         approval=approval,
     )
 
-    def decorate(function: ToolFunction) -> Tool:
+    def decorate(function: Callable[P, R]) -> FunctionTool[P, R]:
+        called = name or name_of(function)
         faults = [
-            *_option_faults(function.__name__, permission, timeout, retries, roles),
-            *_extra_faults(function.__name__, permission, (cache, shared), options, check),
+            *_option_faults(called, permission, timeout, retries, roles),
+            *_extra_faults(called, permission, (cache, shared), options, check),
             *_approval_faults(options, permission, roles),
             *_word_faults(title, roles=roles, examples=examples, phrases=phrases),
         ]
         problems = [problem_of(function, *fault) for fault in faults]
         try:
-            signature = read_signature(function)
+            signature = read_signature(function, description)
             rules = None if check is None else read_check(check, function, signature)
         except DefinitionError as error:
             raise DefinitionError([*error.problems, *problems]) from None
         if problems:
             raise DefinitionError(problems)
-        return Tool(
-            name=function.__name__,
-            title=titled(function.__name__, title),
-            description=inspect.getdoc(function) or "",
+        return FunctionTool(
+            name=called,
+            title=titled(called, title),
+            description=description or inspect.getdoc(function) or "",
             examples=tuple(examples),
             permission=permission,
             roles=frozenset(roles),
@@ -343,6 +369,38 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     return decorate
 
 
+_PERMISSION = 'write @tool(permission="read"), or "write" or "admin"'
+_FLAGS = (
+    *("confirm", "idempotent", "return_direct", "client"),
+    *("listed", "suggested", "request", "approval"),
+)
+_COUNTS = ("retries", "ephemeral", "per_minute", "at_once")
+_TEXTS = ("description", "name", "undoes", "description_zh")
+_LISTS = ("roles", "examples", "phrases")
+_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(_FLAGS, ((bool,), "True or False")),
+    **dict.fromkeys(_COUNTS, ((int, type(None)), "a number")),
+    **dict.fromkeys(_TEXTS, ((str,), "a text")),
+    **dict.fromkeys(_LISTS, ((list, tuple, set, frozenset, str), "a list of texts")),
+}
+"""The types that options may have, and what messages call them; a single text as a list is told
+apart later."""
+
+
+def _check_types(options: Mapping[str, object]) -> None:
+    """Raise `DefinitionError` for options of other types, and for `@tool` without options."""
+    if callable(function := options["description"]):
+        raise DefinitionError([problem_of(function, "doesn't say its permission", _PERMISSION)])
+    at = calling_line()
+    problems = [
+        Problem(*at, f"@tool has {name}={options[name]!r:.60}", f"write {what}")
+        for name, (types, what) in _TYPES.items()
+        if type(options[name]) not in types
+    ]
+    if problems:
+        raise DefinitionError(problems)
+
+
 def _spans(**written: str) -> dict[str, Any]:
     return {name: timedelta(seconds=seconds_of(each)) for name, each in written.items()}
 
@@ -359,8 +417,10 @@ def _option_faults(
         yield "has a name that models can't call it by", remedy
     if name in RESERVED:
         yield TAKEN, ANOTHER
-    if permission not in get_args(Permission):
-        yield f"has the permission {permission!r}", "read, write or admin"
+    if not permission:
+        yield "doesn't say its permission", _PERMISSION
+    elif permission not in get_args(Permission):
+        yield f"has the permission {permission!r:.80}", "read, write or admin"
     if permission == "admin" and (not roles or EVERYONE in roles):
         yield "changes what is others', for everyone", 'name who may, as in roles=["hr"]'
     if not seconds_of(timeout):
@@ -453,11 +513,11 @@ def seconds_of(duration: str) -> float:
 
     Zero if it isn't one, or is longer than `MAX_DURATION`.
     """
-    found = re.fullmatch(DURATION, duration)
+    found = re.fullmatch(DURATION, duration) if isinstance(duration, str) else None
     seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
     return seconds if seconds <= MAX_DURATION.total_seconds() else 0.0
 
 
 def _is_duration(written: str) -> bool:
-    found = re.fullmatch(DURATION, written)
+    found = re.fullmatch(DURATION, written) if isinstance(written, str) else None
     return found is not None and (seconds_of(written) > 0 or float(found[1]) == 0)

@@ -13,9 +13,7 @@ import pytest
 from pydantic import JsonValue
 from temporalio.client import Client, WorkflowHistory
 
-from activities import look_up
-from activities.look_up import lookup
-from router.documents.document_type import DOCUMENT_TYPES, DocumentType, registered
+from router.documents.document_type import DOCUMENT_TYPES, DocumentType, document_type
 from router.documents.page import Material
 from router.domain.documents import ReadField
 from router.domain.hooks import ToolEvent, Veto
@@ -27,6 +25,7 @@ from router.flow.language.functions import LOOKUPS
 from router.gateway import run_updates
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
+from router.sdk.lookups import DECLARED_LOOKUPS, lookup
 from router.tool.context import ToolContext
 from router.tool.hook import Hook, hook
 from router.tool.tool import Tool, tool
@@ -99,7 +98,7 @@ def fee_deployed() -> Iterator[None]:
     try:
         yield
     finally:
-        del LOOKUPS["fee_of"], look_up._DECLARED["fee_of"]
+        del LOOKUPS["fee_of"], DECLARED_LOOKUPS["fee_of"]
 
 
 class Voucher(DocumentType):
@@ -120,7 +119,7 @@ class Voucher(DocumentType):
 @contextmanager
 def voucher_deployed() -> Iterator[None]:
     """Have the type of documents deployed, and removed afterwards."""
-    registered(Voucher)
+    document_type(Voucher)
     try:
         yield
     finally:

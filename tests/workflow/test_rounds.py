@@ -37,7 +37,7 @@ async def send_note(text: str) -> str:
     return "sent"
 
 
-TOOLS = [find_person, find_team, send_note]
+TOOLS: list[Tool] = [find_person, find_team, send_note]
 GINA, SALES = calls(("find_person", {"name": "Gina"})), calls(("find_team", {"team": "sales"}))
 
 

@@ -18,6 +18,7 @@ from router.directory.tenants import Tenants
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.domain.principals import Directory
 from router.domain.records import Orphaned
+from router.domain.source_lines import SourceLine
 from router.gateway import failing_workflows
 from router.gateway.builds import is_polled, stranded
 from router.gateway.generations import halves
@@ -51,7 +52,6 @@ from router.tool.kinds.mcp_servers import servers_of
 from router.tool.mcp.connection import Away, look
 from router.tool.mcp.file import ServerEntry
 from router.tool.mcp.tools import ServerOffer
-from router.tool.signature import SourceLine
 
 SECONDS = 5.0
 CLOCKS_APART = 60.0

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 
-from router.documents.document_type import DocumentType, registered
+from router.documents.document_type import DocumentType, document_type
 from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled_fields
 from router.documents.page import Material
 from router.documents.problems import common
@@ -61,7 +61,7 @@ _NOT_A_HOUSE = re.compile(
 )
 
 
-@registered
+@document_type
 class HotelFolio(DocumentType):
     """A hotel's bill for a stay."""
 

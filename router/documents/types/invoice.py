@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 
 from pydantic import JsonValue
 
-from router.documents.document_type import DocumentType, registered
+from router.documents.document_type import DocumentType, document_type
 from router.documents.labels import (
     Beside,
     Clue,
@@ -126,7 +126,7 @@ _FIRST_DIGITAL = 31
 """The first kind of a QR code that is of digital invoices: their amounts are with tax."""
 
 
-@registered
+@document_type
 class Invoice(DocumentType):
     """An invoice, by its data, its QR code and what is written on it."""
 

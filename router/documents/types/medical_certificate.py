@@ -9,7 +9,7 @@ from datetime import date
 from decimal import Decimal
 from itertools import islice, pairwise
 
-from router.documents.document_type import DocumentType, registered
+from router.documents.document_type import DocumentType, document_type
 from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled_fields
 from router.documents.page import Material
 from router.documents.problems import TOTAL, VOID, common
@@ -64,7 +64,7 @@ _END = re.compile(r"(?:至|到|止|~|—|－|-)|(?<![a-z])(?:to|until|till|throu
 _LONGEST = 366
 
 
-@registered
+@document_type
 class MedicalCertificate(DocumentType):
     """A doctor's word that somebody is to stay at home."""
 

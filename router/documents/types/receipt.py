@@ -12,7 +12,7 @@ from datetime import date
 from decimal import Decimal
 from itertools import islice
 
-from router.documents.document_type import DocumentType, registered
+from router.documents.document_type import DocumentType, document_type
 from router.documents.labels import (
     Beside,
     Clue,
@@ -79,7 +79,7 @@ _DATE = re.compile(
 )
 
 
-@registered
+@document_type
 class Receipt(DocumentType):
     """Any receipt, by its words; what is more special is its own type."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
-from router.documents.document_type import DocumentType, registered
+from router.documents.document_type import DocumentType, document_type
 from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled_fields
 from router.documents.page import Material
 from router.documents.problems import common
@@ -47,7 +47,7 @@ _DATE = re.compile(
 )
 
 
-@registered
+@document_type
 class TaxiReceipt(DocumentType):
     """A taxi receipt, by the words of a taximeter."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from itertools import islice
 
-from router.documents.document_type import DocumentType, registered
+from router.documents.document_type import DocumentType, document_type
 from router.documents.labels import (
     Beside,
     Clue,
@@ -67,7 +67,7 @@ _EN_NAME = re.compile(
 _DIGITAL = 20
 
 
-@registered
+@document_type
 class TrainTicket(DocumentType):
     """A train ticket."""
 

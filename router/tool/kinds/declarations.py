@@ -24,6 +24,7 @@ from router.domain.errors import (
     TransientToolError,
 )
 from router.domain.locale import Localised
+from router.domain.source_lines import SourceLine
 from router.formats.strict_json import json_document
 from router.formats.validation import Complaint, problems_in, validated
 from router.formats.watcher import SECONDS, Stamp, Watcher, changes, stamp_of
@@ -41,7 +42,6 @@ from router.tool.implementation import Arguments, SchemaImplementation
 from router.tool.kinds import ToolSource
 from router.tool.registry import Registry
 from router.tool.results import keepable
-from router.tool.signature import SourceLine
 from router.tool.temporal import (
     KIND,
     RPC_SECONDS,

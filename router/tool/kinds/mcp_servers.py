@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from router.domain.errors import DefinitionError, MisconfiguredError, RouterError
 from router.domain.locale import Localised
+from router.domain.source_lines import SourceLine
 from router.formats.watcher import Stamp, changes, stamp_of
 from router.settings import Settings
 from router.tool.http.client import OutboundGuard
@@ -22,7 +23,6 @@ from router.tool.kinds import ToolSource
 from router.tool.mcp.connection import Away, McpConnection
 from router.tool.mcp.file import ServerEntry, group_of, load_servers, prefix_of
 from router.tool.mcp.tools import ServerOffer, told_apart
-from router.tool.signature import SourceLine
 from router.tool.tool import Tool
 
 _log = logging.getLogger("router.mcp")

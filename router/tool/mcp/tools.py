@@ -30,6 +30,7 @@ from router.domain.errors import (
     UnusableResult,
 )
 from router.domain.locale import LOCALES, Locale, Localised
+from router.domain.source_lines import SourceLine
 from router.tool.context import Dependencies, ToolContext
 from router.tool.http.template import CONTEXT
 from router.tool.implementation import Arguments, ArgumentSchema, SchemaImplementation
@@ -46,7 +47,6 @@ from router.tool.mcp.untrusted import (
     wording,
 )
 from router.tool.results import ToolFile, as_json
-from router.tool.signature import SourceLine
 from router.tool.tool import Permission, Tool, ToolOptions
 
 MOST_DESCRIBED = 1024 * 1024

@@ -8,12 +8,14 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities import lookups, provided
-from activities.look_up import LookUps, lookup
+from activities.look_up import LookUps
 from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import ClaimItem, MoneyAmount, Owner
 from router.contracts.activities import LookUp
+from router.domain.errors import DefinitionError
 from router.domain.principals import Absence, Principal
 from router.flow.language.functions import LOOKUPS
+from router.sdk.lookups import lookup
 from router.store.blobs import Files
 from router.store.database import Database
 from router.store.documents import Documents
@@ -88,7 +90,7 @@ def test_a_lookup_can_t_be_called_as_something_else_is(name: str, database_url: 
         return other
 
     answer.__name__ = name
-    with pytest.raises(ValueError, match=f"{name}\\(\\) is something else"):
+    with pytest.raises(DefinitionError, match=f"lookup {name} has a name that means"):
         lookup("anything")(answer)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from router.flow.slot_types.slot import SLOT_TYPES, Slot
 from router.llm.schema import portable, restored
 from router.routing.offer import Offer
-from router.tool.tool import tool
+from router.tool.tool import Tool, tool
 from tests.unit.routing.samples import ACTIVE, FLOWS, get_balance, offer
 
 KINDS = SLOT_TYPES.items()
@@ -42,7 +42,7 @@ def test_what_is_near_stands_in_the_order_that_it_is_offered_in() -> None:
 
 def test_an_example_is_told_as_somebody_elses_words_and_not_where_any_words_will_do() -> None:
     said = dict.fromkeys([*FLOWS, "get_balance", "search"], "am I out")
-    tools = {"get_balance": get_balance, "search": search}
+    tools: dict[str, Tool] = {"get_balance": get_balance, "search": search}
     offered = Offer(flows=FLOWS, tools=tools, examples=said).functions
     told = {function.name: function.description for function in offered}
     once = '(others once said: "am I out")'

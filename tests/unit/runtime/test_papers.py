@@ -18,11 +18,11 @@ from router.settings import Settings
 from router.tool.kinds.functions import WatchedModules
 
 VOUCHER = """
-from router.documents.document_type import DocumentType, registered
+from router.documents.document_type import DocumentType, document_type
 from router.domain.documents import ReadField
 from router.domain.locale import Localised
 
-@registered
+@document_type
 class Voucher(DocumentType):
     name = "voucher"
     label = Localised(zh="券", en="voucher")
@@ -98,6 +98,6 @@ def test_one_that_is_added_is_known_and_a_changed_one_waits_for_a_restart(
 @pytest.mark.parametrize("name", ["invoice", "other"])
 def test_a_name_that_is_taken_is_refused_with_its_file(folder: Path, name: str) -> None:
     (folder / "voucher.py").write_text(VOUCHER.replace('"voucher"\n', f'"{name}"\n'))
-    with pytest.raises(DefinitionError, match=f"the type {name} is taken") as refused:
+    with pytest.raises(DefinitionError, match=f"the name '{name}', which is taken") as refused:
         load_registry(Settings.load())
     assert refused.value.problems[0].file == str(folder / "voucher.py")

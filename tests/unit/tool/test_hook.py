@@ -1,5 +1,6 @@
 """How hooks are declared, and what of their answers is heard."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
@@ -115,8 +116,9 @@ async def advising(event: ToolEvent) -> Advice | None:
     return None
 
 
-def blocking(event: DecisionEvent) -> None:
-    """Isn't asynchronous."""
+def yielding(event: DecisionEvent) -> Iterator[None]:
+    """Yields its answer."""
+    yield None
 
 
 async def Loud(event: DecisionEvent) -> None:  # noqa: N802
@@ -140,7 +142,7 @@ async def Loud(event: DecisionEvent) -> None:  # noqa: N802
         ("before_decision", permissive, {}, "write -> Veto | Advice | None"),
         ("before_tool", advising, {}, "write -> Veto | None"),
         ("after_turn", says, {}, "write -> None"),
-        ("before_decision", blocking, {}, "isn't asynchronous"),
+        ("before_decision", yielding, {}, "yields; return the whole result"),
         ("before_decision", Loud, {}, "can't be an activity's"),
         ("before_decision", says, {"timeout": "soon"}, "has the timeout 'soon'"),
         ("before_decision", says, {"timeout": "0s"}, "has the timeout '0s'"),

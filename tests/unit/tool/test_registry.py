@@ -150,7 +150,7 @@ class TestDependencies:
         assert await dependencies.resolve(line) == "free"
 
     def test_a_provider_takes_only_what_is_provided(self) -> None:
-        with pytest.raises(MisconfiguredError, match="mend takes tools, which nobody gives it"):
+        with pytest.raises(DefinitionError, match="mend takes 'tools', which nobody gives it"):
 
             @provider()
             async def mend(tools: str) -> AsyncIterator[str]:
