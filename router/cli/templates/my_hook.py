@@ -1,8 +1,6 @@
 """Sample request: say here in a line what this hook is for."""
 
-from router.domain.hooks import DecisionEvent, Veto
-from router.domain.locale import Localised
-from router.tool.hook import hook
+from router.sdk import DecisionEvent, Localised, Veto, hook
 
 FRIDAY = 4
 CLOSED = Localised(

