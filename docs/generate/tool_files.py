@@ -70,7 +70,8 @@ def option_docs() -> dict[str, str]:
 
 
 def _default(option: inspect.Parameter) -> str:
-    if option.default is inspect.Parameter.empty:
+    # Without a permission `@tool` refuses the function in a sentence, and so has a default for it.
+    if option.default is inspect.Parameter.empty or option.name == "permission":
         return f"**required**: {type_name(option.annotation)}"
     return code(repr(option.default)) if option.default not in (None, (), "") else ""
 

@@ -88,7 +88,7 @@ class ParameterReader:
         """Raise `DefinitionError` unless it is a function that returns its result."""
         if not inspect.isfunction(self.function):
             kind = "a class" if inspect.isclass(self.function) else "no function"
-            self.wrong(f"is {kind}", "decorate a function, `async def` or `def`")
+            self.wrong(f"is {kind}", "write a function, `async def` or `def`")
             self.raise_if_wrong()
         if inspect.isgeneratorfunction(self.function) or inspect.isasyncgenfunction(self.function):
             self.wrong("yields", "return the whole result")

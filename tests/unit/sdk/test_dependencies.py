@@ -240,6 +240,10 @@ async def test_what_replaces_a_dependency_may_depend_on_others_and_is_closed() -
     assert events == ["called", "closed"]
 
 
+def of_a_call(word: Annotated[str, Depends(coroutine)]) -> str:
+    return word
+
+
 def itself(word: Annotated[str, Depends(plain)]) -> str:
     return word
 
@@ -250,9 +254,9 @@ def itself(word: Annotated[str, Depends(plain)]) -> str:
         (plain, 5, "plain is replaced by 5, which can't be called; name a function"),
         (plain, itself, "plain is replaced by itself, which depends on it; call plain in itself"),
         (5, plain, "Depends(5) names a int"),
-        (shared_word, lambda word=Depends(coroutine): word, "and needs coroutine, made for each"),
+        (shared_word, of_a_call, "and needs coroutine, made for each"),
     ],
-)  # noqa: B008
+)
 def test_what_can_t_replace_a_dependency_is_told(
     dependency: Any, replacement: Any, said: str
 ) -> None:

@@ -36,7 +36,7 @@ TOOLS = {
     '@tool(5, permission="read")\ndef do() -> int:': "has description=5; write a text",
     '@tool(permission="read", name="Do It")\ndef do() -> int:': "a name that models can't call it",
     '@tool(permission="read", speed=5)\ndef do() -> int:': "unexpected keyword argument 'speed'",
-    '@tool(permission="read")\nclass Do:': "the tool Do is a class; decorate a function",
+    '@tool(permission="read")\nclass Do:': "the tool Do is a class; write a function",
     '@tool(permission="read")\ndef do(self) -> int:': "is a method; write it outside of the class",
     '@tool(permission="read")\ndef do(x) -> int:': "write its type, as in `x: str`",
     '@tool(permission="read")\ndef do(x: int):': "annotate its result",
@@ -91,7 +91,7 @@ OTHERS = {
     '@hook("after_turn")\ndef look(event: TurnEvent, x: Annotated[int, Depends(who)]) -> None:': (
         "the hook look takes a ToolContext; the event says who, when and where"
     ),
-    '@hook("after_turn")\nclass Look:': "the hook Look is a class; decorate a function",
+    '@hook("after_turn")\nclass Look:': "the hook Look is a class; write a function",
     "@lookup\ndef desk(tenant: str) -> int:": "the lookup desk doesn't say what it answers; write",
     '@lookup("desks")\ndef desk() -> int:': "the lookup desk takes no tenant; give it a first",
     '@lookup("desks")\ndef desk(tenant, *x) -> int:': "takes *x, which no expression passes",

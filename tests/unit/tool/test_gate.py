@@ -1,5 +1,6 @@
 """The gate before every call: roles, schema, check, confirmation."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated, Any
@@ -234,7 +235,10 @@ def test_what_it_needs_has_to_be_provided_like_what_its_tool_needs() -> None:
     assert registry.visible_to(context().caller) == []
 
 
-def sync(room: str) -> None: ...
+def yielding(room: str) -> Iterator[None]:
+    yield None
+
+
 async def unknown(rooms: str) -> None: ...
 async def injected(ctx_: ToolContext, ctx: ToolContext) -> None: ...
 async def optional(ctx: ToolContext | None) -> None: ...
@@ -251,8 +255,8 @@ async def unreadable(room: "Roooom") -> None: ...  # type: ignore[name-defined] 
 @each_row(
     ("check", "said"),
     [
-        (sync, "isn't asynchronous; write `async def`"),
-        ("no function", "isn't asynchronous; write `async def`"),
+        (yielding, "yields; return the whole result"),
+        ("no function", "is no function; write a function, `async def` or `def`"),
         (unknown, "'rooms', which the tool doesn't have; it may take room, days, note"),
         (injected, "asks for its context twice; leave out the parameter 'ctx'"),
         (optional, "is made of ToolContext and isn't one; write `ctx: ToolContext`"),
