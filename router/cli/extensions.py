@@ -7,6 +7,7 @@ import typer
 
 from router.cli.options import echo_aligned
 from router.runtime.extensions import load_configured
+from router.runtime.server import find_faults
 from router.settings import Settings
 
 
@@ -18,15 +19,17 @@ def extensions(
     Each line has the name, the distribution that it comes from, and `loaded` or the reason. They
     start in this order.
     """
-    settings = Settings.load()
-    found = load_configured(settings)
-    rows = [(each.extension.name, each.distribution, "loaded") for each in found.loaded]
-    rows += [(each.name, each.distribution, each.reason) for each in found.omitted]
+    found = load_configured(Settings.load())
+    faults = {fault.name: fault for fault in find_faults(found)}
+    omitted = [*faults.values(), *found.omitted]
+    used = [each for each in found.loaded if each.extension.name not in faults]
+    rows = [(each.extension.name, each.distribution, "loaded") for each in used]
+    rows += [(each.name, each.distribution, each.reason) for each in omitted]
     if as_json:
         named = [dict(zip(("name", "distribution", "status"), row, strict=True)) for row in rows]
         typer.echo(json.dumps(named, ensure_ascii=False, indent=2))
     elif rows:
         echo_aligned(rows)
-    for each in found.omitted:
+    for each in omitted:
         if each.traceback:
             typer.echo(f"{each.name}:\n{each.traceback}", err=True)

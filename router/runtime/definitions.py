@@ -17,11 +17,10 @@ from router.documents.document_type import document_types
 from router.domain.documents import OTHER
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
 from router.domain.principals import ALL_NAMES, CapabilityKind, NameSelection
-from router.extension import Extension
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, Vocabulary, load_flows, read_flow, sub_flow_problems
-from router.runtime.extensions import load_configured
+from router.runtime.extensions import import_packages, load_configured
 from router.settings import Settings
 from router.settings.project import check_package, find_project
 from router.skill.loader import LoadedSkills, WatchedSkills, remarks
@@ -240,11 +239,6 @@ def _packages(settings: Settings) -> list[ModuleType]:
     extensions = load_configured(settings)
     found = [_import(name) for name in (*names, *sorted(chosen or ()))]
     return [*found, *chain.from_iterable(extensions.collect(import_packages))]
-
-
-def import_packages(extension: Extension) -> list[ModuleType]:
-    """Import the packages of an extension."""
-    return [import_module(package) for package in extension.packages()]
 
 
 def _import(package: str) -> ModuleType:

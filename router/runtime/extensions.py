@@ -10,7 +10,9 @@ import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
 from typing import Any, TypeVar
 
 from router.domain.errors import MisconfiguredError
@@ -74,7 +76,8 @@ class Extensions:
             elif fault.name in self.required:
                 raise MisconfiguredError(f"{_REQUIRED}={fault.name}: {fault.reason}")
             else:
-                _log.error("extension %s: %s\n%s", fault.name, fault.reason, fault.traceback)
+                said = "\n".join(filter(None, (fault.reason, fault.traceback)))
+                _log.error("extension %s: %s", fault.name, said)
         return found
 
     def find_faults(self, *members: Callable[[Extension], object]) -> list[OmittedExtension]:
@@ -88,6 +91,11 @@ class Extensions:
         return [each for each in self.omitted if not each.is_chosen]
 
 
+def import_packages(extension: Extension) -> list[ModuleType]:
+    """Import the packages of an extension."""
+    return [import_module(package) for package in extension.packages()]
+
+
 def _try(
     each: LoadedExtension, member: Callable[[Extension], T]
 ) -> tuple[list[T], OmittedExtension | None]:
@@ -95,6 +103,8 @@ def _try(
     name = each.extension.name
     try:
         return [member(each.extension)], None
+    except MisconfiguredError as error:
+        return [], OmittedExtension(name, each.distribution, str(error))
     except Exception as error:  # noqa: BLE001 - it may be anybody's code
         reason = f"it can't be used: {type(error).__name__}: {error}"
         return [], OmittedExtension(name, each.distribution, reason, traceback.format_exc())
@@ -136,8 +146,17 @@ def load_extensions(
 
 
 def load_configured(settings: Settings) -> Extensions:
-    """Load the installed extensions as the settings say; raises what `load_extensions` raises."""
-    return load_extensions(settings.extensions_off, settings.required_extensions)
+    """Load the installed extensions as the settings say, once a process.
+
+    Raises:
+        MisconfiguredError: A required extension can't be used.
+    """
+    return _loaded_once(frozenset(settings.extensions_off), frozenset(settings.required_extensions))
+
+
+@cache
+def _loaded_once(off: frozenset[str], required: frozenset[str]) -> Extensions:
+    return load_extensions(off, required)
 
 
 def _load(

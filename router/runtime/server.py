@@ -34,6 +34,7 @@ from router.api.dev_access import ASSETS, PARAMETER, DevAccess
 from router.api.event_sources import admit
 from router.api.isolated_work import IsolatedWork
 from router.api.middleware import BodyLimit, ObservabilityMiddleware, SafeHeaders, SharedOrigins
+from router.api.reachability import check_reachable
 from router.api.routes import codec, page, people
 from router.channels.registry import mounted
 from router.channels.webhook_dispatcher import webhooks_at_work
@@ -41,13 +42,20 @@ from router.contracts.conversation import WORKFLOW
 from router.domain.errors import MisconfiguredError, RouterError
 from router.domain.hand_offs import HandOffGoingOn
 from router.domain.principals import Directory
+from router.extension import Extension, Routes
 from router.gateway.builds import stranded
 from router.gateway.generations import advance
 from router.gateway.lost_runs import FEW, counts, misfits, note_lost
 from router.isolation.upkeep_threads import run_upkeep
 from router.runtime.composition import Parts
 from router.runtime.data_folder import page_token
-from router.runtime.extensions import Extensions, load_configured, load_extensions
+from router.runtime.extensions import (
+    Extensions,
+    OmittedExtension,
+    import_packages,
+    load_configured,
+    load_extensions,
+)
 from router.runtime.flow_texts import LiveFlowTexts
 from router.runtime.trials import DraftTrials
 from router.settings import Settings
@@ -183,12 +191,26 @@ Send `Authorization: Bearer …` with everything under `/v1`. Errors are RFC 945
 class Api(FastAPI):
     """FastAPI with the routes of the core and of extensions, and an OpenAPI document of both."""
 
-    def __init__(self, extensions: Extensions, **options: Any) -> None:
+    def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._parts = [routes.core_routes(), *extensions.collect(lambda each: each.routes())]
-        for part in self._parts:
-            for router in part.routers:
-                self.include_router(router)
+        self._parts: list[Routes] = []
+        self._include(routes.core_routes())
+        self.add_route("/openapi.json", _described, include_in_schema=False)
+
+    def include_extension(self, extension: Extension) -> None:
+        """Add the routes of an extension behind those that are there.
+
+        Raises:
+            MisconfiguredError: Another route answers for the path of one of them.
+        """
+        part = extension.routes()
+        check_reachable(part.routers, self.routes)
+        self._include(part)
+
+    def _include(self, part: Routes) -> None:
+        self._parts.append(part)
+        for router in part.routers:
+            self.include_router(router)
 
     @property
     def body_limits(self) -> dict[str, int | None]:
@@ -237,7 +259,6 @@ def create_app(services: Services) -> FastAPI:
         await services.isolated_work.close()
 
     app = _api(
-        load_configured(settings),
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -248,18 +269,19 @@ def create_app(services: Services) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.shared = state
+    if settings.auth == "dev":
+        app.include_router(people.sign_in)
+    load_configured(settings).collect(app.include_extension)
     # Add what every request passes through; the last one added is the first it meets.
     app.add_middleware(BodyLimit, admit=admit, others=app.body_limits)
     _share(app, settings)
     if settings.auth == "dev":
-        app.include_router(people.sign_in)
         shared = {f"{codec.PREFIX}/": [settings.temporal_ui], "/": settings.portal_origins}
         app.add_middleware(DevAccess, services.page_token, shared)
     app.add_middleware(SafeHeaders)
     app.add_middleware(ObservabilityMiddleware)
     for router in platforms.routers:
         app.include_router(router)
-    page.mount_assets(app)
     return app
 
 
@@ -284,18 +306,25 @@ def _share(app: FastAPI, settings: Settings) -> None:
 
 def openapi_document() -> dict[str, Any]:
     """What `/openapi.json` says, without the services that answering takes."""
-    return _api(load_extensions()).openapi()
+    app = _api()
+    load_extensions().collect(app.include_extension)
+    return app.openapi()
+
+
+def find_faults(extensions: Extensions) -> list[OmittedExtension]:
+    """Return the loaded extensions that can't be used, as soon as their members are asked for."""
+    return extensions.find_faults(_api().include_extension, import_packages)
 
 
 async def _described(request: Request) -> Response:
     return Response(await asyncio.shield(request.app.describe()), media_type="application/json")
 
 
-def _api(extensions: Extensions, **options: Any) -> Api:
+def _api(**options: Any) -> Api:
     title, number = "intent-router", version("intent-router")
     about = {"title": title, "version": number, "description": DESCRIPTION}
-    app = Api(extensions, openapi_url=None, **about, **options)
-    app.add_route("/openapi.json", _described, include_in_schema=False)
+    app = Api(openapi_url=None, **about, **options)
+    page.mount_assets(app)
     errors.install(app)
     return app
 

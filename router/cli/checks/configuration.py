@@ -25,7 +25,7 @@ from router.runtime.composition import encoder
 from router.runtime.data_folder import served
 from router.runtime.definitions import load_catalog, load_registry, skill_folders, skill_remarks
 from router.runtime.extensions import load_configured
-from router.runtime.server import LOOPBACK, Ports
+from router.runtime.server import LOOPBACK, Ports, find_faults
 from router.settings import PREFIX, Settings, slips
 from router.settings.trials import TrialSettings
 from router.webhook.webhook_files import OtherSystems
@@ -127,8 +127,7 @@ async def hooks(settings: Settings) -> str:
 async def extensions(settings: Settings) -> str:
     """Every installed extension can be loaded, apart from those that the settings leave out."""
     found = load_configured(settings)
-    faults = found.find_faults(lambda each: each.routes(), definitions.import_packages)
-    if wrong := [*found.failed, *faults]:
+    if wrong := [*found.failed, *find_faults(found)]:
         said = [f"{each.name} ({each.distribution}): {each.reason}" for each in wrong]
         raise MisconfiguredError("\n".join(said))
     names = ", ".join(each.name for each in found) or "none"

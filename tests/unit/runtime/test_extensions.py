@@ -11,7 +11,8 @@ import pytest
 from router import extensions
 from router.domain.errors import MisconfiguredError
 from router.extension import ENTRY_POINT_GROUP, Extension
-from router.runtime.extensions import Extensions, load_extensions
+from router.runtime.extensions import Extensions, load_configured, load_extensions
+from router.settings import Settings
 from tests.table import each_row
 
 MODULE = "acme_extensions"
@@ -138,3 +139,9 @@ def test_an_extension_whose_routes_raise_is_left_out_unless_it_is_required(
             found.collect(lambda each: each.routes())
     else:
         assert found.collect(lambda each: each.routes()) == []
+
+
+def test_the_configured_extensions_are_loaded_once_a_process() -> None:
+    settings = Settings(_env_file=None)
+
+    assert load_configured(settings) is load_configured(settings)
