@@ -8,13 +8,15 @@ An extension is a subclass of `Extension` that a distribution names in its entry
 The extensions of this project are registered in the same way. The core never imports one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
     from pydantic import BaseModel
+
+    from router.settings import Settings
 
 ENTRY_POINT_GROUP = "intent_router.extensions"
 
@@ -52,6 +54,24 @@ class Routes:
     links: Sequence[OperationLink] = ()
 
 
+@dataclass(frozen=True)
+class Command:
+    """A command of `intent-router`, or a group of commands.
+
+    >>> Command("acme_badges.cli:print_badges", "Print badges.").target
+    'acme_badges.cli:print_badges'
+    """
+
+    target: str
+    """A function or a Typer app, as `package.module:attribute`, which is imported when called."""
+    summary: str
+    """The line in the list of commands."""
+
+
+Check = Callable[["Settings"], Awaitable[str]]
+"""A check of `doctor`: returns what it found, or raises a `RouterError` that says what to do."""
+
+
 class Extension:
     """An optional capability. Override the methods for what it adds; the others add nothing.
 
@@ -82,3 +102,11 @@ class Extension:
     def packages(self) -> Sequence[str]:
         """Return the import names of packages with tools, hooks, lookups and document types."""
         return ()
+
+    def commands(self) -> Mapping[str, Command]:
+        """Return commands of `intent-router` by name."""
+        return {}
+
+    def checks(self) -> Mapping[str, Check]:
+        """Return checks of `intent-router doctor` by subject."""
+        return {}

@@ -7,6 +7,7 @@ fine; 1 the thing checked or asked for is wrong or refused; 2 usage. Errors go t
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -14,89 +15,148 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
+from router.extension import Command, Extension
+from router.runtime.extensions import load_configured, load_extensions
+
 USAGE = 2
 INTERRUPTED = 130
 
-COMMANDS = {
-    "dev": ("processes:dev", "Start it all in this terminal."),
-    "serve": ("processes:serve", "Run the REST API alone."),
-    "worker": ("processes:worker", "Run a worker alone."),
-    "chat": ("terminal.session:chat", "Chat with the desk in this terminal."),
-    "route": ("route:route", "Explain where a text would go."),
-    "eval": (
-        "evaluation:evaluate",
+COMMANDS: Mapping[str, Command] = {
+    "dev": Command("router.cli.processes:dev", "Start it all in this terminal."),
+    "serve": Command("router.cli.processes:serve", "Run the REST API alone."),
+    "worker": Command("router.cli.processes:worker", "Run a worker alone."),
+    "chat": Command("router.cli.terminal.session:chat", "Chat with the desk in this terminal."),
+    "route": Command("router.cli.route:route", "Explain where a text would go."),
+    "eval": Command(
+        "router.cli.evaluation:evaluate",
         "Route every line of FILE, execute nothing, and say how much of it was right.",
     ),
-    "prompts": (
-        "prompt_versions:app",
-        "Compare versions of prompts, and share traffic.",
+    "prompts": Command(
+        "router.cli.prompt_versions:app", "Compare versions of prompts, and share traffic."
     ),
-    "learn": (
-        "learn:learn",
+    "learn": Command(
+        "router.cli.learn:learn",
         "Say what people's own choices teach: examples to add, patterns that misfire, and more.",
     ),
-    "examples": (
-        "examples:examples",
+    "examples": Command(
+        "router.cli.examples:examples",
         "List how many examples everything has in each language, those without first.",
     ),
-    "read": ("read:read", "Read FILE as papers are read that people hand in."),
-    "flows": ("flows:app", "Look after flow files."),
-    "skills": ("skills:app", "Look after skill folders."),
-    "config": ("config:app", "Move documents of configuration between a folder and a server."),
-    "tools": ("tools:app", "List tools, check their files, and call one."),
-    "hooks": ("hooks:hooks", "List the hooks of one's own."),
-    "extensions": (
-        "extensions:extensions",
+    "read": Command("router.cli.read:read", "Read FILE as papers are read that people hand in."),
+    "flows": Command("router.cli.flows:app", "Look after flow files."),
+    "skills": Command("router.cli.skills:app", "Look after skill folders."),
+    "config": Command(
+        "router.cli.config:app", "Move documents of configuration between a folder and a server."
+    ),
+    "tools": Command("router.cli.tools:app", "List tools, check their files, and call one."),
+    "hooks": Command("router.cli.hooks:hooks", "List the hooks of one's own."),
+    "extensions": Command(
+        "router.cli.extensions:extensions",
         "List the installed extensions, and why some aren't loaded.",
     ),
-    "new": ("new:app", "Begin a project, a flow, a skill, a tool or a hook that works at once."),
-    "schema": ("schema:schema", "Print the JSON Schema of a kind of file, or copy all."),
-    "token": ("token:token", "Mint a signed bearer token."),
-    "doctor": ("doctor:doctor", "Check settings and what they need."),
-    "migrate": ("migration:migrate", "Bring the database up to date, and start nothing."),
-    "mcp": ("mcp:mcp", "Serve the desk to an assistant over stdin and stdout, as one person."),
-    "erase": ("erase:erase", "Erase a person: conversations, files, what is under way."),
-    "legal-hold": (
-        "retention:legal_hold",
+    "new": Command(
+        "router.cli.new:app",
+        "Begin a project, a flow, a skill, a tool or a hook that works at once.",
+    ),
+    "schema": Command(
+        "router.cli.schema:schema", "Print the JSON Schema of a kind of file, or copy all."
+    ),
+    "token": Command("router.cli.token:token", "Mint a signed bearer token."),
+    "doctor": Command("router.cli.doctor:doctor", "Check settings and what they need."),
+    "migrate": Command(
+        "router.cli.migration:migrate", "Bring the database up to date, and start nothing."
+    ),
+    "mcp": Command(
+        "router.cli.mcp:mcp", "Serve the desk to an assistant over stdin and stdout, as one person."
+    ),
+    "erase": Command(
+        "router.cli.erase:erase", "Erase a person: conversations, files, what is under way."
+    ),
+    "legal-hold": Command(
+        "router.cli.retention:legal_hold",
         "Keep what is a person's, or a run's, from expiring and erasing.",
     ),
-    "expire": ("retention:expire", "Delete what is older than ROUTER_RETENTION_DAYS."),
-    "reconcile": (
-        "reconcile:reconcile",
+    "expire": Command(
+        "router.cli.retention:expire", "Delete what is older than ROUTER_RETENTION_DAYS."
+    ),
+    "reconcile": Command(
+        "router.cli.reconcile:reconcile",
         "Compare the database with Temporal, and put right what doesn't fit.",
     ),
-    "runs": ("runs:app", "Find anybody's runs and put them right, as an operator."),
-    "webhooks": (
-        "webhooks:app",
+    "runs": Command(
+        "router.cli.runs:app", "Find anybody's runs and put them right, as an operator."
+    ),
+    "webhooks": Command(
+        "router.cli.webhooks:app",
         "List events that other systems haven't heard of, and send them again.",
     ),
-    "traffic": (
-        "traffic:traffic",
+    "traffic": Command(
+        "router.cli.traffic:traffic",
         "Sum up turns, runs, approvals and what models cost; of the last seven days by default.",
     ),
-    "spending": (
-        "costs:spending",
+    "spending": Command(
+        "router.cli.costs:spending",
         "Sum up what models cost, in tokens and in money; of the last seven days by default.",
     ),
-    "size": (
-        "size:size",
+    "size": Command(
+        "router.cli.size:size",
         "Compute the processes, memory, rows and Temporal actions that so many employees take.",
     ),
-    "audit": ("runs:audit", "Read what operators did and looked at, newest first."),
+    "audit": Command(
+        "router.cli.runs:audit", "Read what operators did and looked at, newest first."
+    ),
 }
-"""Every command: where in this package it is, and what the list of them says of it."""
+"""The commands of the core."""
 
 
 def _intent_router() -> None:
     """The front desk for enterprise chat: rules first, a model second, a person last."""
 
 
+class CommandTable(dict[str, Command]):
+    """The commands of the core, and those of extensions that are added."""
+
+    def __init__(self) -> None:
+        super().__init__(COMMANDS)
+
+    def add_extension(self, extension: Extension) -> None:
+        """Add the commands of an extension.
+
+        Raises:
+            MisconfiguredError: There is a command of that name.
+        """
+        added = extension.commands()
+        for name in added:
+            if name in self:
+                from router.domain.errors import MisconfiguredError
+
+                raise MisconfiguredError(
+                    f"its command {name} has the name of {self[name].target}: choose another name"
+                )
+        self.update(added)
+
+
+@cache
+def installed_commands() -> CommandTable:
+    """Return the commands of the core and of all extensions, also of those that are switched off.
+
+    The settings aren't read, so that `--help` stays quick.
+    """
+    table = CommandTable()
+    load_extensions().collect(table.add_extension)
+    return table
+
+
 class _Imported(Mapping[str, Any]):
     """The commands by name, each imported when it is called or asked for its own help."""
 
     def __getitem__(self, name: str) -> Any:
-        module, _, attribute = COMMANDS[name][0].partition(":")
-        found = getattr(import_module(f"router.cli.{module}"), attribute)
+        command = COMMANDS.get(name)
+        if command is None:
+            command = installed_commands()[name]
+            _check_enabled(name)
+        module, _, attribute = command.target.partition(":")
+        found = getattr(import_module(module), attribute)
         around = typer.Typer(add_completion=False, rich_markup_mode=None)
         around.callback()(_intent_router)
         if isinstance(found, typer.Typer):
@@ -106,14 +166,27 @@ class _Imported(Mapping[str, Any]):
         return get_group(around).commands[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
+        return iter(installed_commands())
 
     def __len__(self) -> int:
-        return len(COMMANDS)
+        return len(installed_commands())
+
+
+def _check_enabled(command: str) -> None:
+    """Raise `MisconfiguredError` if the settings leave out the extension of this command."""
+    from router.domain.errors import MisconfiguredError
+    from router.settings import Settings
+
+    enabled = load_configured(Settings.load())
+    if not any(command in each.commands() for each in enabled):
+        raise MisconfiguredError(
+            f"{command} is a command of an extension that isn't loaded: `intent-router extensions` "
+            "says why"
+        )
 
 
 class LazyGroup(TyperGroup):
-    """The commands of `COMMANDS`, none of which is imported for `--help`."""
+    """The installed commands, none of which is imported for `--help`."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -122,7 +195,8 @@ class LazyGroup(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """The list that `--help` shows, for which no command has to be imported."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
+            rows = [(name, each.summary) for name, each in installed_commands().items()]
+            formatter.write_dl(rows)
 
 
 app = typer.Typer(

@@ -4,7 +4,7 @@ A check says what it found, or raises a `RouterError` that says what is wrong an
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +14,10 @@ from router.cli.checks import configuration, services
 from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at, untrusted
 from router.cli.options import DataFolder, settings_in
 from router.domain.errors import RouterError
+from router.extension import Check
 from router.gateway.failing_workflows import ProblemsNotReported
+from router.runtime.extensions import load_configured
 from router.settings import Settings
-
-Check = Callable[[Settings], Awaitable[str]]
 
 CHECKS: Mapping[str, Check] = {
     "python": configuration.python,
@@ -61,6 +61,18 @@ CHECKS: Mapping[str, Check] = {
 }
 
 
+def all_checks(settings: Settings) -> dict[str, Check]:
+    """Return the checks of the core and those of the extensions in use.
+
+    A subject that an extension shares with another one has its name in front.
+    """
+    checks = dict(CHECKS)
+    for extension, added in load_configured(settings).collect(lambda each: (each, each.checks())):
+        for subject, check in added.items():
+            checks[f"{extension.name}: {subject}" if subject in checks else subject] = check
+    return checks
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """What one check came to; where it isn't `fine`, `says` ends with what to do."""
@@ -72,15 +84,21 @@ class Diagnosis:
 
 
 async def examine(
-    checks: Mapping[str, Check] = CHECKS, *, trust_dotenv: bool = False, data: Path | None = None
+    checks: Mapping[str, Check] | None = None,
+    *,
+    trust_dotenv: bool = False,
+    data: Path | None = None,
 ) -> list[Diagnosis]:
-    """Every finding; of the settings alone where they can't be used. One cause is told once."""
+    """Run checks, by default all of the core and of extensions, and tell each cause once.
+
+    If the settings can't be used, that is the only finding.
+    """
     try:
         settings = settings_in(data)
     except RouterError as error:
         return [Diagnosis("settings", fine=False, says=str(error))]
     findings, passed_over = [], {} if trust_dotenv else untrusted(settings)
-    for subject, check in checks.items():
+    for subject, check in (checks or all_checks(settings)).items():
         if subject in passed_over:
             said = not_looked_at(passed_over[subject])
             findings.append(Diagnosis(subject, fine=True, says=said, looked_at=False))

@@ -5,10 +5,26 @@ from typing import Annotated
 
 import typer
 
+from router.cli import CommandTable
 from router.cli.options import echo_aligned
-from router.runtime.extensions import load_configured
-from router.runtime.server import find_faults
+from router.runtime.extensions import (
+    Extensions,
+    OmittedExtension,
+    import_packages,
+    load_configured,
+)
+from router.runtime.server import make_api
 from router.settings import Settings
+
+
+def find_faults(found: Extensions) -> list[OmittedExtension]:
+    """Return the loaded extensions that raise, or that are refused, once they are used."""
+    return found.find_faults(
+        make_api().include_extension,
+        import_packages,
+        CommandTable().add_extension,
+        lambda each: each.checks(),
+    )
 
 
 def extensions(

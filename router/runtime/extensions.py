@@ -2,6 +2,9 @@
 
 An extension that can't be loaded never stops the others: it is left out, and `intent-router
 extensions` and `doctor` say why. Only extensions in `ROUTER_REQUIRED_EXTENSIONS` stop the process.
+
+The list of commands is made from extensions, so this module imports pydantic only when something
+is wrong.
 """
 
 import logging
@@ -13,11 +16,12 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from router.domain.errors import MisconfiguredError
 from router.extension import ENTRY_POINT_GROUP, Extension
-from router.settings import Settings
+
+if TYPE_CHECKING:
+    from router.settings import Settings
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 _REQUIRED = "ROUTER_REQUIRED_EXTENSIONS"
@@ -74,6 +78,8 @@ class Extensions:
             if fault is None:
                 found += result
             elif fault.name in self.required:
+                from router.domain.errors import MisconfiguredError
+
                 raise MisconfiguredError(f"{_REQUIRED}={fault.name}: {fault.reason}")
             else:
                 said = "\n".join(filter(None, (fault.reason, fault.traceback)))
@@ -103,9 +109,11 @@ def _try(
     name = each.extension.name
     try:
         return [member(each.extension)], None
-    except MisconfiguredError as error:
-        return [], OmittedExtension(name, each.distribution, str(error))
     except Exception as error:  # noqa: BLE001 - it may be anybody's code
+        from router.domain.errors import MisconfiguredError
+
+        if isinstance(error, MisconfiguredError):
+            return [], OmittedExtension(name, each.distribution, str(error))
         reason = f"it can't be used: {type(error).__name__}: {error}"
         return [], OmittedExtension(name, each.distribution, reason, traceback.format_exc())
 
@@ -145,7 +153,7 @@ def load_extensions(
     return extensions
 
 
-def load_configured(settings: Settings) -> Extensions:
+def load_configured(settings: "Settings") -> Extensions:
     """Load the installed extensions as the settings say, once a process.
 
     Raises:
@@ -219,4 +227,6 @@ def _check_required(required: Iterable[str], extensions: Extensions) -> None:
     for name in required:
         if name not in names:
             reason = reasons.get(name, "no installed distribution has it; install one that does")
+            from router.domain.errors import MisconfiguredError
+
             raise MisconfiguredError(f"{_REQUIRED}={name}: {reason}")

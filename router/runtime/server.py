@@ -50,9 +50,6 @@ from router.isolation.upkeep_threads import run_upkeep
 from router.runtime.composition import Parts
 from router.runtime.data_folder import page_token
 from router.runtime.extensions import (
-    Extensions,
-    OmittedExtension,
-    import_packages,
     load_configured,
     load_extensions,
 )
@@ -258,7 +255,7 @@ def create_app(services: Services) -> FastAPI:
             await services.trials.close()
         await services.isolated_work.close()
 
-    app = _api(
+    app = make_api(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -306,21 +303,17 @@ def _share(app: FastAPI, settings: Settings) -> None:
 
 def openapi_document() -> dict[str, Any]:
     """What `/openapi.json` says, without the services that answering takes."""
-    app = _api()
+    app = make_api()
     load_extensions().collect(app.include_extension)
     return app.openapi()
-
-
-def find_faults(extensions: Extensions) -> list[OmittedExtension]:
-    """Return the loaded extensions that can't be used, as soon as their members are asked for."""
-    return extensions.find_faults(_api().include_extension, import_packages)
 
 
 async def _described(request: Request) -> Response:
     return Response(await asyncio.shield(request.app.describe()), media_type="application/json")
 
 
-def _api(**options: Any) -> Api:
+def make_api(**options: Any) -> Api:
+    """Make the application with the routes of the core, which answer once it has services."""
     title, number = "intent-router", version("intent-router")
     about = {"title": title, "version": number, "description": DESCRIPTION}
     app = Api(openapi_url=None, **about, **options)

@@ -11,6 +11,7 @@ import httpx2
 
 from activities.sandbox import Bubblewrap
 from router.channels.registry import configured, found
+from router.cli.extensions import find_faults
 from router.cli.tools import in_english_only, withheld
 from router.directory.file import SAMPLE
 from router.directory.sources import people_of
@@ -25,7 +26,7 @@ from router.runtime.composition import encoder
 from router.runtime.data_folder import served
 from router.runtime.definitions import load_catalog, load_registry, skill_folders, skill_remarks
 from router.runtime.extensions import load_configured
-from router.runtime.server import LOOPBACK, Ports, find_faults
+from router.runtime.server import LOOPBACK, Ports
 from router.settings import PREFIX, Settings, slips
 from router.settings.trials import TrialSettings
 from router.webhook.webhook_files import OtherSystems

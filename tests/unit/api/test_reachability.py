@@ -3,9 +3,9 @@
 import pytest
 from fastapi import APIRouter
 
+from router.cli.extensions import find_faults
 from router.extension import Extension, Routes
 from router.runtime.extensions import Extensions, LoadedExtension
-from router.runtime.server import find_faults
 from tests.table import each_row
 
 
