@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from fastapi import APIRouter
+    from fastapi import APIRouter, Request
     from pydantic import BaseModel
 
-    from router.settings import Settings
+    from router.settings import Section, Settings
 
 ENTRY_POINT_GROUP = "intent_router.extensions"
 
@@ -52,6 +52,8 @@ class Routes:
     schemas: "Sequence[type[BaseModel]]" = ()
     """Models that the document refers to by name."""
     links: Sequence[OperationLink] = ()
+    challenges: "Mapping[str, Callable[[Request], str]]" = field(default_factory=dict)
+    """By path, what writes the `WWW-Authenticate` of a 401 that has more to say than the realm."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,13 @@ class Extension:
     """Unique among all installed extensions: lower-case letters, digits and `_`."""
     requires: ClassVar[tuple[str, ...]] = ()
     """The names of extensions that have to be loaded before this one."""
+
+    def settings(self) -> "type[Section] | None":
+        """Return the class of this extension's settings.
+
+        `services.settings.section(…)` has their values. The reference of settings is made from it.
+        """
+        return None
 
     def routes(self) -> Routes:
         """Return the routes to add to the HTTP API."""

@@ -9,6 +9,7 @@ from docs.generate.types import type_name
 from router.channels.registry import found
 from router.cli.schemas import attribute_docs
 from router.domain.budgets import Budget, Budgets
+from router.runtime.extensions import load_extensions
 from router.settings import Fallback, ModelOptions, RoleModel, Section, Settings
 from router.settings.environment import SUFFIX, TOOL_PREFIX, is_secret
 from router.settings.trials import TrialSettings
@@ -28,7 +29,12 @@ COMPUTED = {"database_url": "`router.db` in the data folder", "payload_keys": "n
 def settings_page() -> str:
     """A row for each variable, in the order of the classes."""
     parts = [f"## {m.__name__}\n\n{model_table(m)}" for m in DESCRIBED]
-    kinds: list[type[Section]] = [TrialSettings, *(platform.settings for platform in found())]
+    extended = (extension.settings() for extension in load_extensions())
+    kinds: list[type[Section]] = [
+        TrialSettings,
+        *(kind for kind in extended if kind is not None),
+        *(platform.settings for platform in found()),
+    ]
     sections = [
         f"## {kind.__name__.removesuffix('Settings')}\n\n{_section(kind)}" for kind in kinds
     ]

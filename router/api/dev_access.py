@@ -15,8 +15,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from router.api.errors import problem
-from router.api.mcp.resource import CHALLENGE
+from router.api.errors import CHALLENGE, problem
 from router.api.middleware import origin_of
 from router.domain.loopback import names_this_machine
 

@@ -13,12 +13,13 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 
-from router.api.mcp.resource import challenge
 from router.domain import errors
 from router.domain.locale import Locale
 
 log = logging.getLogger(__name__)
 
+CHALLENGE = 'Bearer realm="intent-router"'
+"""What a request without a valid token is told to bring, unless an extension says more."""
 MEDIA_TYPE = "application/problem+json"
 BRANCH = re.compile(r"[a-z-]+\[.*\]", re.DOTALL)
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -117,6 +118,11 @@ def status_of(error: Exception) -> int:
     return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
 
 
+def _challenge(request: Request) -> str:
+    write = getattr(request.app.state, "challenges", {}).get(request.url.path)
+    return write(request) if write else CHALLENGE
+
+
 async def _router_error(request: Request, error: Exception) -> Response:
     status = status_of(error)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR or not isinstance(error, errors.RouterError):
@@ -128,7 +134,7 @@ async def _router_error(request: Request, error: Exception) -> Response:
         case errors.InvalidInput(problems=found):
             faults = [FieldFault(field=each.field, detail=each.within(locale)) for each in found]
         case errors.Unauthenticated():
-            headers = {"WWW-Authenticate": challenge(request)}
+            headers = {"WWW-Authenticate": _challenge(request)}
         case errors.TooManyRequests(retry_after=seconds):
             headers = {"Retry-After": str(seconds)}
         case errors.Overloaded(retry_after=seconds):

@@ -66,9 +66,6 @@ COMMANDS: Mapping[str, Command] = {
     "migrate": Command(
         "router.cli.migration:migrate", "Bring the database up to date, and start nothing."
     ),
-    "mcp": Command(
-        "router.cli.mcp:mcp", "Serve the desk to an assistant over stdin and stdout, as one person."
-    ),
     "erase": Command(
         "router.cli.erase:erase", "Erase a person: conversations, files, what is under way."
     ),

@@ -24,6 +24,7 @@ def find_faults(found: Extensions) -> list[OmittedExtension]:
         import_packages,
         CommandTable().add_extension,
         lambda each: each.checks(),
+        lambda each: each.settings(),
     )
 
 

@@ -21,6 +21,7 @@ from router.runtime import process
 from router.runtime.composition import Parts
 from router.runtime.data_folder import ADMISSION
 from router.runtime.dev import run
+from router.runtime.extensions import setting_sections
 from router.runtime.garbage_collection import steady
 from router.runtime.process import ProcessTelemetry, observed, until_told_to_stop
 from router.runtime.process_group import PROGRAM, Command, Parent, ProcessGroup
@@ -256,5 +257,5 @@ def numbered_ports(settings: Settings, number: int) -> list[dict[str, str]]:
 def _log(settings: Settings, level: str) -> None:
     logs.configure(settings.log_format, settings.log_level or level)
     redact_logs()
-    for slip in slips([TrialSettings], PREFIXES):
+    for slip in slips([TrialSettings, *setting_sections(settings)], PREFIXES):
         log.warning("%s", slip)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from router.extension import ENTRY_POINT_GROUP, Extension
 
 if TYPE_CHECKING:
-    from router.settings import Settings
+    from router.settings import Section, Settings
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 _REQUIRED = "ROUTER_REQUIRED_EXTENSIONS"
@@ -95,6 +95,12 @@ class Extensions:
     def failed(self) -> list[OmittedExtension]:
         """The extensions that should be in use and aren't."""
         return [each for each in self.omitted if not each.is_chosen]
+
+
+def setting_sections(settings: "Settings") -> "list[type[Section]]":
+    """Return the classes of settings that the configured extensions have."""
+    found = load_configured(settings).collect(lambda each: each.settings())
+    return [kind for kind in found if kind is not None]
 
 
 def import_packages(extension: Extension) -> list[ModuleType]:

@@ -191,6 +191,7 @@ class Api(FastAPI):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._parts: list[Routes] = []
+        self.state.challenges = {}
         self._include(routes.core_routes())
         self.add_route("/openapi.json", _described, include_in_schema=False)
 
@@ -206,6 +207,7 @@ class Api(FastAPI):
 
     def _include(self, part: Routes) -> None:
         self._parts.append(part)
+        self.state.challenges |= part.challenges
         for router in part.routers:
             self.include_router(router)
 

@@ -219,10 +219,6 @@ class Settings(Section):
     oidc_scope: str = "openid profile"
     """What the page asks for; an issuer may want one more for tokens that the API takes."""
 
-    mcp_url: values.WebUrl | None = None
-    """Where assistants reach the desk by the Model Context Protocol, such as
-    `https://desk.example.com/mcp`. None: by the names of this machine alone."""
-
     llm_base_url: values.WebUrl | None = Field(
         None, validation_alias=AliasChoices("ROUTER_LLM_BASE_URL", "OPENAI_BASE_URL")
     )
@@ -472,9 +468,14 @@ class Settings(Section):
         return self
 
     def section(self, kind: type[Known]) -> Known:
-        """What is set of this kind: what `having` was given, else what this process has."""
-        given = self._sections.get(kind)
-        return given if isinstance(given, kind) else kind.load()
+        """What is set of this kind: what `having` was given, else what this process has.
+
+        It is read once.
+        """
+        known = self._sections.get(kind)
+        if not isinstance(known, kind):
+            known = self._sections[kind] = kind.load()
+        return known
 
     def having(self, *sections: Section) -> Self:
         """These settings with these sections."""

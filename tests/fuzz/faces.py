@@ -24,9 +24,9 @@ from tests.integration.api import (
     test_webhooks,
 )
 from tests.integration.api.extensions.ag_ui import test_run
+from tests.integration.api.extensions.mcp_server import test_mcp
 from tests.integration.api.extensions.openai import test_errors, test_requests
 from tests.integration.api.extensions.openai.conftest import body as chat
-from tests.integration.api.mcp import test_mcp
 
 
 def request(method: str, target: str, who: str, body: Any = b"", **headers: str) -> bytes:

@@ -25,9 +25,9 @@ from router.runtime import definitions, temporal_server
 from router.runtime.composition import encoder
 from router.runtime.data_folder import served
 from router.runtime.definitions import load_catalog, load_registry, skill_folders, skill_remarks
-from router.runtime.extensions import load_configured
+from router.runtime.extensions import load_configured, setting_sections
 from router.runtime.server import LOOPBACK, Ports
-from router.settings import PREFIX, Settings, slips
+from router.settings import PREFIX, Section, Settings, slips
 from router.settings.trials import TrialSettings
 from router.webhook.webhook_files import OtherSystems
 
@@ -37,7 +37,10 @@ SECONDS = 5.0
 async def variables(settings: Settings) -> str:
     """Every variable that looks like one of ours is one of ours."""
     configured(settings)
-    unknown = slips([TrialSettings, *(platform.settings for platform in found())])
+    kinds: list[type[Section]] = [TrialSettings, *setting_sections(settings)]
+    for kind in kinds:
+        settings.section(kind)
+    unknown = slips([*kinds, *(platform.settings for platform in found())])
     if unknown:
         raise MisconfiguredError("\n".join(unknown))
     given = sorted(name for name in os.environ if name.startswith(PREFIX))

@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from activities.capabilities import Capabilities
-from router.api.mcp.catalog import DESK
 from router.domain.errors import UnknownOutcome
+from router.extensions.mcp_server.catalog import DESK
 from router.flow.catalog import Catalog
 from router.retrieval.encoders import EmbeddedEncoder
 from router.retrieval.index import CapabilityIndex

@@ -18,12 +18,19 @@ from router.api.auth import CallerSession
 from router.api.dependencies import Given, OpenTurns, Owned, Person
 from router.api.errors import problems
 from router.api.idempotency import IdempotencyKey
-from router.api.mcp.calls import McpDesk
-from router.api.mcp.handshake import HandshakeExchange, is_handshake
-from router.api.mcp.resource import METADATA, PATH, check_place, metadata, place
-from router.api.mcp.server import McpServer
 from router.domain.errors import NotFound
 from router.domain.principals import Principal
+from router.extensions.mcp_server.calls import McpDesk
+from router.extensions.mcp_server.handshake import HandshakeExchange, is_handshake
+from router.extensions.mcp_server.resource import (
+    METADATA,
+    PATH,
+    check_place,
+    metadata,
+    place,
+)
+from router.extensions.mcp_server.server import McpServer
+from router.extensions.mcp_server.settings import McpServerSettings
 from router.store.live import Live
 
 router = APIRouter(tags=["mcp"])
@@ -53,7 +60,7 @@ class McpAnswer(Response):
 
 
 async def _own_place(request: Request, services: Given) -> None:
-    check_place(services.settings, request)
+    check_place(services.settings.section(McpServerSettings), request)
 
 
 @router.post(
@@ -82,7 +89,7 @@ async def serve(
 @router.get(f"{METADATA}/{{path:path}}", include_in_schema=False)
 async def describe(request: Request, services: Given, path: str = "") -> Response:
     """Say who gives tokens for the desk (RFC 9728), by its path here or where a proxy has it."""
-    if path and f"/{path}" not in {PATH, place(services.settings)}:
+    if path and f"/{path}" not in {PATH, place(services.settings.section(McpServerSettings))}:
         raise NotFound("Nothing that is protected is there.")
     described = metadata(services.settings, request)
     return JSONResponse(described, headers={"Access-Control-Allow-Origin": "*"})

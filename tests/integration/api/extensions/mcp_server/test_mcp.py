@@ -15,6 +15,7 @@ from httpx import AsyncClient, Response
 from router.api.auth import CallerSession
 from router.api.dependencies import Services
 from router.directory.file import FileDirectory
+from router.extensions.mcp_server.settings import McpServerSettings
 from router.runtime.server import create_app
 from tests.integration.api.conftest import QUEUE, As, client_of, desk, problem, served
 from tests.integration.api.test_operators import among_us
@@ -133,7 +134,7 @@ PLACES: dict[str, tuple[dict[str, str], int]] = {
 async def test_pages_of_others_reach_nothing(
     services: Services, headers: dict[str, str], status: int, revision: str
 ) -> None:
-    named = settings(mcp_url="https://desk.example.com/mcp")
+    named = settings().having(McpServerSettings(url="https://desk.example.com/mcp"))
     client = client_of(create_app(replace(services, settings=named)), signed())
     answer = await sent(client, message("tools/list"), revision, **headers)
     assert answer.status_code == status, answer.text
@@ -149,7 +150,7 @@ async def test_who_gives_tokens_stands_where_a_proxy_has_the_desk(services: Serv
         ("https://a.example/assistants/", "/assistants"),
         ("https://a.example", ""),
     ]:
-        app = create_app(replace(services, settings=settings(mcp_url=url)))
+        app = create_app(replace(services, settings=settings().having(McpServerSettings(url=url))))
         client = client_of(app, None)
         refused = await sent(client, message("tools/list"), MODERN, Host="a.example")
         named = refused.headers["www-authenticate"].partition('resource_metadata="')[2].rstrip('"')

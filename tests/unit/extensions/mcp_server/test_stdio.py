@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from mcp_types import PROTOCOL_VERSION_META_KEY, JSONRPCRequest
 
-from router.cli.mcp import Bridge, ReportedTransport
+from router.extensions.mcp_server.stdio import Bridge, ReportedTransport
 
 REVISION = {PROTOCOL_VERSION_META_KEY: "2026-07-28"}
 METAS: list[Any] = [[], "x", 7, {PROTOCOL_VERSION_META_KEY: 7}]

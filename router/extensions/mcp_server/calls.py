@@ -19,21 +19,6 @@ from router.api import approvals
 from router.api.approvals import already_decided, own_approval
 from router.api.conversations import live_standing, standing, thread
 from router.api.dependencies import Ownership, Services, known
-from router.api.mcp.questions import (
-    ASKED,
-    Asked,
-    OpenQuestion,
-    WordsAsked,
-    answer_to,
-    approval_form,
-    asked_by,
-    decision_of,
-    form_of,
-    name_of,
-    next_call,
-    said_by,
-    says_yes,
-)
 from router.api.params import derived_id, fresh_id, said_text
 from router.api.routes.messages import check_start
 from router.api.streams import MessageInProgress, TurnFailed
@@ -56,6 +41,21 @@ from router.domain.messages import (
 from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.domain.records import ApprovalRecord, ConversationRecord
+from router.extensions.mcp_server.questions import (
+    ASKED,
+    Asked,
+    OpenQuestion,
+    WordsAsked,
+    answer_to,
+    approval_form,
+    asked_by,
+    decision_of,
+    form_of,
+    name_of,
+    next_call,
+    said_by,
+    says_yes,
+)
 from router.flow.definition import FlowDefinition
 from router.flow.engine.decisions import DONE
 

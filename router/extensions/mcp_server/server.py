@@ -32,12 +32,12 @@ from router.api.approvals import own_approval
 from router.api.auth import CallerSession
 from router.api.dependencies import PageParams
 from router.api.errors import status_of
-from router.api.mcp.calls import Answer, Call, McpDesk, Outcome, QuestionOpen
-from router.api.mcp.catalog import offered_to
-from router.api.mcp.questions import ASKED, OpenQuestion
 from router.api.routes.approvals import ApprovalView, index
 from router.domain.errors import InvalidInput, NotFound, RouterError
 from router.domain.locale import Locale, Localised
+from router.extensions.mcp_server.calls import Answer, Call, McpDesk, Outcome, QuestionOpen
+from router.extensions.mcp_server.catalog import offered_to
+from router.extensions.mcp_server.questions import ASKED, OpenQuestion
 from router.telemetry.metrics import STREAMS
 
 NAME = "intent-router"

@@ -10,33 +10,32 @@ from urllib.parse import urlsplit
 from fastapi import Request
 from starlette.exceptions import HTTPException
 
+from router.api.errors import CHALLENGE
 from router.domain.loopback import names_this_machine
+from router.extensions.mcp_server.settings import McpServerSettings
 from router.settings import Settings
 
 PATH = "/mcp"
 METADATA = "/.well-known/oauth-protected-resource"
-CHALLENGE = 'Bearer realm="intent-router"'
 
 
 def challenge(request: Request) -> str:
-    """What a request without a token that counts is told to bring; at `PATH`, from whom."""
-    if request.url.path != PATH:
-        return CHALLENGE
-    settings: Settings = request.app.state.shared.services.settings
+    """Tell a request without a valid token who gives tokens."""
+    settings = request.app.state.shared.services.settings.section(McpServerSettings)
     parts = urlsplit(address(settings, request))
     return f'{CHALLENGE}, resource_metadata="{parts.scheme}://{parts.netloc}{METADATA}{parts.path}"'
 
 
-def address(settings: Settings, request: Request) -> str:
+def address(settings: McpServerSettings, request: Request) -> str:
     """Where assistants reach the desk, as `ROUTER_MCP_URL` says it or else the request does."""
     host = request.headers.get("host", "")
     here = host if names_this_machine(host) else "localhost"
-    return settings.mcp_url or f"{request.url.scheme}://{here}{PATH}"
+    return settings.url or f"{request.url.scheme}://{here}{PATH}"
 
 
-def place(settings: Settings) -> str:
+def place(settings: McpServerSettings) -> str:
     """The path by which assistants reach the desk, which a proxy may have given it."""
-    return (urlsplit(settings.mcp_url).path.rstrip("/") if settings.mcp_url else "") or PATH
+    return (urlsplit(settings.url).path.rstrip("/") if settings.url else "") or PATH
 
 
 def metadata(settings: Settings, request: Request) -> dict[str, Any]:
@@ -44,7 +43,7 @@ def metadata(settings: Settings, request: Request) -> dict[str, Any]:
     issuers = [settings.oidc_issuer, settings.jwt_issuer]
     named = [each for each in issuers if each and each.startswith(("https://", "http://"))]
     described: dict[str, Any] = {
-        "resource": address(settings, request),
+        "resource": address(settings.section(McpServerSettings), request),
         "resource_name": "intent-router",
         "bearer_methods_supported": ["header"],
     }
@@ -53,10 +52,10 @@ def metadata(settings: Settings, request: Request) -> dict[str, Any]:
     return described
 
 
-def check_place(settings: Settings, request: Request) -> None:
+def check_place(settings: McpServerSettings, request: Request) -> None:
     """Return where the request is for this place, and from no page of another's; else raise."""
     host, origin = request.headers.get("host", ""), request.headers.get("origin")
-    own = urlsplit(settings.mcp_url).netloc.lower() if settings.mcp_url else None
+    own = urlsplit(settings.url).netloc.lower() if settings.url else None
     here = names_this_machine(host)
     if not here and host.lower() != own:
         raise HTTPException(

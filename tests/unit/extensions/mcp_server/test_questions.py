@@ -6,19 +6,6 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from router.api.mcp.questions import (
-    OpenQuestion,
-    WordsAsked,
-    answer_to,
-    approval_form,
-    asked_by,
-    decision_of,
-    form_of,
-    name_of,
-    next_call,
-    said_by,
-    says_yes,
-)
 from router.domain.errors import InvalidInput
 from router.domain.locale import Localised
 from router.domain.messages import (
@@ -32,6 +19,19 @@ from router.domain.messages import (
     TextReply,
 )
 from router.domain.records import ApprovalRecord, ChangedField
+from router.extensions.mcp_server.questions import (
+    OpenQuestion,
+    WordsAsked,
+    answer_to,
+    approval_form,
+    asked_by,
+    decision_of,
+    form_of,
+    name_of,
+    next_call,
+    said_by,
+    says_yes,
+)
 from router.flow.definition import FlowDefinition
 from router.formats.yaml_document import read_yaml
 from tests.table import each_row

@@ -8,7 +8,6 @@ from mcp_types import Tool, ToolAnnotations
 from pydantic import JsonValue
 
 from router.api.dependencies import Offers, PageParams
-from router.api.mcp.calls import Arguments, Call, McpDesk, Outcome
 from router.api.params import MAX_TEXT
 from router.api.routes.approvals import index as approvals_index
 from router.api.routes.capabilities import CapabilityView
@@ -22,6 +21,7 @@ from router.domain.messages import (
     FormAction,
 )
 from router.domain.principals import Principal
+from router.extensions.mcp_server.calls import Arguments, Call, McpDesk, Outcome
 from router.tool.implementation import ArgumentSchema
 
 LISTED = 50

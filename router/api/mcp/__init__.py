@@ -1,1 +1,0 @@
-"""The desk as a server of the Model Context Protocol, for assistants of the people who use it."""
