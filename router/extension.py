@@ -9,6 +9,7 @@ The extensions of this project are registered in the same way. The core never im
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter, Request
     from pydantic import BaseModel
 
+    from router.api.dependencies import AppState
     from router.settings import Section, Settings
 
 ENTRY_POINT_GROUP = "intent_router.extensions"
@@ -74,6 +76,22 @@ Check = Callable[["Settings"], Awaitable[str]]
 """A check of `doctor`: returns what it found, or raises a `RouterError` that says what to do."""
 
 
+@dataclass(frozen=True)
+class ApiPart:
+    """What an extension adds to one process of the API that runs.
+
+    Its routes may depend on the settings. The OpenAPI document doesn't have them.
+    """
+
+    routers: "Sequence[APIRouter]" = ()
+    running: AbstractAsyncContextManager[None] = field(default_factory=nullcontext)
+    """Entered once the process serves, and left when it stops."""
+
+
+class ExtensionConflict(Exception):
+    """The core, or another extension, has a route or a command of the same name."""
+
+
 class Extension:
     """An optional capability. Override the methods for what it adds; the others add nothing.
 
@@ -107,6 +125,17 @@ class Extension:
     def routes(self) -> Routes:
         """Return the routes to add to the HTTP API."""
         return Routes([])
+
+    def api_part(self, state: "AppState") -> ApiPart:  # noqa: ARG002 - for those that override it
+        """Return what to add to a process of the API.
+
+        Args:
+            state: The services, such as `state.services.store`, and what requests share.
+
+        Raises:
+            MisconfiguredError: The settings can't be used; the process doesn't start.
+        """
+        return ApiPart()
 
     def packages(self) -> Sequence[str]:
         """Return the import names of packages with tools, hooks, lookups and document types."""

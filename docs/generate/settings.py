@@ -6,7 +6,6 @@ from pydantic.fields import FieldInfo
 from docs.generate.markdown import code, page, table
 from docs.generate.models import default, model_table
 from docs.generate.types import type_name
-from router.channels.registry import found
 from router.cli.schemas import attribute_docs
 from router.domain.budgets import Budget, Budgets
 from router.runtime.extensions import load_extensions
@@ -33,7 +32,6 @@ def settings_page() -> str:
     kinds: list[type[Section]] = [
         TrialSettings,
         *(kind for kind in extended if kind is not None),
-        *(platform.settings for platform in found()),
     ]
     sections = [
         f"## {kind.__name__.removesuffix('Settings')}\n\n{_section(kind)}" for kind in kinds

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from fastapi.routing import iter_route_contexts
 from starlette.routing import BaseRoute, compile_path
 
-from router.domain.errors import MisconfiguredError
+from router.extension import ExtensionConflict
 
 _PARAMETER = re.compile(r"\{[^}]*\}")
 
@@ -16,7 +16,7 @@ def check_reachable(added: Iterable[APIRouter], earlier: Iterable[BaseRoute]) ->
     """Check that each route can be reached behind the earlier ones.
 
     Raises:
-        MisconfiguredError: An earlier route answers every request for one of them.
+        ExtensionConflict: An earlier route answers every request for one of them.
     """
     answered = [*_operations(earlier)]
     for router in added:
@@ -25,7 +25,7 @@ def check_reachable(added: Iterable[APIRouter], earlier: Iterable[BaseRoute]) ->
             example = _PARAMETER.sub("0", path)
             for other_method, other in answered:
                 if method == other_method and compile_path(other)[0].match(example):
-                    raise MisconfiguredError(
+                    raise ExtensionConflict(
                         f"its route {method} {path} would never be reached, since the route "
                         f"{other_method} {other} comes first: choose another path"
                     )

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from router.extension import Command, Extension
+from router.extension import Command, Extension, ExtensionConflict
 from router.runtime.extensions import load_configured, load_extensions
 
 USAGE = 2
@@ -120,14 +120,12 @@ class CommandTable(dict[str, Command]):
         """Add the commands of an extension.
 
         Raises:
-            MisconfiguredError: There is a command of that name.
+            ExtensionConflict: There is a command of that name.
         """
         added = extension.commands()
         for name in added:
             if name in self:
-                from router.domain.errors import MisconfiguredError
-
-                raise MisconfiguredError(
+                raise ExtensionConflict(
                     f"its command {name} has the name of {self[name].target}: choose another name"
                 )
         self.update(added)

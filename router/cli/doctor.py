@@ -46,7 +46,6 @@ CHECKS: Mapping[str, Check] = {
     "clock": services.clock,
     "payload keys": services.payload_keys,
     "retention": services.retention,
-    "chat platforms": services.chat_platforms,
     "approvals": services.approvals,
     "requests": services.requests,
     "temporal": services.temporal,

@@ -13,15 +13,13 @@ import typer
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from router.channels.platforms import PREFIXES
-from router.channels.registry import configured
 from router.domain.errors import MisconfiguredError
 from router.gateway.generations import check_halves
 from router.runtime import process
 from router.runtime.composition import Parts
 from router.runtime.data_folder import ADMISSION
 from router.runtime.dev import run
-from router.runtime.extensions import setting_sections
+from router.runtime.extensions import check_sections, setting_sections
 from router.runtime.garbage_collection import steady
 from router.runtime.process import ProcessTelemetry, observed, until_told_to_stop
 from router.runtime.process_group import PROGRAM, Command, Parent, ProcessGroup
@@ -152,7 +150,7 @@ def dev(
     Ctrl-C stops all of it; --data keeps its state.
     """
     settings = Settings.load()
-    configured(settings)
+    check_sections(settings)
     _log(settings, "warning")
     run(Ports(port, temporal_port, ui_port), data)
 
@@ -171,7 +169,7 @@ def serve(
     settings = Settings.load()
     settings.check_binding(host)
     settings.check_shareable()
-    configured(settings)
+    check_sections(settings)
     _log(settings, "info")
     if inherited is not None:
         opened = socket.socket(fileno=inherited)
@@ -257,5 +255,5 @@ def numbered_ports(settings: Settings, number: int) -> list[dict[str, str]]:
 def _log(settings: Settings, level: str) -> None:
     logs.configure(settings.log_format, settings.log_level or level)
     redact_logs()
-    for slip in slips([TrialSettings, *setting_sections(settings)], PREFIXES):
+    for slip in slips([TrialSettings, *setting_sections(settings)]):
         log.warning("%s", slip)

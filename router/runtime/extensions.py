@@ -9,16 +9,16 @@ is wrong.
 
 import logging
 import re
-import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from traceback import format_exception
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from router.extension import ENTRY_POINT_GROUP, Extension
+from router.extension import ENTRY_POINT_GROUP, Extension, ExtensionConflict
 
 if TYPE_CHECKING:
     from router.settings import Section, Settings
@@ -70,26 +70,36 @@ class Extensions:
         An extension that raises is left out, and logged with its traceback.
 
         Raises:
-            MisconfiguredError: A required extension raises.
+            MisconfiguredError: A required extension raises, or the settings of one can't be used.
         """
         found: list[T] = []
         for each in self.loaded:
-            result, fault = _try(each, member)
-            if fault is None:
-                found += result
-            elif fault.name in self.required:
-                from router.domain.errors import MisconfiguredError
-
-                raise MisconfiguredError(f"{_REQUIRED}={fault.name}: {fault.reason}")
-            else:
-                said = "\n".join(filter(None, (fault.reason, fault.traceback)))
-                _log.error("extension %s: %s", fault.name, said)
+            try:
+                found.append(member(each.extension))
+            except Exception as error:  # noqa: BLE001 - it may be anybody's code
+                self._leave_out(_fault(each, error), error)
         return found
+
+    def _leave_out(self, fault: OmittedExtension, error: Exception) -> None:
+        from router.domain.errors import MisconfiguredError
+
+        if isinstance(error, MisconfiguredError):
+            raise error
+        if fault.name in self.required:
+            raise MisconfiguredError(f"{_REQUIRED}={fault.name}: {fault.reason}")
+        said = "\n".join(filter(None, (fault.reason, fault.traceback)))
+        _log.error("extension %s: %s", fault.name, said)
 
     def find_faults(self, *members: Callable[[Extension], object]) -> list[OmittedExtension]:
         """Return the extensions that raise when they are asked for one of these members."""
-        tried = (_try(each, member)[1] for each in self.loaded for member in members)
-        return [fault for fault in tried if fault is not None]
+        faults: list[OmittedExtension] = []
+        for each in self.loaded:
+            for member in members:
+                try:
+                    member(each.extension)
+                except Exception as error:  # noqa: BLE001 - it may be anybody's code
+                    faults.append(_fault(each, error))
+        return faults
 
     @property
     def failed(self) -> list[OmittedExtension]:
@@ -103,25 +113,28 @@ def setting_sections(settings: "Settings") -> "list[type[Section]]":
     return [kind for kind in found if kind is not None]
 
 
+def check_sections(settings: "Settings") -> None:
+    """Read the settings of all configured extensions.
+
+    Raises:
+        MisconfiguredError: Those of one can't be used.
+    """
+    for kind in setting_sections(settings):
+        settings.section(kind)
+
+
 def import_packages(extension: Extension) -> list[ModuleType]:
     """Import the packages of an extension."""
     return [import_module(package) for package in extension.packages()]
 
 
-def _try(
-    each: LoadedExtension, member: Callable[[Extension], T]
-) -> tuple[list[T], OmittedExtension | None]:
-    """Return a member of the extension in a list, or an empty list and what is wrong."""
+def _fault(each: LoadedExtension, error: Exception) -> OmittedExtension:
+    """Describe what an extension has raised."""
     name = each.extension.name
-    try:
-        return [member(each.extension)], None
-    except Exception as error:  # noqa: BLE001 - it may be anybody's code
-        from router.domain.errors import MisconfiguredError
-
-        if isinstance(error, MisconfiguredError):
-            return [], OmittedExtension(name, each.distribution, str(error))
-        reason = f"it can't be used: {type(error).__name__}: {error}"
-        return [], OmittedExtension(name, each.distribution, reason, traceback.format_exc())
+    if isinstance(error, ExtensionConflict):
+        return OmittedExtension(name, each.distribution, str(error))
+    reason = f"it can't be used: {type(error).__name__}: {error}"
+    return OmittedExtension(name, each.distribution, reason, "".join(format_exception(error)))
 
 
 @cache
@@ -184,7 +197,7 @@ def _load(
         extension = point.load()()
     except Exception as error:  # noqa: BLE001 - it may be anybody's code
         reason = f"{point.value} can't be imported: {type(error).__name__}: {error}"
-        return OmittedExtension(point.name, distribution, reason, traceback.format_exc())
+        return OmittedExtension(point.name, distribution, reason, "".join(format_exception(error)))
     if wrong := _fault_of(extension, point, candidates):
         return OmittedExtension(point.name, distribution, wrong)
     return LoadedExtension(extension, distribution)

@@ -11,9 +11,10 @@ import itertools
 import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from importlib.metadata import version
 from math import ceil, inf
 from typing import Any, NamedTuple, get_args
@@ -36,13 +37,11 @@ from router.api.isolated_work import IsolatedWork
 from router.api.middleware import BodyLimit, ObservabilityMiddleware, SafeHeaders, SharedOrigins
 from router.api.reachability import check_reachable
 from router.api.routes import codec, page, people
-from router.channels.registry import mounted
-from router.channels.webhook_dispatcher import webhooks_at_work
 from router.contracts.conversation import WORKFLOW
 from router.domain.errors import MisconfiguredError, RouterError
 from router.domain.hand_offs import HandOffGoingOn
 from router.domain.principals import Directory
-from router.extension import Extension, Routes
+from router.extension import ApiPart, Extension, Routes
 from router.gateway.builds import stranded
 from router.gateway.generations import advance
 from router.gateway.lost_runs import FEW, counts, misfits, note_lost
@@ -55,6 +54,7 @@ from router.runtime.extensions import (
 )
 from router.runtime.flow_texts import LiveFlowTexts
 from router.runtime.trials import DraftTrials
+from router.runtime.webhook_dispatcher import webhooks_at_work
 from router.settings import Settings
 from router.settings.trials import TrialSettings
 from router.store.flow_runs import Runs
@@ -199,11 +199,19 @@ class Api(FastAPI):
         """Add the routes of an extension behind those that are there.
 
         Raises:
-            MisconfiguredError: Another route answers for the path of one of them.
+            ExtensionConflict: Another route answers for the path of one of them.
         """
         part = extension.routes()
         check_reachable(part.routers, self.routes)
         self._include(part)
+
+    def include_part(self, extension: Extension, state: AppState) -> ApiPart:
+        """Add the routes that an extension has with these settings; raises the same."""
+        part = extension.api_part(state)
+        check_reachable(part.routers, self.routes)
+        for router in part.routers:
+            self.include_router(router)
+        return part
 
     def _include(self, part: Routes) -> None:
         self._parts.append(part)
@@ -241,14 +249,16 @@ class Api(FastAPI):
 def create_app(services: Services) -> FastAPI:
     """The API over these services, ready for any ASGI server."""
     state, settings = AppState.beginning(services), services.settings
-    platforms = mounted(state)
+    parts: list[ApiPart] = []
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         counting = asyncio.create_task(keep_counting(services), name="counting for the metrics")
         monitoring = asyncio.create_task(state.failing_workflows.run(), name="failing workflows")
         app.describe()
-        async with platforms.at_work(), webhooks_at_work(services):
+        async with webhooks_at_work(services), AsyncExitStack() as running:
+            for part in parts:
+                await running.enter_async_context(part.running)
             yield
         counting.cancel()
         monitoring.cancel()
@@ -270,7 +280,9 @@ def create_app(services: Services) -> FastAPI:
     app.state.shared = state
     if settings.auth == "dev":
         app.include_router(people.sign_in)
-    load_configured(settings).collect(app.include_extension)
+    extensions = load_configured(settings)
+    extensions.collect(app.include_extension)
+    parts += extensions.collect(partial(app.include_part, state=state))
     # Add what every request passes through; the last one added is the first it meets.
     app.add_middleware(BodyLimit, admit=admit, others=app.body_limits)
     _share(app, settings)
@@ -279,8 +291,6 @@ def create_app(services: Services) -> FastAPI:
         app.add_middleware(DevAccess, services.page_token, shared)
     app.add_middleware(SafeHeaders)
     app.add_middleware(ObservabilityMiddleware)
-    for router in platforms.routers:
-        app.include_router(router)
     return app
 
 

@@ -593,24 +593,22 @@ class Settings(Section):
             )
 
 
-def slips(sections: Iterable[type[Section]] = (), others: Iterable[str] = ()) -> list[str]:
+def slips(sections: Iterable[type[Section]] = ()) -> list[str]:
     """What to say of each of `unknown_variables`: no errors, for another version may know them."""
     sections = list(sections)
     known = Settings.variables().union(*(each.variables() for each in sections))
     said = []
-    for name in unknown_variables(sections, others):
+    for name in unknown_variables(sections):
         close = get_close_matches(name.upper(), sorted(known), n=1)
         remedy = f"did you mean {close[0]}?" if close else "take it out"
         said.append(f"{name} is no setting: {remedy}")
     return said
 
 
-def unknown_variables(
-    sections: Iterable[type[Section]] = (), others: Iterable[str] = ()
-) -> list[str]:
-    """What begins with `ROUTER_`, is of no section and begins as none of `others`, sorted."""
+def unknown_variables(sections: Iterable[type[Section]] = ()) -> list[str]:
+    """Return the variables that begin with `ROUTER_` and are of no section, sorted."""
     known = OF_CLIENTS.union(Settings.variables(), *(each.variables() for each in sections))
-    passed = (TOOL_PREFIX, TESTS_PREFIX, *others)
+    passed = (TOOL_PREFIX, TESTS_PREFIX)
     return sorted(
         name
         for name in environment()

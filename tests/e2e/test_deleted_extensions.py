@@ -1,6 +1,7 @@
 """Each extension can be deleted, and so can all of them: the tests of the core pass without it."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,11 +29,21 @@ CORE_TESTS = (
     "tests/workflow/test_deciding.py",
 )
 """Messages and runs over REST; a leave request with its approval; skills; a model's decisions."""
-NAMES = sorted(extension.name for extension in load_extensions())
+EXTENSIONS = {extension.name: extension for extension in load_extensions()}
+NAMES = sorted(EXTENSIONS)
+
+
+def with_dependents(name: str) -> list[str]:
+    """Return the extension and those that require it."""
+    found = {name}
+    for other in EXTENSIONS.values():  # in the order in which they start
+        if found & {*other.requires}:
+            found.add(other.name)
+    return sorted(found)
 
 
 def copy_without(names: Sequence[str], to: Path) -> None:
-    """Copy the product and its tests, less these extensions and the tests that name them."""
+    """Copy the product and its tests, less these extensions and the tests that import them."""
     for folder in FOLDERS:
         shutil.copytree(ROOT / folder, to / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", to)
@@ -41,9 +52,16 @@ def copy_without(names: Sequence[str], to: Path) -> None:
         shutil.rmtree(to / "router" / "extensions" / name)
         for tests in (to / "tests").glob(f"**/extensions/{name}"):
             shutil.rmtree(tests)
-        for module in (to / "tests").rglob("*.py"):
-            if f"extensions.{name}" in module.read_text("utf-8"):
-                module.unlink()
+    gone = {f"router.extensions.{name}" for name in names}
+    while gone:
+        imports = re.compile(
+            rf"^\s*(?:from|import) (?:{'|'.join(map(re.escape, gone))})\b", re.MULTILINE
+        )
+        tests = [*(to / "tests").rglob("*.py")]
+        found = [module for module in tests if imports.search(module.read_text("utf-8"))]
+        gone = {".".join(each.relative_to(to).with_suffix("").parts) for each in found}
+        for module in found:
+            module.unlink()
 
 
 def _write_distribution(to: Path, without: Sequence[str]) -> None:
@@ -57,7 +75,7 @@ def _write_distribution(to: Path, without: Sequence[str]) -> None:
     (info / "entry_points.txt").write_text("".join(lines))
 
 
-@pytest.mark.parametrize("names", [*([name] for name in NAMES), NAMES], ids="+".join)
+@pytest.mark.parametrize("names", [*map(with_dependents, NAMES), NAMES], ids="+".join)
 def test_the_core_s_tests_pass_without_them(names: list[str], tmp_path: Path) -> None:
     copy_without(names, tmp_path)
     tests = [each for each in CORE_TESTS if (tmp_path / each).exists()]

@@ -27,7 +27,8 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from router.channels.platforms.dingtalk.entrance import MESSAGE_TOPIC, PRESS_TOPIC, DingTalkSettings
+from router.extensions.dingtalk.entrance import MESSAGE_TOPIC, PRESS_TOPIC
+from router.extensions.dingtalk.settings import DingTalkSettings
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 
 Body = dict[str, Any]

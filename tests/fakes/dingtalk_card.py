@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
-from router.channels.base import DecisionRequest
-from router.channels.platforms.dingtalk.shapes import Fields, card_of
 from router.domain.locale import Localised
 from router.domain.records import ApprovalRecord
+from router.extensions.channels.base import DecisionRequest
+from router.extensions.dingtalk.shapes import Fields, card_of
 
 DRAWING = Path(__file__).parents[2] / "docs" / "images" / "dingtalk-card.svg"
 WIDTH, LINE, EDGE = 340, 26, 18

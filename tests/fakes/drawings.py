@@ -9,10 +9,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from router.channels.base import DecisionRequest
-from router.channels.platforms import feishu, slack
 from router.domain.messages import ConfirmReply
+from router.extensions.channels.base import DecisionRequest
+from router.extensions.feishu import entrance as feishu
 from router.extensions.mcp_server.questions import approval_form, form_of
+from router.extensions.slack import entrance as slack
 from tests.fakes.dingtalk_card import SAMPLE
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"

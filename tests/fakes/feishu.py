@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC
 from cryptography.hazmat.primitives.padding import PKCS7
 from pydantic import SecretStr
 
-from router.channels.platforms.feishu import FeishuSettings
+from router.extensions.feishu.settings import FeishuSettings
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 
 Body = dict[str, Any]

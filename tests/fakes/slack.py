@@ -20,7 +20,7 @@ from uuid import uuid4
 import httpx
 from pydantic import SecretStr
 
-from router.channels.platforms.slack import SlackSettings
+from router.extensions.slack.settings import SlackSettings
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 
 Post = dict[str, Any]

@@ -16,7 +16,7 @@ from typing import Any, Self
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from pydantic import SecretStr
 
-from router.channels.platforms.mail import MailSettings
+from router.extensions.mail.settings import MailSettings
 
 SENDER = "desk@example.com"
 SECRET = "0123456789abcdef0123456789abcdef"

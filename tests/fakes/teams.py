@@ -26,7 +26,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import SecretStr
 
-from router.channels.platforms.teams.credentials import TeamsSettings
+from router.extensions.teams.settings import TeamsSettings
 from tests.fakes.oidc_provider import jwk
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 

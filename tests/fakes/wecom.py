@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC
 from cryptography.hazmat.primitives.padding import PKCS7
 from pydantic import SecretStr
 
-from router.channels.platforms.wecom.callbacks import WecomSettings
+from router.extensions.wecom.settings import WecomSettings
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
 
 Body = dict[str, Any]

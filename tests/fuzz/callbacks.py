@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from router.channels.platforms.dingtalk.open_api import App
+from router.extensions.dingtalk.open_api import App
 from tests.fakes.dingtalk import DingTalk
 from tests.fakes.feishu import Feishu
 from tests.fakes.slack import Slack
@@ -19,7 +19,9 @@ from tests.fakes.teams import Teams, account
 from tests.fakes.wecom import EVENTS, ROBOT, Wecom, xml_of
 from tests.fuzz.desk import desk
 from tests.fuzz.entrance import Entrance, Outcome, Take, as_bytes, registered
-from tests.integration.api import test_adapters, test_dingtalk, test_wecom
+from tests.integration.api.extensions.channels import test_adapters
+from tests.integration.api.extensions.dingtalk import test_dingtalk
+from tests.integration.api.extensions.wecom import test_wecom
 
 RAW = b"!"
 JSON = {"content-type": "application/json"}

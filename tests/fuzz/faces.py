@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from router.channels.decision_links import DecisionLinks
-from router.channels.platforms.mail import MailSettings
+from router.extensions.mail.decision_links import DecisionLinks
+from router.extensions.mail.settings import MailSettings
 from router.runtime.server import openapi_document
 from router.webhook.webhook_files import OtherSystems
 from tests.fuzz.desk import desk

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from activities import tool_caller
-from router.channels.outbox import Outbox
 from router.domain.messages import ENDED
+from router.extensions.channels.outbox import Outbox
 from router.flow.engine import amendment, compensation, decisions, events, machine
 from router.flow.engine.run import Approval, Run
 from router.store import flow_runs

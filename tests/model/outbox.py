@@ -20,9 +20,9 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from router.channels import outbox
 from router.domain.errors import Unavailable
 from router.domain.records import LogEntry, Mailbox
+from router.extensions.channels import outbox
 from router.store.notifications import LEASE
 from tests.model.exploration import BrokenPromise
 

@@ -37,7 +37,7 @@ from tests.page.test_overtime import (
 )
 from tests.page.test_portal import Portal
 from tests.temporal import dev_server, register_attributes
-from tests.workflow.mail_house import BOBS, here, with_addresses
+from tests.workflow.extensions.mail.mail_house import BOBS, here, with_addresses
 from tests.workflow.test_hand_offs import TENANTS, always_worked
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"

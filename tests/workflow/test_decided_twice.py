@@ -26,9 +26,7 @@ from router.flow.engine.run import Verdict
 from tests.fakes.smtp import Letter
 from tests.table import each_row
 from tests.unit.extensions.ag_ui.client import FrontEnd
-from tests.workflow.extensions.mcp_server.test_mcp import accepted
-from tests.workflow.extensions.mcp_server.test_mcp import program as mcp_program
-from tests.workflow.mail_house import (
+from tests.workflow.extensions.mail.mail_house import (
     ALICE,
     BOB,
     BOBS,
@@ -37,6 +35,8 @@ from tests.workflow.mail_house import (
     press,
     status_of,
 )
+from tests.workflow.extensions.mcp_server.test_mcp import accepted
+from tests.workflow.extensions.mcp_server.test_mcp import program as mcp_program
 
 pytestmark = [
     pytest.mark.slow,

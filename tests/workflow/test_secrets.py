@@ -12,11 +12,11 @@ from temporalio.client import Client
 
 from router.api.auth import mint
 from router.api.dependencies import Services
-from router.channels.registry import found as platforms
 from router.cli.doctor import examine
 from router.directory.file import SAMPLE
 from router.directory.sources import LiveDirectory
 from router.runtime.composition import Parts
+from router.runtime.extensions import load_extensions
 from router.runtime.flow_texts import LiveFlowTexts
 from router.runtime.server import create_app
 from router.runtime.upkeep import at_work
@@ -35,7 +35,8 @@ WORD = "zebrafinch"
 """A word of the conversation: where it isn't found nothing would be."""
 OTHERS = {"payload_keys"}
 """With those nothing in Temporal's database could be read, and so nothing found there either."""
-KINDS: list[type[Section]] = [Settings, *(platform.settings for platform in platforms())]
+EXTENDED = (extension.settings() for extension in load_extensions())
+KINDS: list[type[Section]] = [Settings, *(kind for kind in EXTENDED if kind is not None)]
 SECRETS = [
     f"{kind.prefix()}{name}".removeprefix("ROUTER_").lower()
     for kind in KINDS

@@ -10,7 +10,6 @@ from pathlib import Path
 import httpx2
 
 from activities.sandbox import Bubblewrap
-from router.channels.registry import configured, found
 from router.cli.extensions import find_faults
 from router.cli.tools import in_english_only, withheld
 from router.directory.file import SAMPLE
@@ -25,9 +24,9 @@ from router.runtime import definitions, temporal_server
 from router.runtime.composition import encoder
 from router.runtime.data_folder import served
 from router.runtime.definitions import load_catalog, load_registry, skill_folders, skill_remarks
-from router.runtime.extensions import load_configured, setting_sections
+from router.runtime.extensions import check_sections, load_configured, setting_sections
 from router.runtime.server import LOOPBACK, Ports
-from router.settings import PREFIX, Section, Settings, slips
+from router.settings import PREFIX, Settings, slips
 from router.settings.trials import TrialSettings
 from router.webhook.webhook_files import OtherSystems
 
@@ -36,11 +35,8 @@ SECONDS = 5.0
 
 async def variables(settings: Settings) -> str:
     """Every variable that looks like one of ours is one of ours."""
-    configured(settings)
-    kinds: list[type[Section]] = [TrialSettings, *setting_sections(settings)]
-    for kind in kinds:
-        settings.section(kind)
-    unknown = slips([*kinds, *(platform.settings for platform in found())])
+    check_sections(settings)
+    unknown = slips([TrialSettings, *setting_sections(settings)])
     if unknown:
         raise MisconfiguredError("\n".join(unknown))
     given = sorted(name for name in os.environ if name.startswith(PREFIX))

@@ -9,7 +9,6 @@ from itertools import groupby
 from temporalio.api.workflowservice.v1 import DescribeWorkerDeploymentRequest
 from temporalio.client import Client
 
-from router.channels.registry import configured
 from router.cli.options import absent_database
 from router.cli.tools import in_english_only
 from router.contracts.start_options import SEARCH_ATTRIBUTES
@@ -40,7 +39,6 @@ from router.runtime.temporal import (
 from router.runtime.upkeep import check_keys
 from router.settings import ROLES, ModelAccess, Settings
 from router.store.columns import moment_there
-from router.store.conversations import Mailboxes
 from router.store.database import Database, is_usable
 from router.store.document_versions import ConfigurationStore
 from router.store.flow_runs import left_behind, orphaned
@@ -55,7 +53,6 @@ from router.tool.mcp.tools import ServerOffer
 
 SECONDS = 5.0
 CLOCKS_APART = 60.0
-POSTED_WITHIN = timedelta(minutes=1)
 ENDS_SOON = timedelta(days=7)
 MCP_SECONDS = 30.0
 """A package runner fetches a server before it starts it."""
@@ -141,26 +138,6 @@ async def documents(settings: Settings) -> str:
         remedy = "until then what they were last is used; see `intent-router config list`"
         raise MisconfiguredError("\n".join([*unfit, remedy]))
     return ", ".join(told) or "none"
-
-
-async def chat_platforms(settings: Settings) -> str:
-    """What is to be posted on each chat platform that is set is posted."""
-    names = [platform.name for platform, _ in configured(settings)]
-    if not names or absent_database(settings):
-        return ", ".join(names) or "none is set"
-    now = datetime.now(UTC)
-    async with _opened(settings) as database:
-        oldest = await Mailboxes(database).oldest(names)
-    late = {name: now - at for name, at in oldest.items() if now - at > POSTED_WITHIN}
-    if late:
-        raise Unavailable(
-            "; ".join(
-                f"something has waited {age.total_seconds():.0f} s to be posted on {name}: the log "
-                "of `serve` says why, and it is posted once that is mended"
-                for name, age in late.items()
-            )
-        )
-    return f"{', '.join(names)}: everything is posted"
 
 
 async def payload_keys(settings: Settings) -> str:

@@ -24,8 +24,8 @@ from typing import Any, ClassVar, Protocol
 import httpx
 from pydantic import SecretStr
 
-from router.channels.registry import PlatformSettings
 from router.directory.file import SAMPLE
+from router.extensions.channels.settings import PlatformSettings
 from tests.fakes import dingtalk, feishu, slack, teams, wecom
 from tests.fakes.smtp import MailServer
 from tests.fakes.web_server import WebServer, json_reply

@@ -15,18 +15,18 @@ from prometheus_client import REGISTRY
 from temporalio.client import Client
 
 from router.api.dependencies import Services
-from router.channels import webhook_dispatcher
-from router.channels.webhook_dispatcher import (
+from router.contracts import flow
+from router.domain.errors import MisconfiguredError, Unavailable
+from router.domain.records import RunRecord
+from router.domain.webhook_events import TRIED_FOR
+from router.runtime import webhook_dispatcher
+from router.runtime.server import create_app
+from router.runtime.webhook_dispatcher import (
     LONGEST_WAIT,
     WebhookDispatcher,
     wait_after,
     wanted_wait,
 )
-from router.contracts import flow
-from router.domain.errors import MisconfiguredError, Unavailable
-from router.domain.records import RunRecord
-from router.domain.webhook_events import TRIED_FOR
-from router.runtime.server import create_app
 from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 
-from router.cli import COMMANDS
+from router.cli import installed_commands
 from router.cli.checks import configuration, services
 from router.cli.doctor import CHECKS, Diagnosis, examine
 from router.domain.errors import Conflict, MisconfiguredError, RouterError, Unavailable
@@ -440,12 +440,12 @@ finally:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", installed_commands())
 def test_the_list_of_commands_says_what_each_says_of_itself(name: str, run: Run) -> None:
     shown = run(name, "--help")
     usage, _, about = " ".join(shown.out.split()).removeprefix("Usage: ").partition("] ")
     assert usage.startswith(f"intent-router {name} ")
-    assert COMMANDS[name][1].rstrip(".") in about
+    assert installed_commands()[name].summary.rstrip(".") in about
 
 
 def test_without_words_it_shows_help_and_that_something_was_missing(run: Run) -> None:

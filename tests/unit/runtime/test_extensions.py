@@ -1,5 +1,6 @@
 """Which installed extensions are loaded, in which order, and what is said of the others."""
 
+import re
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -109,6 +110,21 @@ def test_an_import_that_fails_is_told_with_its_traceback(module: ModuleType) -> 
 def test_a_required_extension_that_is_not_loaded_stops_the_process(required: list[str]) -> None:
     with pytest.raises(MisconfiguredError, match=f"ROUTER_REQUIRED_EXTENSIONS={required[0]}"):
         load_extensions(off={"badges"}, required=required, installed=[BADGES])
+
+
+def test_an_extension_of_this_project_requires_those_that_it_imports() -> None:
+    folder = Path(extensions.__path__[0])
+    imported = {
+        (extension.name, other)
+        for extension in load_extensions()
+        for module in (folder / extension.name).rglob("*.py")
+        for other in re.findall(
+            r"(?m)^\s*from router\.extensions\.(\w+)", module.read_text("utf-8")
+        )
+        if other != extension.name
+    }
+
+    assert imported == {(each.name, one) for each in load_extensions() for one in each.requires}
 
 
 def test_the_extensions_of_this_project_are_all_loaded() -> None:

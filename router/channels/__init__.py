@@ -1,1 +1,0 @@
-"""Chat platforms: people talk to the desk where they talk to each other."""
