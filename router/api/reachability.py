@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute, compile_path
 
 from router.extension import ExtensionConflict
 
-_PARAMETER = re.compile(r"\{[^}]*\}")
+_PARAMETER = re.compile(r"\{[^{}]*\}")
 
 
 def check_reachable(added: Iterable[APIRouter], earlier: Iterable[BaseRoute]) -> None:

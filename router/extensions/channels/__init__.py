@@ -5,38 +5,15 @@ This extension has what all platforms share. Each platform is an extension of it
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from router.extension import ApiPart, Check, Extension
+from router.extensions.channels.platform import ChatPlatform
 
 if TYPE_CHECKING:
-    from fastapi import APIRouter
-
     from router.api.dependencies import AppState
-    from router.extensions.channels.dispatcher import Entering
-    from router.extensions.channels.settings import PlatformSettings
 
-
-class ChatPlatform(Extension):
-    """A chat platform. Its name is that of accounts on it in the directory."""
-
-    requires = ("channels",)
-
-    def settings(self) -> "type[PlatformSettings]":
-        """Return the class of the platform's settings."""
-        raise NotImplementedError
-
-    def mount(self, settings: Any, entering: "Entering") -> "APIRouter":
-        """Return the platform's routes, below `/adapters/<name>/`.
-
-        Args:
-            settings: The complete settings, of the class that `settings()` returns.
-            entering: Call it once, with what posts on the platform.
-
-        Raises:
-            ModuleNotFoundError: A library that the platform needs isn't installed.
-        """
-        raise NotImplementedError
+__all__ = ["ChannelsExtension", "ChatPlatform"]
 
 
 class ChannelsExtension(Extension):

@@ -10,10 +10,10 @@ from fastapi import APIRouter
 from router.api.dependencies import AppState
 from router.domain.errors import MisconfiguredError
 from router.extension import ApiPart, Extension
-from router.extensions.channels import ChatPlatform
 from router.extensions.channels.base import Outbound
 from router.extensions.channels.dispatcher import Dispatcher
 from router.extensions.channels.outbox import Outbox
+from router.extensions.channels.platform import ChatPlatform
 from router.extensions.channels.settings import PlatformSettings
 from router.runtime.extensions import load_configured
 from router.settings import Settings
