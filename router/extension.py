@@ -142,7 +142,7 @@ class Extension:
         return ()
 
     def commands(self) -> Mapping[str, Command]:
-        """Return commands of `intent-router` by name."""
+        """Return commands by name. `"tools badge"` is one in the group `tools` of the core."""
         return {}
 
     def checks(self) -> Mapping[str, Check]:

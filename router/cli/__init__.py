@@ -7,7 +7,7 @@ fine; 1 the thing checked or asked for is wrong or refused; 2 usage. Errors go t
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -27,20 +27,8 @@ COMMANDS: Mapping[str, Command] = {
     "worker": Command("router.cli.processes:worker", "Run a worker alone."),
     "chat": Command("router.cli.terminal.session:chat", "Chat with the desk in this terminal."),
     "route": Command("router.cli.route:route", "Explain where a text would go."),
-    "eval": Command(
-        "router.cli.evaluation:evaluate",
-        "Route every line of FILE, execute nothing, and say how much of it was right.",
-    ),
     "prompts": Command(
         "router.cli.prompt_versions:app", "Compare versions of prompts, and share traffic."
-    ),
-    "learn": Command(
-        "router.cli.learn:learn",
-        "Say what people's own choices teach: examples to add, patterns that misfire, and more.",
-    ),
-    "examples": Command(
-        "router.cli.examples:examples",
-        "List how many examples everything has in each language, those without first.",
     ),
     "read": Command("router.cli.read:read", "Read FILE as papers are read that people hand in."),
     "flows": Command("router.cli.flows:app", "Look after flow files."),
@@ -146,25 +134,49 @@ class _Imported(Mapping[str, Any]):
     """The commands by name, each imported when it is called or asked for its own help."""
 
     def __getitem__(self, name: str) -> Any:
-        command = COMMANDS.get(name)
-        if command is None:
-            command = installed_commands()[name]
-            _check_enabled(name)
-        module, _, attribute = command.target.partition(":")
-        found = getattr(import_module(module), attribute)
+        command = COMMANDS.get(name) or installed_commands()[name]
+        found = _import(name, command)
         around = typer.Typer(add_completion=False, rich_markup_mode=None)
         around.callback()(_intent_router)
         if isinstance(found, typer.Typer):
+            _add_subcommands(name, found)
             around.add_typer(found, name=name)
         else:
             around.command(name)(found)
         return get_group(around).commands[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(installed_commands())
+        return (name for name in installed_commands() if " " not in name)
 
     def __len__(self) -> int:
-        return len(installed_commands())
+        return len([*self])
+
+
+def _add_subcommands(group: str, app: typer.Typer) -> None:
+    """Add the commands that extensions have in a group of the core."""
+    known = {each.name for each in app.registered_commands}
+    for name, command in installed_commands().items():
+        first, _, second = name.partition(" ")
+        if first == group and second and second not in known:
+            app.command(second)(_import(name, command))
+
+
+def _import(name: str, command: Command) -> Any:
+    """Import a command. One of an extension says if the settings leave the extension out."""
+    module, _, attribute = command.target.partition(":")
+    found = getattr(import_module(module), attribute)
+    if name in COMMANDS:
+        return found
+    if isinstance(found, typer.Typer):
+        _check_enabled(name)
+        return found
+
+    @wraps(found)
+    def run(*arguments: Any, **options: Any) -> Any:
+        _check_enabled(name)
+        return found(*arguments, **options)
+
+    return run
 
 
 def _check_enabled(command: str) -> None:
@@ -190,7 +202,7 @@ class LazyGroup(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """The list that `--help` shows, for which no command has to be imported."""
         with formatter.section("Commands"):
-            rows = [(name, each.summary) for name, each in installed_commands().items()]
+            rows = [(name, installed_commands()[name].summary) for name in self.commands]
             formatter.write_dl(rows)
 
 

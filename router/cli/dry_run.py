@@ -16,7 +16,6 @@ from router.contracts import activities
 from router.domain.errors import InvalidInput, MisconfiguredError
 from router.domain.messages import Message
 from router.domain.principals import Principal
-from router.evaluation.dataset import KnownLabels
 from router.flow.paused import Situation
 from router.llm.fallback import FallbackChains
 from router.llm.types import ModelUnavailable
@@ -117,17 +116,6 @@ def check_model(settings: Settings) -> None:
             "--llm needs a model and none is configured: set ROUTER_LLM_MODEL, and "
             "ROUTER_LLM_BASE_URL or ROUTER_LLM_API_KEY (docs/models.md), or leave --llm out"
         )
-
-
-def known_of(settings: Settings, users: frozenset[str]) -> KnownLabels:
-    """What labelled lines may name here."""
-    offered = load_capabilities(settings)
-    slots = {}
-    for one in offered.everything():
-        properties = one.parameters.get("properties")
-        arguments = properties if isinstance(properties, dict) else ()
-        slots[one.name] = frozenset(arguments) | frozenset(offered.slots(one.name))
-    return KnownLabels(slots=slots, users=users, check_text=said)
 
 
 def said(text: str) -> str:

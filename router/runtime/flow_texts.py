@@ -5,13 +5,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from activities.capabilities import Capabilities
 from router.api.author_jobs import RuleSources
 from router.directory.tenants import LiveTenants
 from router.domain.drafts import FlowText
-from router.evaluation.dataset import LabelledLine
 from router.flow.definition import FlowDefinition
 from router.flow.loader import Vocabulary
 from router.runtime.definitions import flow_folder, vocabulary
@@ -73,11 +72,17 @@ class LiveFlowTexts:
         return FlowText(_read(path), _read(path.parent / STORIES / path.name))
 
 
+class _LabelledText(BaseModel):
+    """The sentence of a labelled line; what it should lead to isn't read here."""
+
+    text: str
+
+
 def _texts_in(file: Path) -> Iterator[str]:
     """The texts of labelled lines; what is no such line is passed over: `eval` tells of those."""
     for line in file.read_bytes().splitlines():
         with suppress(ValidationError):
-            yield LabelledLine.model_validate_json(line).text
+            yield _LabelledText.model_validate_json(line).text
 
 
 def _read(path: Path) -> str:

@@ -281,6 +281,7 @@ def create_app(services: Services) -> FastAPI:
     if settings.auth == "dev":
         app.include_router(people.sign_in)
     extensions = load_configured(settings)
+    app.state.extensions = [each.name for each in extensions]
     extensions.collect(app.include_extension)
     parts += extensions.collect(partial(app.include_part, state=state))
     # Add what every request passes through; the last one added is the first it meets.

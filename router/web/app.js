@@ -24,6 +24,7 @@ const AUTHORS = ["author", "operator"];
 
 let people = null; // whom one may be, in `dev`
 let provider = null; // where accounts are, if anywhere
+let installed = new Set(); // the extensions in use
 let watchesModel = false; // in `dev` whoever looks operates it too
 let desk = null; // what is there once somebody is here
 let comings = 0; // and leavings: whoever has left meanwhile isn't brought back by an answer
@@ -36,6 +37,7 @@ function pageFor(me, capabilities, colleagues) {
   const names = new Map(colleagues.map((one) => [one.id, one.name]));
   return {
     me,
+    has: (extension) => installed.has(extension),
     operates: me.roles.includes("operator"),
     writesFlows: me.roles.some((role) => AUTHORS.includes(role)),
     takesHandOffs: me.helps || me.roles.includes("operator"),
@@ -176,9 +178,10 @@ function toStrangers(problem) {
 async function begin() {
   speak(remembered(LANGUAGE) ?? navigator.language.slice(0, 2), Boolean(remembered(LANGUAGE)));
   translate();
-  const { auth, oidc, has_model } = await get("/web/config.json");
+  const { auth, oidc, has_model, extensions } = await get("/web/config.json");
   provider = oidc;
   watchesModel = auth === "dev" && has_model;
+  installed = new Set(extensions);
   if (auth === "dev") people = await get("/v1/dev/users").catch(toStrangers);
   if (provider) {
     const given = await comeBack(provider);

@@ -26,7 +26,7 @@ export function operations(page) {
   const costs = spending(page);
   const title = element("h1", { tabindex: "-1" }, t("operations"));
   const again = button(t("reload"), () => page.trying(show));
-  const view = element("section", { class: "sheet operations" }, title, element("div", { class: "actions" }, again), stuck.view, held.view, late.view, missed.view, figures.view, costs.view, lessons(page), trail(page));
+  const view = element("section", { class: "sheet operations" }, title, element("div", { class: "actions" }, again), stuck.view, held.view, late.view, missed.view, figures.view, costs.view, ...(page.has("evaluation") ? [lessons(page)] : []), trail(page));
 
   const load = () => Promise.all([held.load(), late.load()]);
   const show = () => Promise.all([load(), stuck.load(), missed.load(), figures.load(), costs.load()]);

@@ -25,12 +25,12 @@ from docs.generate.rest import operations, rest_page
 from docs.generate.tool_files import HTTP_MODELS, option_docs
 from router.api.turns import MessageBody
 from router.cli import app
-from router.cli.prompt_jobs import JOB_INPUTS
 from router.cli.schemas import attribute_docs
 from router.directory.file import FileDirectory
 from router.domain.budgets import Budget, Budgets
-from router.evaluation.dataset import LabelledLine
-from router.evaluation.prompt_cases import read_cases
+from router.extensions.evaluation.commands.prompt_jobs import JOB_INPUTS
+from router.extensions.evaluation.dataset import LabelledLine
+from router.extensions.evaluation.prompt_cases import read_cases
 from router.flow.definition import State, Triggers, Withdrawal
 from router.flow.loader import load_flow
 from router.flow.slot_types.slot import Slot

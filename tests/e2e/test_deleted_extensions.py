@@ -57,8 +57,8 @@ def copy_without(names: Sequence[str], to: Path) -> None:
         imports = re.compile(
             rf"^\s*(?:from|import) (?:{'|'.join(map(re.escape, gone))})\b", re.MULTILINE
         )
-        tests = [*(to / "tests").rglob("*.py")]
-        found = [module for module in tests if imports.search(module.read_text("utf-8"))]
+        modules = [*(to / "tests").rglob("*.py")]
+        found = [module for module in modules if imports.search(module.read_text("utf-8"))]
         gone = {".".join(each.relative_to(to).with_suffix("").parts) for each in found}
         for module in found:
             module.unlink()

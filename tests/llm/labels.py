@@ -19,7 +19,7 @@ from router.domain.commands import CallTool, Clarify, Command, FillSlots, RunSki
 from router.domain.commands import ReplyText as Said
 from router.domain.locale import Localised
 from router.domain.messages import SpokenLine
-from router.evaluation.figures import value_at
+from router.extensions.evaluation.figures import value_at
 
 FOLDER = Path(__file__).parent
 FILES = {name: FOLDER / f"{name}.jsonl" for name in ("requests", "development", "held_out")}

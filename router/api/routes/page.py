@@ -5,7 +5,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
@@ -33,6 +33,8 @@ class PageSettings(BaseModel):
     auth: Literal["dev", "jwt"]
     oidc: IdentityProvider | None
     has_model: bool
+    extensions: list[str]
+    """The names of those in use, which may have panels."""
 
 
 @router.api_route("/", methods=["GET", "HEAD"])
@@ -49,13 +51,15 @@ async def docs() -> FileResponse:
 
 
 @router.get("/web/config.json")
-async def config(services: Given) -> PageSettings:
-    """Tell the page how people sign in, and whether a model is configured."""
+async def config(request: Request, services: Given) -> PageSettings:
+    """Tell the page how people sign in, and which capabilities there are."""
     settings, oidc = services.settings, None
     issuer, client_id = settings.oidc_issuer, settings.oidc_client_id
     if issuer and client_id:
         oidc = IdentityProvider(issuer=issuer, client_id=client_id, scope=settings.oidc_scope)
-    return PageSettings(auth=settings.auth, oidc=oidc, has_model=bool(settings.models))
+    extensions = request.app.state.extensions
+    has_model = bool(settings.models)
+    return PageSettings(auth=settings.auth, oidc=oidc, has_model=has_model, extensions=extensions)
 
 
 @router.get("/web/statuses.js")

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from router.api.dependencies import Services
 from router.flow.view import STATUSES
+from router.runtime.extensions import load_extensions
 from tests.integration.api.conftest import desk
 from tests.table import each_row
 
@@ -48,6 +49,7 @@ async def test_it_may_load_nothing_from_elsewhere(alice: AsyncClient) -> None:
     assert "img-src 'self' blob:" in policy
     assert not {each for each in ("connect-src", "unsafe") if each in policy}
     config = (await alice.get("/web/config.json")).json()
+    assert config.pop("extensions") == [each.name for each in load_extensions()]
     assert config == {"auth": "dev", "oidc": None, "has_model": False}
 
 
@@ -59,7 +61,13 @@ async def test_it_may_ask_the_issuer_where_there_is_one(services: Services) -> N
     policy = page.headers["content-security-policy"]
     assert policy.endswith("; connect-src 'self' https://id.example:8443")
     oidc = {"issuer": issuer, "client_id": "desk", "scope": "openid profile"}
-    assert config.json() == {"auth": "jwt", "oidc": oidc, "has_model": False}
+    found = config.json()
+    assert found | {"extensions": []} == {
+        "auth": "jwt",
+        "oidc": oidc,
+        "has_model": False,
+        "extensions": [],
+    }
 
 
 async def test_it_calls_a_runs_statuses_as_everybody_else_does(alice: AsyncClient) -> None:

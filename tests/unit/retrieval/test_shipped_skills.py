@@ -15,7 +15,7 @@ import skills
 from router.cli.dry_run import DryRun, dry_run_of
 from router.directory.sources import people_of
 from router.domain.principals import Principal
-from router.evaluation.dataset import LabelledLine
+from router.extensions.evaluation.dataset import LabelledLine
 from router.retrieval.selection import Verdict
 from router.settings import Settings
 from tests.table import each_row

@@ -10,10 +10,10 @@ from skills_ref.validator import validate
 import skills
 from activities.capabilities import Capabilities
 from activities.tools.expenses import ExpenseLimitList
-from router.cli.dry_run import known_of
 from router.domain.errors import DefinitionError
 from router.domain.principals import DEFAULT_TENANT, EVERYONE, Principal
-from router.evaluation.dataset import NumberedLine, read_labelled
+from router.extensions.evaluation.commands.labels import known_of
+from router.extensions.evaluation.dataset import NumberedLine, read_labelled
 from router.routing.offer import FLOW
 from router.routing.skill_step import ASK_USER, CREATE_SUBAGENT, DONE
 from router.runtime.definitions import load_capabilities

@@ -1,0 +1,46 @@
+"""How well messages are routed, prompts answer and skills work; and what could be improved.
+
+Labelled lines, cases and tasks are run, and nothing is executed for anybody.
+"""
+
+from collections.abc import Mapping
+
+from router.extension import Command, Extension, Routes
+
+_COMMANDS = "router.extensions.evaluation.commands"
+
+
+class EvaluationExtension(Extension):
+    """Adds `eval`, `learn`, `examples`, `prompts eval`, `skills eval`, and `GET /v1/lessons`."""
+
+    name = "evaluation"
+
+    def routes(self) -> Routes:
+        from router.extensions.evaluation.routes import router
+
+        return Routes([router])
+
+    def commands(self) -> Mapping[str, Command]:
+        return {
+            "eval": Command(
+                f"{_COMMANDS}.routing:evaluate",
+                "Route every line of FILE, execute nothing, and say how much of it was right.",
+            ),
+            "learn": Command(
+                f"{_COMMANDS}.learn:learn",
+                "Say what people's own choices teach: examples to add, patterns that misfire, and "
+                "more.",
+            ),
+            "examples": Command(
+                f"{_COMMANDS}.examples:examples",
+                "List how many examples everything has in each language, those without first.",
+            ),
+            "prompts eval": Command(
+                f"{_COMMANDS}.prompts_eval:evaluate",
+                "Have a model do the cases of JOB, and say how many of its answers hold.",
+            ),
+            "skills eval": Command(
+                f"{_COMMANDS}.skills_eval:evaluate",
+                "Have skills work on tasks with the model that is configured, and say what holds.",
+            ),
+        }
