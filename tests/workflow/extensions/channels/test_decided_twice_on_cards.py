@@ -17,9 +17,9 @@ import pytest
 from httpx import AsyncClient
 from temporalio.client import Client
 
-from router.channels import dispatcher
-from router.channels.platforms.dingtalk import entrance
 from router.directory.file import FileDirectory
+from router.extensions.channels import dispatcher
+from router.extensions.dingtalk import entrance
 from router.flow.engine.run import Verdict
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
