@@ -149,7 +149,7 @@ class _Imported(Mapping[str, Any]):
         return (name for name in installed_commands() if " " not in name)
 
     def __len__(self) -> int:
-        return len([*self])
+        return sum(1 for _ in self)
 
 
 def _add_subcommands(group: str, app: typer.Typer) -> None:

@@ -216,7 +216,9 @@ def code(old: str, new: str, *says: str, words: str = "tools list") -> Mistake:
 CALL = "tools call newcomer {} --user alice"
 CODE = {
     "A tool has no docstring": code('    """Say it."""\n', "", "no docstring; say in one"),
-    "A tool says no permission": code('permission="read"', "", "newcomer.py:3:", "'permission'"),
+    "A tool says no permission": code(
+        'permission="read"', "", "newcomer.py:3:", "doesn't say its permission"
+    ),
     "A tool's option is misspelt": code('"read"', '"read", timeot="3s"', "'timeot'", "mend that"),
     "A tool's file doesn't parse": code("(word", "((word", "newcomer.py:4:", "SyntaxError"),
     "A tool's file needs a library that isn't there": code(
