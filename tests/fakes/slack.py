@@ -35,6 +35,8 @@ class Slack(WebServer):
 
     def __init__(self) -> None:
         super().__init__(self._answered)
+        self._run = uuid4().hex[:8]
+        """Marks its channels: a test's conversation isn't gone on with by the next test's."""
         self._ids = itertools.count(1)
         self.posts: list[Post] = []
         """What was posted, in order; `ts` names each."""
@@ -130,10 +132,18 @@ class Slack(WebServer):
     def event(self, user: str, text: str, **more: Any) -> Post:
         """A message to the bot in a channel of their own, as the Events API has it."""
         number = next(self._ids)
-        event = {"type": "message", "channel_type": "im", "channel": f"D{user}", "user": user}
+        event = {
+            "type": "message",
+            "channel_type": "im",
+            "channel": self._own_channel(user),
+            "user": user,
+        }
         event |= {"text": text, "ts": f"16000.{number:06}", **more}
         outer = {"type": "event_callback", "event_id": f"Ev{uuid4().hex}", "team_id": self.team}
         return {**outer, "event": event}
+
+    def _own_channel(self, user: str) -> str:
+        return f"D{user}{self._run}"
 
     async def says(self, router: httpx.AsyncClient, user: str, text: str, **more: Any) -> None:
         assert (await self.deliver(router, self.event(user, text, **more))).status_code == 200

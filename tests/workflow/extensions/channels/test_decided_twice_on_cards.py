@@ -31,7 +31,7 @@ from tests.fakes.web_server import WebServer
 from tests.fakes.wecom import Wecom, card_of
 from tests.table import each_row
 from tests.workflow.desk import defined
-from tests.workflow.test_decided_twice import Told
+from tests.workflow.extensions.mail.test_decided_twice import Told
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import furnished
 
