@@ -60,15 +60,15 @@ class OpenDependencies:
                 made = asynccontextmanager(maker.function)(**given)
                 return await self._stack.enter_async_context(made)
             entered = contextmanager(maker.function)(**given)
-            value = await self.run(entered.__enter__)
+            # First, since a call may be cancelled while the thread is still opening it.
+            self._stack.push_async_exit(partial(self._leave, entered))
+            return await self.run(entered.__enter__)
         except RuntimeError as error:
             if str(error) != "generator didn't yield":
                 raise
             what = f"the dependency {name_of(maker.function)} yields nothing"
             told = Problem(*source_of(maker.function), what, "yield what it gives, once")
             raise MisconfiguredError(str(told)) from None
-        self._stack.push_async_exit(partial(self._leave, entered))
-        return value
 
     async def _leave(self, entered: AbstractContextManager[Any], *error: Any) -> None:
         leave = partial(entered.__exit__, *error)

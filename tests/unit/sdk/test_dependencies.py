@@ -168,12 +168,19 @@ async def test_a_generator_sees_the_error_and_can_neither_hide_nor_outlive_it() 
     assert events == ["rolled back"]
 
 
-async def test_a_call_that_takes_too_long_is_left_and_its_generator_closed_when_it_is_over() -> (
-    None
-):
-    going, over = threading.Event(), threading.Event()
+@each_row("held_up_in", ["the generator", "the function"])
+async def test_a_call_that_takes_too_long_is_left_and_its_generator_closed_when_it_is_over(
+    held_up_in: str,
+) -> None:
+    waiting, going, over = threading.Event(), threading.Event(), threading.Event()
+
+    def hold_up_in(place: str) -> None:
+        if place == held_up_in:
+            waiting.set()
+            going.wait(30)
 
     def held() -> Iterator[int]:
+        hold_up_in("the generator")
         try:
             yield 1
         finally:
@@ -181,11 +188,13 @@ async def test_a_call_that_takes_too_long_is_left_and_its_generator_closed_when_
 
     @tool("Waits.", permission="read")
     def wait(_one: Annotated[int, Depends(held)]) -> None:
-        going.wait(30)
+        hold_up_in("the function")
 
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.01):
-            await wait.call({}, context(), Dependencies())
+    call = asyncio.create_task(wait.call({}, context(), Dependencies()))
+    assert await asyncio.to_thread(waiting.wait, 30)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
     assert not over.is_set()
     going.set()
     assert await asyncio.to_thread(over.wait, 30)
