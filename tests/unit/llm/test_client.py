@@ -45,6 +45,7 @@ from tests.fakes.model_server import (
     streams,
     waits,
 )
+from tests.fakes.web_server import Received, Reply
 from tests.table import each_row
 from tests.unit.llm.asking import ANNUAL, desk, question
 
@@ -347,9 +348,15 @@ async def test_every_call_has_an_id_of_its_own(ids: list[Any], streaming: bool) 
 
 
 async def test_a_call_given_up_leaves_the_model_usable() -> None:
-    async with desk([hangs(), says("好了")]) as here:
+    well = asyncio.Event()
+
+    def behave(received: Received) -> Reply:
+        return (says("好了") if well.is_set() else hangs())(received)
+
+    async with desk(behave) as here:
         with pytest.raises(ModelUnavailable):
             await here.model.answer(question(), 0.1)
+        well.set()
         assert (await here.model.answer(question())).text == "好了"
 
 
