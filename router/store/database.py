@@ -18,18 +18,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_core import from_json, to_json
 from sqlalchemy import (
-    Column,
     Connection,
     Engine,
     MetaData,
     Table,
-    Text,
     create_engine,
-    delete,
     event,
-    insert,
     inspect,
-    select,
     text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -53,7 +48,7 @@ class Migrations:
     """One set of tables: the folder of its Alembic environment, and where its version is kept.
 
     `head`, the newest revision, is kept here so that a current database costs one query at start.
-    Revisions are numbers of four digits, so that a newer one is the greater text.
+    Revisions are numbers of four digits; a release has at most one of its own.
     """
 
     folder: Path
@@ -61,27 +56,27 @@ class Migrations:
     head: str
     tables: MetaData
 
-
-_LOWEST = Table(
-    "alembic_lowest",
-    MetaData(),
-    Column("version_table", Text, primary_key=True),
-    Column("lowest", Text, nullable=False),
-)
-"""The oldest revision whose program can work with the tables as they are, beside each version."""
+    @property
+    def next_head(self) -> str:
+        """The revision of the release after this one."""
+        return f"{int(self.head) + 1:04}"
 
 
 def is_usable(connection: Connection, migrations: Migrations) -> bool:
-    """True where this program can work with these tables: they are its own, or only add to them.
+    """True where this program can work with these tables: they are its own, or the next release's.
 
-    So the release before goes on, and starts again, beside one that has migrated already.
+    A release only adds to the tables of the one before, in one revision: so that one goes on, and
+    starts again, beside a release that has migrated already.
 
     Raises:
         MisconfiguredError: there are some without a version, or a version without some of them.
     """
     there, ours = set(inspect(connection).get_table_names()), set(migrations.tables.tables)
     version = migrations.version_table
-    usable = version in there and _is_ours(connection, migrations)
+    usable = version in there and _revision(connection, migrations) in (
+        migrations.head,
+        migrations.next_head,
+    )
     if usable and (lost := ours - there):
         raise _halved(f"{version} without {', '.join(sorted(lost)[:_NAMED])}")
     if version not in there and (left := ours & there):
@@ -89,15 +84,10 @@ def is_usable(connection: Connection, migrations: Migrations) -> bool:
     return usable
 
 
-def _is_ours(connection: Connection, migrations: Migrations) -> bool:
-    found = connection.scalar(text(f"SELECT version_num FROM {migrations.version_table}"))  # noqa: S608 - a constant of ours
-    if found is None or found <= migrations.head:
-        return bool(found == migrations.head)
-    if not inspect(connection).has_table(_LOWEST.name):
-        return False
-    noted = select(_LOWEST.c.lowest).where(_LOWEST.c.version_table == migrations.version_table)
-    lowest = connection.scalar(noted)
-    return lowest is not None and lowest <= migrations.head
+def _revision(connection: Connection, migrations: Migrations) -> str | None:
+    asked = text(f"SELECT version_num FROM {migrations.version_table}")  # noqa: S608 - a constant of ours
+    found: str | None = connection.scalar(asked)
+    return found
 
 
 def _halved(found: str) -> MisconfiguredError:
@@ -115,11 +105,10 @@ def upgrade(connection: Connection, migrations: Migrations) -> None:
     """Run what is missing, within the transaction that `connection` has open.
 
     Raises:
-        MisconfiguredError: the tables are a newer program's, and more than added to.
+        MisconfiguredError: the tables are those of a program that is more than a release newer.
     """
     from alembic import command
     from alembic.config import Config
-    from alembic.script import ScriptDirectory
     from alembic.util import CommandError
 
     config = Config()
@@ -135,14 +124,6 @@ def upgrade(connection: Connection, migrations: Migrations) -> None:
             f"{migrations.head}: {error}; where a newer version of this program made them, "
             "run that version"
         ) from error
-    newest = ScriptDirectory.from_config(config).get_revision(migrations.head)
-    _note_lowest(connection, migrations.version_table, newest.module.lowest)
-
-
-def _note_lowest(connection: Connection, version_table: str, lowest: str) -> None:
-    _LOWEST.create(connection, checkfirst=True)
-    connection.execute(delete(_LOWEST).where(_LOWEST.c.version_table == version_table))
-    connection.execute(insert(_LOWEST).values(version_table=version_table, lowest=lowest))
 
 
 def run_environment(tables: MetaData) -> None:
@@ -381,7 +362,7 @@ class Database:
         """
 
         def bring_up_to_date(connection: Connection) -> None:
-            self.serialise(connection, migrations.version_table, _LOWEST.name)
+            self.serialise(connection, migrations.version_table)
             upgrade(connection, migrations)
 
         if not await self.read(lambda connection: is_usable(connection, migrations)):

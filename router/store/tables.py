@@ -42,7 +42,7 @@ __all__ = [
     "prompt_shares",
 ]
 ROUTER = Migrations(
-    Path(__file__).parent / "migrations", "alembic_version_router", "0020", metadata
+    Path(__file__).parent / "migrations", "alembic_version_router", "0001", metadata
 )
 
 conversations = Table(

@@ -2,8 +2,9 @@
 
     python -m tests.upgrades [TAG] [postgresql | sqlite]
 
-TAG is the newest that is tagged, or whatever git knows. Its program runs as it was, over a real
-Temporal and either database, with runs under way. Then what docs/operations.md has under
+TAG is the newest that is tagged, or whatever git knows. Before there is one, it goes from this
+commit to a made-up release after it. The older program runs as it was, over a real Temporal and
+either database, with runs under way. Then what docs/operations.md has under
 "Upgrading" is done to it, and what it promises is looked at. Minutes; the status is 1 where
 something was lost, doubled, or refused.
 """
@@ -15,10 +16,15 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from router.store.tables import ROUTER
 from tests.log import Log
 from tests.upgrades.houses import HOUSES, Release, Upgraded, migrated
-from tests.upgrades.release import ROOT, git, tag, tree
+from tests.upgrades.release import (
+    ROOT,
+    git,
+    newest_tag,
+    unpack,
+    unpack_with_a_revision_more,
+)
 from tests.upgrades.runs import Open, Request
 
 KILLS = 6
@@ -50,12 +56,12 @@ async def migrations(house: Upgraded, newer: Release, log: Log) -> None:
     for copy in (broken, several):
         status, said = await migrated(newer, copy, None)
         assert status == 0, said
-        assert f"is at revision {ROUTER.head}" in said
+        assert f"is at revision {newer.head}" in said
     for copy in (broken, several):
         assert await house.rows(copy, before) == before, "rows of the release are others afterwards"
     kept = sum(map(len, before.values()))
     log.says(
-        f"{house.name}: migrated to {ROUTER.head} by {writes} statements, killed at {places}, "
+        f"{house.name}: migrated to {newer.head} by {writes} statements, killed at {places}, "
         f"{AT_ONCE} at once, of which {len(refused)} gave up waiting; {kept} rows as they were"
     )
 
@@ -101,10 +107,19 @@ async def back_again(
     log.says(f"{house.name}: forward again: every run has ended, each effect is there once")
 
 
-async def all_of(folder: Path, chosen: list[str], commit: str, log: Log) -> int:
+def releases(folder: Path, commit: str | None) -> tuple[Release, Release]:
+    """The older one and the newer one."""
+    if commit is None:
+        older = unpack("HEAD", folder / "older_tree")
+        newer = unpack_with_a_revision_more("HEAD", folder / "newer_tree")
+    else:
+        older, newer = unpack(commit, folder / "older_tree"), ROOT
+    return Release.of(older, folder / "older"), Release.of(newer, folder / "newer")
+
+
+async def all_of(folder: Path, chosen: list[str], commit: str | None, log: Log) -> int:
     """How many of the houses failed."""
-    older = Release.of(tree(commit, folder / "tree"), folder / "older")
-    newer = Release.of(ROOT, folder / "newer")
+    older, newer = releases(folder, commit)
     failed = 0
     for name in chosen:
         own = folder / name
@@ -123,9 +138,9 @@ async def all_of(folder: Path, chosen: list[str], commit: str, log: Log) -> int:
 
 def main(given: list[str]) -> int:
     chosen = [name for name in HOUSES if name in given] or [*HOUSES]
-    commit = next((one for one in given if one not in HOUSES), None) or tag()
+    commit = next((one for one in given if one not in HOUSES), None) or newest_tag()
     log = Log()
-    log.says(f"from {git('log', '-1', '--format=%h of %cs, %s', commit)}")
+    log.says(f"from {git('log', '-1', '--format=%h of %cs, %s', commit or 'HEAD')}")
     with tempfile.TemporaryDirectory(prefix="upgrade-") as folder:
         return min(asyncio.run(all_of(Path(folder), chosen, commit, log)), 1)
 

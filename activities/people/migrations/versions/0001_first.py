@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
-lowest = "0001"
-"""The oldest revision whose program can work with these tables: see CONTRIBUTING.md."""
 
 _MOMENT = sa.DateTime(timezone=True)
 
