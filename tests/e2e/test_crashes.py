@@ -40,12 +40,10 @@ from tests.fakes.bank import Bank
 from tests.fakes.model_server import ModelServer, PlanningModel, calls, drawn, reaches, says
 from tests.fakes.web_server import Received, Reply
 from tests.temporal import dev_server, register_attributes
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import Talk, person, run_of
 from tests.workflow.skill_histories import finished, replays
 from tests.workflow.test_streaming import served
-
-ENDS_WITHIN = 40.0
-"""Seconds from a confirmation to the end of its run, over one death or two."""
 
 BROKE = -6
 """The exit status of a worker that was aborted."""
@@ -75,7 +73,7 @@ class House:
         alice = await person(self.parts, "alice")
         talk = await Talk(self.client, self.parts, alice, queue=worker.plan.queue).open()
         order = Order(self, talk, tool, f"O{uuid4().hex[:8]}")
-        async with asyncio.timeout(ENDS_WITHIN):
+        async with asyncio.timeout(HANGS_AFTER_S):
             await order.ask()
         return order
 
@@ -117,7 +115,7 @@ class Order:
         """
         for point in deaths:
             (self.worker.plan.deaths / point).touch()
-        async with asyncio.timeout(ENDS_WITHIN):
+        async with asyncio.timeout(HANGS_AFTER_S):
             turn = asyncio.create_task(self.talk.press("confirm", value=True))
             for status in [*[KILLED] * len(deaths), *[BROKE] * breaks]:
                 await self.worker.reborn(status)
@@ -160,7 +158,7 @@ class Order:
 
     async def told(self) -> str:
         """The last that alice was told of it. A message more is answered after all news."""
-        async with asyncio.timeout(ENDS_WITHIN):
+        async with asyncio.timeout(HANGS_AFTER_S):
             await self.talk.say("你好")
         return (await self.talk.texts())[-3]
 
@@ -258,7 +256,7 @@ async def turn_of(alice: AsyncClient, conversation: str, text: str) -> Any:
 async def test_a_message_that_two_processes_died_of_is_set_aside_and_told(house: House) -> None:
     worker = house.workers["pay"]
     await worker.lives()
-    async with served(house.parts, house.client, "pay") as alice, asyncio.timeout(ENDS_WITHIN):
+    async with served(house.parts, house.client, "pay") as alice, asyncio.timeout(HANGS_AFTER_S):
         mine, other = [(await alice.post("/v1/conversations")).json()["id"] for _ in range(2)]
         deadly = asyncio.create_task(turn_of(alice, mine, DEADLY))
         for _ in range(2):
@@ -366,7 +364,7 @@ async def test_however_often_its_worker_dies_a_skill_ends_with_its_answer(
     script = Script(deaths, tmp_path / "deaths")
     script.folder.mkdir()
     async with (
-        asyncio.timeout(60 + 12 * len(deaths)),
+        asyncio.timeout(HANGS_AFTER_S),
         await dev_server() as temporal,
         Bank() as bank,
         ModelServer(script) as model,
@@ -398,8 +396,6 @@ async def test_however_often_its_worker_dies_a_skill_ends_with_its_answer(
 
 
 TRAIN, HOTEL, SUM = "Find a train", "Find a hotel", "Add up"
-WITHIN = 60.0
-"""Seconds from the first word to the answer, over a death: the turn's own time."""
 
 
 def planned(asked: asyncio.Event) -> PlanningModel:
@@ -442,7 +438,7 @@ async def test_no_finished_question_or_call_of_a_plan_is_made_again(tmp_path: Pa
         talk = await Talk(temporal.client, parts, alice, queue="plans").open()
         asking = asyncio.create_task(talk.say("帮我安排去上海"))
         try:
-            async with asyncio.timeout(WITHIN):
+            async with asyncio.timeout(HANGS_AFTER_S):
                 await planning.wait()
                 await finished(talk, "think", 3)
                 await worker.kill()

@@ -76,7 +76,7 @@ def parameters() -> Iterator[Any]:
         yield pytest.param(one, id=one.dialogue, marks=marks)
 
 
-@pytest.mark.parametrize("dialogue", parameters())
+@pytest.mark.parametrize("dialogue", [*parameters()])
 async def test_what_was_said_is_understood_and_not_asked_again(
     real_client: Client, parts: Parts, dialogue: Dialogue
 ) -> None:

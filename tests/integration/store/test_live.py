@@ -23,6 +23,7 @@ from router.store.live import (
     payloads,
 )
 from router.store.store import Store
+from tests.waiting import HANGS_AFTER_S
 
 pytestmark = pytest.mark.both_databases
 
@@ -35,6 +36,13 @@ HANG_UP = text(
     "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
     "WHERE datname = current_database() AND query LIKE 'LISTEN%'"
 )
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing be lost because the machine is busy: progress is given up on after a second."""
+    for bound in ("TELL_SECONDS", "READY_SECONDS", "CHECK_TIMEOUT"):
+        monkeypatch.setattr(f"router.store.live.{bound}", HANGS_AFTER_S)
 
 
 def progress(kind: str, data: dict[str, Any], conversation: str = "c1", **more: Any) -> Progress:
@@ -51,7 +59,7 @@ def started(name: str) -> Progress:
 
 
 async def heard(events: AsyncIterator[Progress], count: int) -> list[Progress]:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         return [await anext(events) for _ in range(count)]
 
 
@@ -242,7 +250,7 @@ class TestPostgres:
 
 async def _told_until_heard(others: Live, events: AsyncIterator[Progress]) -> Progress:
     hearing = asyncio.ensure_future(anext(events))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while not hearing.done():
             await others.tell(delta("again"))
             await asyncio.wait({hearing}, timeout=0.05)

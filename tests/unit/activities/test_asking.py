@@ -139,7 +139,8 @@ async def test_no_model_is_asked_once_the_turns_time_is_over(bank: Bank) -> None
 
 @pytest.mark.parametrize("behaviour", [hangs()])
 async def test_a_model_that_takes_all_its_time_leaves_some_for_the_plain_answer(bank: Bank) -> None:
-    with pytest.raises(TurnTimeOver, match=r"2 s of this turn are over: .* took longer than 1.8 s"):
+    told = r"2 s of this turn are over: .* took longer than [01]\.\d s"
+    with pytest.raises(TurnTimeOver, match=told):
         await bank.ask(Budgets(), seconds=2)
 
 
