@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Iterator
+from contextvars import ContextVar
 from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
 from zoneinfo import ZoneInfo
@@ -109,13 +110,18 @@ MOST_STAND_INS = 2
 """Steps from somebody who is away: a stand-in who is away too, or asks, is stood in for once."""
 
 
-def asking_run() -> str:
-    """Return the workflow id of the run that looks something up; empty outside of an activity.
+_related_runs: ContextVar[tuple[str, ...]] = ContextVar("_related_runs", default=())
 
-    The keys of that run's calls begin with it and a colon: a lookup can leave out what the run has
-    done itself.
+
+def asking_runs() -> list[str]:
+    """Return the workflow ids of the run that looks something up, and of its request's other runs.
+
+    These are the runs whose branch it is, and its own branches. Outside of an activity there are
+    none. The key of each call that those runs make begins with one of the ids and a colon: a lookup
+    can leave out what the request has done itself.
     """
-    return activity.info().workflow_id or "" if activity.in_activity() else ""
+    own = activity.info().workflow_id if activity.in_activity() else None
+    return [run for run in (own, *_related_runs.get()) if run]
 
 
 async def weekdays_from(person: Principal, at: datetime) -> datetime:
@@ -141,6 +147,7 @@ class LookUps:
     @activity.defn(name=LOOK_UP.name)
     async def look_up(self, asked: LookUp) -> LookupAnswer:
         """The answer to a lookup; arguments that it can't use are an `ArgumentsToolError`."""
+        _related_runs.set(asked.related_runs)
         with temporal_failures():
             value = await self.answer(asked.requester.tenant, asked.name, *asked.arguments)
             size = len(json.dumps(value, ensure_ascii=False).encode())
@@ -238,9 +245,9 @@ class LookUps:
         document = await self._documents.find(tenant, id_)
         if document is None:
             return ""
-        _, own_run = place_of(asking_run())
+        own_runs = {place_of(run)[1] for run in asking_runs()}
         marks = set(marks_of(document))
-        others = await self._documents.handed_in(tenant, id_, marks, own_run)
+        others = await self._documents.handed_in(tenant, id_, marks, own_runs)
         found = {kinship(document, other) for other in others.values()}
         return "same" if "same" in found else "alike" if "alike" in found else ""
 

@@ -363,7 +363,7 @@ class Calls(ConfigurationCalls):
         await self.store.documents.wait(TENANT, ["f1"], 0, lambda _: True)
 
     async def documents_handed_in(self) -> None:
-        await self.store.documents.handed_in(TENANT, "f1", ["k1"], "r3")
+        await self.store.documents.handed_in(TENANT, "f1", ["k1"], ["r3"])
 
     async def memories_keep(self) -> None:
         owner = Principal(id=self.person, name="Somebody", tenant=TENANT)

@@ -33,10 +33,25 @@ from workflows.activity import perform
 from workflows.tool_calls import made, tries, why
 
 
+def related_runs(run: Run) -> tuple[str, ...]:
+    """Return the workflow ids of the runs whose branch the run is, and of its own branches."""
+    tenant = run.requester.tenant
+    under_way = (
+        contract.workflow_id(task.name, tenant, task.key)
+        for task in run.tasks.values()
+        if task.branch
+    )
+    return tuple(dict.fromkeys([*run.related, *under_way]))
+
+
 async def looked_up(task: Task, run: Run) -> LookedUp:
     """What the lookup came to; raises `ActivityError` where it fails for good."""
     given = activities.LookUp(
-        name=task.name, arguments=task.positional, requester=run.requester, now=workflow.now()
+        name=task.name,
+        arguments=task.positional,
+        requester=run.requester,
+        now=workflow.now(),
+        related_runs=related_runs(run),
     )
     stub = activities.WAIT_FOR_DOCUMENT if task.name == documents.LOOKUP else activities.LOOK_UP
     answer = await perform(stub, given, summary=task.name)
@@ -55,7 +70,7 @@ async def called(task: Task, run: Run, limits: CallLimits, *, form: bool) -> Cal
         answers=task.answers,
         checking=task.kind == "check",
         flow_run=workflow.info().workflow_id,
-        related_runs=tuple(run.related),
+        related_runs=related_runs(run),
         approvals=tuple(run.granted),
         slots_digest=granted.digest_slots(run),
         form=form,

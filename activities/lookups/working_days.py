@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from activities import provided
 from activities.calendar import work_calendar as days
 from activities.calendar.work_calendar import WorkCalendar, work_calendar
-from activities.look_up import asking_run, passed, text
+from activities.look_up import asking_runs, passed, text
 from activities.people.people import PeopleSystem, human_resources
 from activities.people.records import one_spelling
 from router.domain.errors import ArgumentsToolError
@@ -68,14 +68,14 @@ def _half(value: JsonValue, name: str) -> str:
     return half
 
 
-@lookup("true where a claim that still stands has this invoice number, other than the run's own")
+@lookup("true where a standing claim other than the request's own has this invoice number")
 async def claimed(
     tenant: str, invoice: JsonValue, *, people: Annotated[PeopleSystem, Depends(human_resources)]
 ) -> JsonValue:
-    """Return whether a standing claim other than the run's own has this invoice number."""
+    """Return whether a standing claim other than the request's own has this invoice number."""
     try:
         number = one_spelling(text(invoice, "invoice"))
     except ValueError as error:
         zh = f"发票号 {invoice} 里有既不是拉丁字母也不是汉字的字母，请照发票重新写"
         raise ArgumentsToolError(Localised(zh=zh, en=f"invoice {invoice}: {error}")) from None
-    return await people.claims.claimed(tenant, number, own_run=asking_run())
+    return await people.claims.claimed(tenant, number, own_runs=asking_runs())

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, tuple_, update
+from sqlalchemy import Connection, Row, or_, select, tuple_, update
 
 from activities.people import tables
 from activities.people.records import Claim, ClaimItem, ClaimStatus, MoneyAmount, Owner
@@ -113,12 +113,12 @@ class ClaimBook(Aggregate):
         query = theirs.order_by(_claims.c.submitted_at.desc(), _claims.c.id).limit(limit)
         return await self._database.read(lambda c: _read(c, c.execute(query).all()))
 
-    async def claimed(self, tenant: str, invoice: str, own_run: str = "") -> bool:
+    async def claimed(self, tenant: str, invoice: str, own_runs: Sequence[str] = ()) -> bool:
         """Return whether anybody's standing claim has this invoice number, in its one spelling.
 
-        The claim that the run with the workflow id `own_run` has submitted doesn't count.
+        Claims that the runs with these workflow ids have submitted don't count.
         """
-        return bool(await self._database.read(lambda c: _taken(c, tenant, [invoice], own_run)))
+        return bool(await self._database.read(lambda c: _taken(c, tenant, [invoice], own_runs)))
 
     def _move(self, connection: Connection, owner: Owner, claim: str, to: ClaimStatus) -> Claim:
         self._database.serialise(connection, f"claim/{owner.tenant}/id/{claim}")
@@ -158,12 +158,12 @@ def _found(connection: Connection, owner: Owner, **narrowed: str) -> Claim | Non
 
 
 def _taken(
-    connection: Connection, tenant: str, invoices: Sequence[str], own_run: str = ""
+    connection: Connection, tenant: str, invoices: Sequence[str], own_runs: Sequence[str] = ()
 ) -> list[str]:
     standing = select(_items.c.invoice).filter_by(tenant=tenant, standing=True)
     query = standing.where(_items.c.invoice.in_(invoices)).order_by(_items.c.invoice)
-    if own_run:
-        own = _claims.c.key.startswith(f"{own_run}:", autoescape=True)
+    if own_runs:
+        own = or_(*(_claims.c.key.startswith(f"{run}:", autoescape=True) for run in own_runs))
         query = query.where(
             _items.c.claim.not_in(select(_claims.c.id).filter_by(tenant=tenant).where(own))
         )

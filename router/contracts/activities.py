@@ -387,12 +387,17 @@ class MemoryAnswer(Payload):
 
 
 class LookUp(Payload):
-    """A lookup that an expression needs, with its arguments in order."""
+    """A lookup that an expression needs, with its arguments in order.
+
+    `related_runs` are the workflow ids of the runs whose branch the asking run is, and of its own
+    branches.
+    """
 
     name: str
     arguments: list[JsonValue]
     requester: Principal
     now: datetime
+    related_runs: tuple[str, ...] = ()
 
 
 class LookupAnswer(Payload):
@@ -439,7 +444,7 @@ class ToolCall(Payload):
     idempotency key, empty for reads; `undoes` that of the call that this one takes back.
     `approvals` are those of that run that are in force, and `slots_digest` is of the slots that the
     arguments come from. `related_runs` are the workflow ids of the runs whose branch that run is,
-    and of its own branches that have joined.
+    and of its own branches.
     `checking` asks only whether it would be refused. The turn of `message_id`, which has `spent` so
     much, shows it under `call_id`. `answers` are to what the tool asked back, by question;
     `skill_files` the calling skill's, as the workflow says and never a model. A run that is the

@@ -90,17 +90,17 @@ class Documents(Aggregate):
             pause = min(2 * pause, LONGEST_PAUSE)
 
     async def handed_in(
-        self, tenant: str, file: str, marks: Collection[str], but: str | None
+        self, tenant: str, file: str, marks: Collection[str], but: Collection[str]
     ) -> dict[str, Document]:
         """Files with one of these marks, or this very one, that were put before an approver.
 
-        Those of runs that came to nothing don't count, nor those of the run `but`, by its id.
+        Those of runs that came to nothing don't count, nor those of the runs `but`, by their ids.
         """
         marked = select(_marks.c.file).filter_by(tenant=tenant)
         marked = marked.where(_marks.c.mark.in_(sorted(marks)))
         # With `or` a database would look at every file that the tenant has ever put before anybody.
         alike = _shown.c.file.in_(marked.union(select(literal(file))))
-        counts = _runs.c.status.not_in(CAME_TO_NOTHING) & (_runs.c.id != (but or ""))
+        counts = _runs.c.status.not_in(CAME_TO_NOTHING) & _runs.c.id.not_in(sorted(but))
         same_run = (_runs.c.tenant == _shown.c.tenant) & (_runs.c.id == _shown.c.run)
         query = (
             select(_shown.c.file)

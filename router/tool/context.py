@@ -102,8 +102,7 @@ class ToolContext:
     flow_run: str | None = None
     """The workflow id of the flow run that calls; None where a person does."""
     related_runs: tuple[str, ...] = ()
-    """The workflow ids of the runs whose branch `flow_run` is, and of its branches that have
-    joined."""
+    """The workflow ids of the runs whose branch `flow_run` is, and of its branches."""
     conversation: str | None = None
     answers: Mapping[str, JsonValue] = field(default_factory=dict)
     """What the person said to questions that earlier tries of the call came back with."""
@@ -124,7 +123,7 @@ class ToolContext:
     def own_runs(self) -> list[str]:
         """The workflow ids of the run that calls, and of those that belong to the same request.
 
-        These are the runs whose branch it is, and its own branches that have joined.
+        These are the runs whose branch it is, and its own branches.
 
         The key of each call that those runs make begins with one of them and a colon.
         """

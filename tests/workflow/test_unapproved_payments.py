@@ -140,6 +140,58 @@ REFUSED_BESIDE = states(
 )
 
 
+MEALS = """\
+flow: team_meal
+version: 1
+title: {zh: "团队聚餐", en: "Team meal"}
+description: {zh: "报销聚餐", en: "Claims meals of the team"}
+triggers: {roles: [employee], patterns: ['^team meal']}
+slots:
+  items:
+    type: list
+    label: {zh: 费用, en: Items}
+    more: {zh: 还有吗？, en: More?}
+    max: 3
+    of:
+      type: object
+      fields:
+        amount: {type: money, label: {zh: 金额, en: Amount}, ask: {zh: 多少钱？, en: How much?}}
+        invoice:
+          type: text
+          label: {zh: 发票, en: Invoice}
+          ask: {zh: 发票号？, en: Which invoice?}
+          check: [{that: "!claimed(item.invoice)", say: {zh: 报过了, en: Claimed before}}]
+start: ask
+states:
+"""
+FILE_MEALS = """\
+  file:
+    call: submit_claim
+    with:
+      items: >-
+        slots.items.map(i, {'category': 'meal', 'date': day(now), 'amount': i.amount,
+        'invoice': i.invoice})
+      reason: "'team'"
+    save: claim
+    undo: withdraw_claim
+"""
+MEALS_IN_A_BRANCH = "".join(
+    (
+        *(MEALS, "  ask: {collect: [items], next: both}\n"),
+        *(BRANCHES % ("both", "file, agree", "pay"), FILE_MEALS),
+        *("    next: pay\n    on_error: failed\n", AGREE_TO_PAY, PAY_AT_LAST, ENDS),
+    )
+)
+MEALS_IN_A_BRANCH_UNDER_WAY = "".join(
+    (
+        *(MEALS, "  ask: {collect: [items], next: both}\n"),
+        *(BRANCHES % ("both", "file, greet", "pay"), FILE_MEALS),
+        *("    next: agree\n    on_error: failed\n", GREET % ("greet", "pay")),
+        *(AGREE_TO_PAY, PAY_AT_LAST, ENDS),
+    )
+)
+
+
 @pytest.fixture
 async def house(tmp_path: Path) -> AsyncIterator[Parts]:
     async with run_for_people(PEOPLE, tmp_path) as parts:
@@ -339,3 +391,38 @@ async def test_what_its_approver_has_seen_is_paid(
     run = await until(ended)
     assert run["status"] == "completed", run["history"]
     assert [each.status for each in await claims_of(house)] == ["settled"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flow", [MEALS_IN_A_BRANCH, MEALS_IN_A_BRANCH_UNDER_WAY])
+async def test_a_claim_of_a_branch_is_no_hindrance_to_its_own_change(
+    house: Parts, desk: AsyncClient, flow: str
+) -> None:
+    alice, bob, olga = (Person(desk, f"acme/{who}") for who in ("alice", "bob", "olga"))
+    await olga("PUT", "/v1/configuration/flows/team_meal", json={"text": flow})
+    item = {"amount": {"amount": "88.00", "currency": "CNY"}, "invoice": "777"}
+    _, turn = await begin(alice, "team_meal", items=[item])
+    run = turn["flow"]["id"]
+
+    async def is_filed() -> bool:
+        return [each.status for each in await claims_of(house)] == ["submitted"]
+
+    async def is_asked() -> Any:
+        return (await bob("GET", "/v1/approvals"))["items"]
+
+    await until(is_filed)
+    await until(is_asked)
+    slots = {"items.0.amount": "98.00"}
+    await alice("POST", f"/v1/flow-runs/{run}/amendments", json={"slots": slots})
+
+    async def paid() -> Any:
+        waiting = (await bob("GET", "/v1/approvals"))["items"]
+        for one in waiting:
+            body = {"decision": "approve", "digest": one["digest"]}
+            path = f"/v1/approvals/{one['id']}/decision"
+            await desk.post(path, json=body, headers=bob.headers)
+        return (await alice.run(run))["status"] in ("completed", "failed")
+
+    await until(paid)
+    claims = {str(each.total.amount): each.status for each in await claims_of(house)}
+    assert claims == {"88.00": "withdrawn", "98.00": "settled"}

@@ -62,8 +62,10 @@ def void(run: Run, *, returned: bool = False) -> None:
 def take_over(run: Run, inherited: Collection[RunApproval], ended: Sequence[RunApproval]) -> None:
     """Take over what a branch ended with: what it voided of what it began with is void here too.
 
-    What it merely began with isn't brought back where another branch has voided it since.
+    What it merely began with isn't brought back where another branch has voided it since. An
+    approval that it got makes up for one that was declined before the branches.
     """
     kept = [each for each in run.granted if each in ended or each not in inherited]
     new = [each for each in ended if each not in inherited]
     run.granted = list(dict.fromkeys([*kept, *new]))[-MAX_GRANTED:]
+    run.declined = run.declined and not new

@@ -205,9 +205,12 @@ class TestClaims:
         self, people: PeopleSystem
     ) -> None:
         await people.claims.submit(ALICE, f"{RUN}:k1", [item("INV-1")], "")
-        assert not await people.claims.claimed("default", "INV-1", own_run=RUN)
-        for other in ("", f"{RUN}0", RUN[:-1], "reimbursement/default/%"):
-            assert await people.claims.claimed("default", "INV-1", own_run=other)
+        branch = f"{RUN}0"
+        await people.claims.submit(ALICE, f"{branch}:k1", [item("INV-2")], "")
+        assert not await people.claims.claimed("default", "INV-1", own_runs=[RUN, branch])
+        assert not await people.claims.claimed("default", "INV-2", own_runs=[RUN, branch])
+        for others in ([], [""], [branch], [RUN[:-1]], ["reimbursement/default/%"]):
+            assert await people.claims.claimed("default", "INV-1", own_runs=others)
 
     async def test_of_twenty_claims_for_one_invoice_one_stands(self, people: PeopleSystem) -> None:
         def items(number: int) -> list[ClaimItem]:

@@ -149,6 +149,14 @@ JOINED = "joined: {say: {zh: 好, en: OK}, next: record}"
             ],
             False,
         ),
+        (
+            [
+                *(ASK % "both", BOTH, approve("boss"), approve("finance", "record", "inner")),
+                *(INNER % ("director", "", "no"), approve("director", "joined")),
+                *(LOOK % "joined", JOINED),
+            ],
+            False,
+        ),
         # Somebody said no before the branches, and somebody else yes within them.
         (
             [
@@ -183,9 +191,12 @@ SIGN_OFF = {
 }
 
 
-def joined(changed: dict[str, Any], *ends: dict[str, Any] | None) -> Driver:
+def joined(
+    changed: dict[str, Any], *ends: dict[str, Any] | None, driver: Driver | None = None
+) -> Driver:
     """Let the branches end like this, one after the other; None if one is still under way."""
-    driver = Driver(wider("pays", {**SIGN_OFF, "both": {**SIGN_OFF["both"], **changed}}))
+    states = {**SIGN_OFF, "both": {**SIGN_OFF["both"], **changed}}
+    driver = driver or Driver(wider("pays", states))
     driver.take(Began(by="alice"), answer=False)
     for number, end in enumerate(ends):
         task = next((each for each in driver.run.tasks.values() if each.part == number), None)
@@ -228,6 +239,24 @@ def test_the_gate_lets_nothing_pass_after_branches_of_which_one_was_not_approved
     changed: dict[str, Any], ends: tuple[dict[str, Any]], is_allowed: bool
 ) -> None:
     assert is_paid(joined(changed, *ends)) is is_allowed
+
+
+@each_row(
+    ("ends", "is_declined"),
+    [
+        ((by("dave"), {}), False),
+        (({}, by("dave")), False),
+        (({}, {}), True),
+        ((by("dave"), NO), True),
+    ],
+)
+def test_an_approval_in_a_branch_makes_up_for_one_declined_before(
+    ends: tuple[dict[str, Any], ...], is_declined: bool
+) -> None:
+    driver = Driver(wider("pays", SIGN_OFF))
+    driver.run = driver.run.model_copy(update={"declined": True})
+    run = joined({}, *ends, driver=driver).run
+    assert (run.declined, bool(run.granted)) == (is_declined, not is_declined)
 
 
 @each_row(
