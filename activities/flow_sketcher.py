@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from activities.models import ModelQuestions, Models
 from router.beginnings.beginning import Beginning, BeginningContext
-from router.beginnings.paragraph import UnusableSketch, beginning_of_answer, question
+from router.beginnings.paragraph import ReadAnswer, UnusableAnswer, question
 from router.contracts.activities import Account
 from router.domain.errors import InvalidInput, TooManyRequests, Unavailable
 from router.domain.locale import Locale, Localised
@@ -31,9 +31,11 @@ class FlowSketcher:
     models: Models
 
     async def beginning_of(
-        self, author: Principal, paragraph: str, around: BeginningContext
+        self, author: Principal, paragraph: str, around: BeginningContext, read: ReadAnswer
     ) -> Beginning:
         """The draft that a model makes of the paragraph; nothing is kept of it.
+
+        Its answers are read by `read`, which keeps nobody else waiting.
 
         Raises:
             InvalidInput: it tells of no process, or of one that is too large.
@@ -45,7 +47,7 @@ class FlowSketcher:
         asking = self.models.asking(self.chains.of("skill", tenant=author.tenant), account)
         asked = self.question(author, paragraph, around)
         try:
-            return await self._asked(asking, asked, around)
+            return await self._asked(asking, asked, around, read)
         except BudgetSpent as error:
             if error.scope == "turn":
                 raise InvalidInput.at("paragraph", _TOO_DEAR) from error
@@ -62,16 +64,20 @@ class FlowSketcher:
         return question(paragraph, around.roles, prompt.text, prompt.fingerprint)
 
     async def _asked(
-        self, asking: ModelQuestions, asked: ChatRequest, around: BeginningContext
+        self,
+        asking: ModelQuestions,
+        asked: ChatRequest,
+        around: BeginningContext,
+        read: ReadAnswer,
     ) -> Beginning:
         for _ in range(TRIES):
             answer = await asking(asked)
-            try:
-                return beginning_of_answer(answer, around)
-            except UnusableSketch as unusable:
-                if unusable.why == "no_process":
-                    raise InvalidInput.at("paragraph", _NO_PROCESS) from unusable
-                asked = again(asked, answer, str(unusable))
+            result = await read(answer, around)
+            if not isinstance(result, UnusableAnswer):
+                return result
+            if result.why == "no_process":
+                raise InvalidInput.at("paragraph", _NO_PROCESS)
+            asked = again(asked, answer, result.words)
         raise Unavailable("the model's answers are of no use", _UNUSABLE)
 
 

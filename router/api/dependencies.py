@@ -23,6 +23,7 @@ from router.api.isolated_work import IsolatedWork, run_while_client_stays
 from router.api.limits import Backlog, RateLimits, TurnLimits
 from router.api.turns import Turns
 from router.beginnings.beginning import Beginning, BeginningContext
+from router.beginnings.paragraph import ReadAnswer
 from router.contracts.start_options import Fairness
 from router.directory.persona import Persona
 from router.domain.configuration_documents import DocumentKind, Examined
@@ -164,9 +165,11 @@ class FlowSketches(Protocol):
     """What has a model make drafts of flows."""
 
     async def beginning_of(
-        self, author: Principal, paragraph: str, around: BeginningContext
+        self, author: Principal, paragraph: str, around: BeginningContext, read: ReadAnswer
     ) -> Beginning:
         """The draft that a model makes of the author's paragraph, on their account.
+
+        The model's answers are read by `read`.
 
         Raises `InvalidInput` for one that tells of no process, `TooManyRequests` where nobody would
         pay for it today, and `Unavailable` where no model gives one.

@@ -23,6 +23,7 @@ MODULES = (
     "router.api.author_jobs",
     "router.api.flow_difference",
     "router.api.flow_examination",
+    "router.beginnings.paragraph",
     "router.beginnings.source_file",
 )
 """What the process imports before the first job: the functions of all jobs stand in these."""

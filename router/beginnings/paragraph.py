@@ -6,7 +6,8 @@ holds. Anything else it wishes for is a question to the author.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from router.beginnings.beginning import (
@@ -152,25 +153,44 @@ def _fenced(text: str) -> str:
 Unusable = Literal["no_process", "unfit"]
 
 
-class UnusableSketch(Exception):
-    """An answer of which no draft can be made: `no_process` for the author, `unfit` once more.
+@dataclass(frozen=True)
+class UnusableAnswer:
+    """Why no draft can be made of an answer.
 
-    In words it says to the model what is wrong.
+    Attributes:
+        why: `no_process` concerns the author; after `unfit` the model is asked once more.
+        words: What is wrong, for the model.
     """
+
+    why: Unusable
+    words: str
+
+
+class UnusableSketch(Exception):
+    """An answer of which no draft can be made; see `UnusableAnswer`."""
 
     def __init__(self, why: Unusable, words: str) -> None:
         super().__init__(words)
         self.why = why
 
 
-def beginning_of_answer(answer: ChatAnswer, around: BeginningContext) -> Beginning:
-    """The draft that an answer gives.
+def beginning_of_answer(answer: ChatAnswer, around: BeginningContext) -> Beginning | UnusableAnswer:
+    """Return the draft that an answer gives, or why it gives none.
+
+    The draft is read as a flow file is. That takes time, so a server does this in another process
+    (`router.api.isolated_work`): the reason is a result there, and no exception.
 
     Raises:
-        UnusableSketch: it gives none.
-        InvalidInput: the draft would be larger than a flow may be.
+        InvalidInput: The draft would be larger than a flow may be.
     """
-    return written(sketch_of_answer(answer, around.roles), around)
+    try:
+        return written(sketch_of_answer(answer, around.roles), around)
+    except UnusableSketch as unusable:
+        return UnusableAnswer(unusable.why, str(unusable))
+
+
+ReadAnswer = Callable[[ChatAnswer, BeginningContext], Awaitable[Beginning | UnusableAnswer]]
+"""Does what `beginning_of_answer` does, elsewhere than on the event loop."""
 
 
 def sketch_of_answer(answer: ChatAnswer, roles: Collection[str]) -> FlowSketch:

@@ -387,7 +387,7 @@ class Configuration:
             people = [person.id for person in self._house.people(tenant)]
             there = draft.capabilities
             names = StoryNames(people, there.registry.names, there.catalog.flows)
-            problems += story_problems(path, text, names)
+            problems += await run_configuration(story_problems, path, text, names)
         # Where people of a share have another version of it, or will have, that stays.
         for documents in (each for each in every[1:] if _at(path, each) == held):
             problems += (await self._changed(tenant, documents, path, new))[1]

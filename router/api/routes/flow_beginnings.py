@@ -16,11 +16,12 @@ from router.api.files import FIELD, disposition, posted_form
 from router.api.params import SaidText
 from router.api.routes.flow_drafts import NOT_THERE, Named, held_flow, surroundings_of
 from router.beginnings.beginning import Beginning, BeginningContext
-from router.beginnings.paragraph import LONGEST_PARAGRAPH
+from router.beginnings.paragraph import LONGEST_PARAGRAPH, UnusableAnswer, beginning_of_answer
 from router.beginnings.source_file import LARGEST, beginning_of_file
 from router.domain.errors import InvalidInput, NotFound, Unavailable
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
+from router.llm.types import ChatAnswer
 
 PREFIX = "/v1/flow-drafts"
 PATH = f"{PREFIX}/beginnings"
@@ -181,7 +182,11 @@ async def begin(
     taken = frozenset(beside.flows) | {draft.flow for draft in drafts}
     around = BeginningContext(beside.known, taken, beside.roles or frozenset())
     if isinstance(sent, str):
-        sketching = _sketches(services).beginning_of(author, sent, around)
+
+        async def read(answer: ChatAnswer, around: BeginningContext) -> Beginning | UnusableAnswer:
+            return await services.isolated_work.run(author, beginning_of_answer, answer, around)
+
+        sketching = _sketches(services).beginning_of(author, sent, around, read)
         made = await work.while_client_stays(sketching)
     else:
         made = await work.run(beginning_of_file, sent, around)

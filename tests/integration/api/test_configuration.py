@@ -1,6 +1,7 @@
 """Documents of configuration over REST: who may write them, what is refused, what is kept."""
 
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from itertools import count
@@ -11,10 +12,13 @@ from fastapi import FastAPI
 from httpx import AsyncClient, Response
 
 from router.api.dependencies import Services
+from router.domain.errors import Problem
 from router.domain.principals import EVERYONE, Principal
 from router.domain.records import AuditFilter
+from router.runtime import tenant_configuration
 from router.runtime.server import create_app
 from router.store.store import Store
+from router.story.loader import story_problems
 from tests.integration.api.conftest import client_of, problem
 from tests.unit.runtime.documents import SOUND, overtime, weather
 
@@ -209,6 +213,20 @@ async def test_what_another_document_needs_can_not_be_taken_away(olga: AsyncClie
 
 
 STORY = "- story: a\n  steps: [{user: hello}, {expect: {flow: overtime, state: agree}}]\n"
+
+
+async def test_stories_are_read_beside_the_loop(
+    olga: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def noting(*given: Any) -> list[Problem]:
+        threads.append(threading.current_thread())
+        return story_problems(*given)
+
+    monkeypatch.setattr(tenant_configuration, "story_problems", noting)
+    ok(await put(olga, "stories/x", "- story: a\n  steps: [{user: hello}]\n"))
+    assert [each is threading.current_thread() for each in threads] == [False]
 
 
 @pytest.mark.slow

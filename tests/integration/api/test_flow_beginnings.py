@@ -171,6 +171,19 @@ async def test_a_paragraph_begins_a_draft_with_what_is_open_and_nothing_is_kept(
     assert [(each.role, each.person, each.calls) for each in spent] == [("sketch", "anna", 1)]
 
 
+@each_row("script", [[SKETCHED], [says("Sure!"), SKETCHED]])
+async def test_a_models_answer_is_read_in_a_child_process(
+    telling: Telling, services: Services, script: list[Behaviour]
+) -> None:
+    async with telling(*script) as (anna, _):
+        services.isolated_work.runner.last_end = None
+        ok(await tell(anna, TOLD))
+
+        end = services.isolated_work.runner.last_end
+        assert end is not None
+        assert end.status == 0
+
+
 async def test_an_answer_of_no_use_is_asked_for_once_more_and_told_what_is_wrong(
     telling: Telling,
 ) -> None:

@@ -11,7 +11,7 @@ from router.beginnings.paragraph import (
     MOST_FIELDS,
     NO_PROCESS,
     SKETCH,
-    UnusableSketch,
+    UnusableAnswer,
     beginning_of_answer,
     question,
 )
@@ -74,7 +74,9 @@ def answer(arguments: dict[str, Any], name: str = SKETCH, *, known: bool = True)
 
 def begun(taken: frozenset[str] = frozenset(), **changed: Any) -> Beginning:
     around = BeginningContext(Vocabulary(), taken, ROLES)
-    return beginning_of_answer(answer({**PURCHASE, **changed}), around)
+    made = beginning_of_answer(answer({**PURCHASE, **changed}), around)
+    assert isinstance(made, Beginning)
+    return made
 
 
 def file_of(made: Beginning) -> FlowFile:
@@ -238,10 +240,10 @@ def test_of_too_much_what_is_left_out_is_told() -> None:
     ],
 )
 def test_of_an_answer_that_says_no_process_none_is_made(given: ChatAnswer, why: str) -> None:
-    with pytest.raises(UnusableSketch) as refused:
-        beginning_of_answer(given, BeginningContext())
+    made = beginning_of_answer(given, BeginningContext())
 
-    assert refused.value.why == why
+    assert isinstance(made, UnusableAnswer)
+    assert made.why == why
 
 
 def test_a_paragraph_cant_end_the_section_that_it_stands_in() -> None:
