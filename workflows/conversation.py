@@ -483,10 +483,13 @@ class ConversationWorkflow(Hooked):
         turn: Turn,
     ) -> Turn:
         """The turn, once it is on record and in the state, and known to whom it concerns."""
+        turn = turns.with_left_out(message, turn)
         said = memory.as_text(submission.message, before, message.named(message.files))
         model, model_before = turn.usage.model, self._state.model
         turn = await self._recorded(submission, message, said, turn)
-        left = {file: message.named([file])[0] for file in turn.files_left or []}
+        # A button or a form goes without files: what is left waits for the next words.
+        kept = before.left if submission.message.action is not None else {}
+        left = kept | {file: message.named([file])[0] for file in turn.files_left or []}
         heard = {"heard_at": workflow.now(), "locale": message.locale, "left": left}
         state = self._state.changed(**heard, model=model or model_before)
         if before.hand_off is not None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
+from router.domain.file_types import MOST_FILES
 from router.domain.locale import Localised
 from router.domain.name_lists import say_titles
 
@@ -93,6 +94,20 @@ def files_left(names: Sequence[str], *, asked: bool) -> Localised:
         zh, en = f"{zh}还没有交到任何地方", f"{en} {are} not handed in anywhere"
     they = "they stay" if len(names) > 1 else "it stays"
     return Localised(zh=f"{zh}，先留在附件里。", en=f"{en}; {they} attached.")
+
+
+def files_left_out(names: Sequence[str], count: int) -> Localised:
+    """That `count` files don't go with the message, which has as many as it may have; the first."""
+    zh, en = "、".join(f"“{name}”" for name in names), ", ".join(f"“{name}”" for name in names)
+    if more := count - len(names):
+        zh, en = f"{zh}，以及另外 {more} 个", f"{en} and {more} more"
+    goes, them = ("file doesn't go", "it") if count == 1 else ("files don't go", "them")
+    return Localised(
+        zh=f"一条消息最多带 {MOST_FILES} 个文件。有 {count} 个没有随这条消息带上：{zh}。"
+        "请另发一条消息带上。",
+        en=f"A message has at most {MOST_FILES} files. {count} {goes} with this one: {en}. Send "
+        f"{them} with another message.",
+    )
 
 
 def at_work(title: Localised) -> Localised:

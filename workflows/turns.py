@@ -311,14 +311,28 @@ def remembering(
 
 
 def with_left(submission: Submission, left: Mapping[str, str]) -> Submission:
-    """The message with what nothing took of the last one, where its front end has it so."""
+    """The message with what nothing took of the last one, where its front end has it so.
+
+    What is too much for one message is left out by name, for `with_left_out` to say so.
+    """
     said = submission.message
     if not submission.brings_left or said.action is not None:
         return submission
-    files = tuple(dict.fromkeys([*said.files, *left]))[:MOST_FILES]
+    files = tuple(dict.fromkeys([*said.files, *left]))
     names = {**left, **submission.file_names}
-    message = said.model_copy(update={"files": files})
-    return submission.changed(message=message, file_names=names)
+    beyond = [names.get(file, file) for file in files[MOST_FILES:]]
+    left_out = submission.files_left_out.plus(beyond)
+    message = said.model_copy(update={"files": files[:MOST_FILES]})
+    return submission.changed(message=message, file_names=names, files_left_out=left_out)
+
+
+def with_left_out(message: TurnContext, turn: Turn) -> Turn:
+    """Return the turn, which says first which files don't go with the message."""
+    left_out = message.submission.files_left_out
+    if not left_out.count:
+        return turn
+    said = message.says(notices.files_left_out(left_out.names, left_out.count), notice=True)
+    return turn.model_copy(update={"replies": [said, *turn.replies]})
 
 
 AFTER = timedelta(days=1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Self
 
 from pydantic import JsonValue
 
@@ -256,6 +257,22 @@ class ConversationState(Payload):
     """The one before, as it ended: a deed that is sent again finds what it came to."""
 
 
+MAX_NAMED_FILES = 40
+"""Files that are left out and named; of more than these the number is said."""
+
+
+class FilesLeftOut(Payload):
+    """Files that don't go with a message, since it has as many as it may have: the first names."""
+
+    names: list[str] = []
+    count: int = 0
+
+    def plus(self, names: Sequence[str]) -> Self:
+        """Return these and the files of those names."""
+        every = [*self.names, *names]
+        return self.changed(names=every[:MAX_NAMED_FILES], count=self.count + len(names))
+
+
 class Submission(Payload):
     """A message on its way in; no message of long ago can have had a `fresh` id."""
 
@@ -263,6 +280,7 @@ class Submission(Payload):
     message: Message
     file_names: dict[str, str] = {}
     """What the message's files are called, by their ids."""
+    files_left_out: FilesLeftOut = FilesLeftOut()
     brings_left: bool = False
     """Files that nothing took before go along: its front end keeps none beside its input."""
     caller: Principal

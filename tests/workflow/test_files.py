@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from activities import provided
 from router.domain.errors import ArgumentsToolError
-from router.domain.messages import FormReply, Message, Turn
+from router.domain.messages import FormReply, Message, StartAction, Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import FileRecord
 from router.runtime.composition import Parts
@@ -19,7 +19,7 @@ from router.tool.context import Depends, ToolContext
 from router.tool.results import ToolFile
 from router.tool.tool import tool
 from tests.fakes.model_server import calls, says
-from tests.workflow.desk import Talk, defined, flow_of, words
+from tests.workflow.desk import Talk, defined, flow_of, texts, words
 from tests.workflow.tooled import Tooled, chosen
 
 MINE, BOBS, OTHER, THIRD = "a" * 24, "b" * 24, "c" * 24, "d" * 24
@@ -333,6 +333,24 @@ async def test_a_model_that_forgets_the_link_is_helped_out(tooled: Tooled) -> No
         shown = talk.model.chats[-1]["messages"][-1]["content"]
     assert re.fullmatch(r"做好了。\ntable\.csv（4 B）：/v1/files/[0-9a-z]{24}", words(turn))
     assert LINK.findall(words(turn))[0] in shown
+
+
+async def test_files_beyond_those_that_a_message_may_have_are_named(tooled: Tooled) -> None:
+    first, second = ([f"{part}{number:023d}" for number in range(8)] for part in "ab")
+    async with tooled([stamp], flows=[CLAIM]) as talk:
+        for id_ in [*first, *second]:
+            await hand_in(talk.parts, id_, "alice", f"{id_[0]}-{int(id_[1:])}.pdf")
+        names = {id_: f"{id_[0]}-{int(id_[1:])}.pdf" for id_ in [*first, *second]}
+        await talk.send(Message(files=tuple(first)), file_names=names, brings_left=True)
+        pressed = StartAction(type="start", flow="claim")
+        await talk.send(Message(action=pressed), brings_left=True)
+        more = Message(files=tuple(second))
+        turn = await talk.send(more, file_names=names, brings_left=True)
+        after = await talk.say("2026-11-20", brings_left=True)
+    assert "6 个没有随这条消息带上：“a-2.pdf”、“a-3.pdf”" in texts(turn)[0]
+    assert turn.files_left == [*second[1:], *first[:2]]
+    assert "没有随这条消息带上" not in words(after)
+    assert after.files_left == turn.files_left
 
 
 @pytest.mark.slow

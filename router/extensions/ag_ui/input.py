@@ -19,6 +19,7 @@ from router.api.files import FileView, Upload, check_kind, hand_in
 from router.api.idempotency import claimed
 from router.api.params import Key, check_plain, derived_id, said_text
 from router.api.turns import tool_result
+from router.contracts.conversation import FilesLeftOut
 from router.domain.errors import Conflict, InvalidInput
 from router.domain.file_types import MOST_FILES, is_file_id
 from router.domain.messages import (
@@ -255,6 +256,12 @@ class RunPlan:
         """What the files that go with a message are called, by their ids."""
         return {file.id: file.name for file in self.files[:MOST_FILES]}
 
+    @property
+    def left_out(self) -> FilesLeftOut:
+        """The files that are too many for a message: they are only kept."""
+        others = {file.id: file.name for file in self.files[MOST_FILES:]}
+        return FilesLeftOut().plus([name for id_, name in others.items() if id_ not in self.names])
+
     def remarks(self) -> Iterator[core.CustomEvent]:
         """What the front end should know of what became of its input."""
         for file in self.files:
@@ -352,7 +359,7 @@ async def _take_files(
             plan.files.append(await _file(services, caller, part, key))
         except InvalidInput as error:
             unused.append(f"part {number} was left out: {error}")
-    if len(plan.files) > MOST_FILES:
+    if plan.left_out.count:
         plan.warnings.append(f"{MOST_FILES} files go with a message: the others are only kept")
     plan.warnings += unused
     return unused

@@ -35,7 +35,7 @@ from router.api.streams import (
     TurnFailed,
 )
 from router.api.turns import Turns
-from router.contracts.conversation import ConversationStatus, Submission
+from router.contracts.conversation import ConversationStatus, FilesLeftOut, Submission
 from router.domain.errors import Unavailable
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
@@ -295,14 +295,15 @@ class AguiRun:
         return [core.CustomEvent(name="approval", value=value), *whole(id_, text)]
 
     async def _turn(self, number: int) -> AsyncGenerator[core.BaseEvent | Silence]:
-        message_id = self.input.message_id
+        message_id, message = self.input.message_id, self.plan.messages[number]
         if number + 1 < len(self.plan.messages):
             message_id = derived_id("ag-ui part", message_id, str(number))
         telling = TurnEvents(message_id, self.record.locale, self.plan.answered_calls)
         submission = Submission(
             message_id=message_id,
-            message=self.plan.messages[number],
+            message=message,
             file_names=self.plan.names,
+            files_left_out=self.plan.left_out if message.files else FilesLeftOut(),
             brings_left=True,
             caller=self.caller,
             seconds=self.services.settings.llm_turn_seconds,

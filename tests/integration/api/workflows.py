@@ -55,6 +55,8 @@ class EchoConversation:
     @workflow.update(name=conversation.SUBMIT)
     async def submit(self, submission: conversation.Submission) -> Turn:
         text = submission.message.text or ",".join(submission.message.files) or "action"
+        if left_out := submission.files_left_out.names:
+            text += f" without {', '.join(left_out)}"
         if submission.message_id in self._turns:
             return self._turns[submission.message_id]
         self._digests[submission.message_id] = submission.digest

@@ -182,6 +182,14 @@ async def test_several_files_go_with_one_message(alice: FrontEnd) -> None:
     assert told.text == f"alice: {','.join(ids)}"
 
 
+async def test_files_beyond_those_of_one_message_go_by_name(alice: FrontEnd) -> None:
+    part = {"type": "image", "source": {"type": "data", "value": PNG, "mimeType": "image/png"}}
+    parts = [{**part, "metadata": {"filename": f"p{number}.png"}} for number in range(12)]
+    told = await alice.say(parts)
+    ids = [file["id"] for file in told.custom("file")]
+    assert told.text == f"alice: {','.join(ids[:10])} without p10.png, p11.png"
+
+
 async def test_a_file_is_kept_once_and_goes_by_its_id(alice: FrontEnd) -> None:
     part = {"type": "image", "source": {"type": "data", "value": PNG, "mimeType": "image/png"}}
     body = alice.input(messages=user([part]))
