@@ -2,16 +2,21 @@
 
 import asyncio
 import os
+import re
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import httpx
+import psutil
 
+from activities import control_group
+from activities.control_group import ControlGroup
 from router.domain.errors import Unavailable
 from router.runtime import dev, temporal_server
 from router.runtime.data_folder import claimed
@@ -19,7 +24,7 @@ from router.runtime.server import Ports
 from tests.postgres import make_database
 from tests.servers import server_address
 
-PROGRAM = (sys.executable, "-m", "router")
+PROGRAM: tuple[str, ...] = (sys.executable, "-m", "router")
 PATIENCE = 4
 """Minutes, for four processes that start at once on two busy cores; what is tested begins then."""
 SECRET = "a secret of at least thirty-two bytes"
@@ -39,6 +44,64 @@ async def running(
         if process.returncode is None:
             process.kill()
         await process.wait()
+
+
+@dataclass(frozen=True)
+class BoundedProcess:
+    """A process that has so much memory, together with all that it starts.
+
+    Attributes:
+        group: The control group that holds them; None where this machine has none to give.
+    """
+
+    process: Process
+    most_bytes: int
+    group: ControlGroup | None
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that they had together; without a group, the sum of what each had at most.
+
+        A group counts the files that they have read, as far as there is room.
+        """
+        if self.group is not None:
+            found = (self.group.place / name for name in PEAKS)
+            return int(next(file for file in found if file.exists()).read_text())
+        family = [psutil.Process(self.process.pid)]
+        family += family[0].children(recursive=True)
+        return sum(_peak_of(each.pid) for each in family)
+
+    @property
+    def is_exceeded(self) -> bool:
+        """True where they had more, and the kernel has ended one of them for it."""
+        if self.group is not None:
+            return self.group.exceeded
+        return self.peak_bytes >= self.most_bytes
+
+
+PEAKS = ("memory.peak", "memory.max_usage_in_bytes")
+
+
+def _peak_of(pid: int) -> int:
+    """The most bytes that a process had in memory; 0 where it has ended."""
+    with suppress(OSError):
+        status = Path(f"/proc/{pid}/status").read_text()
+        return sum(int(kib) * 1024 for kib in re.findall(r"VmHWM:\s+(\d+) kB", status))
+    return 0
+
+
+@asynccontextmanager
+async def running_within(
+    most_bytes: int, environment: Mapping[str, str], *words: str
+) -> AsyncIterator[BoundedProcess]:
+    """The program as `running` has it, with so much memory for all that it starts."""
+    async with control_group.bounded(most_bytes) as group:
+        program = PROGRAM
+        if group is not None:
+            enter = 'echo $$ > "$0" && exec "$@"'
+            program = ("sh", "-c", enter, str(group.place / "cgroup.procs"), *PROGRAM)
+        async with running(environment, *words, program=program) as process:
+            yield BoundedProcess(process, most_bytes, group)
 
 
 async def last_words(process: Process, told: Callable[[], object] | None = None) -> tuple[int, str]:

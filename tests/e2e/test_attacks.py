@@ -1,8 +1,14 @@
 """What docs/security.md says of attacks, against `serve` and `worker` as compose runs them.
 
 One house for all of them: PostgreSQL, Temporal, keys, signed tokens of two tenants, an MCP server
-and a model server that mean harm. Afterwards both processes are those that began, within the memory
-that compose gives them, and whoever greets them is answered.
+and a model server that mean harm. Each of the two processes has, with all that it starts, as much
+memory as compose gives it: in a control group where this machine has them to give. After each
+attack both processes are those that began, and whoever greets them is answered.
+
+What takes neither memory nor time of a process is made elsewhere: a helper's words in an OpenAI
+client (`tests/workflow/test_hand_offs.py`), a claim that hinders its own change
+(`tests/workflow/test_amendments.py`), and the gate before a payment
+(`tests/workflow/test_unapproved_payments.py`).
 """
 
 import asyncio
@@ -33,7 +39,8 @@ from router.settings import Settings
 from router.settings.settings import Section
 from router.store.tables import mailboxes
 from tests.costly import REFUSED_PATTERNS, SLOW_PATTERNS, object_of
-from tests.deployed import SECRET, deployment, last_words, ready, running
+from tests.deployed import SECRET, BoundedProcess, deployment, last_words, ready, running_within
+from tests.document_files import INVOICE, pdf
 from tests.fakes.model_server import (
     Behaviour,
     ModelServer,
@@ -47,15 +54,19 @@ from tests.fakes.slack import Slack
 from tests.fakes.teams import Teams, account
 from tests.fakes.web_server import Got, Received, Reply, WebServer, json_reply
 from tests.fakes.wecom import Wecom
+from tests.hostile_files import noise
 from tests.integration.tool.mcp.test_hostile import STOPPING, TAKES, answered
 from tests.ports import free_ports
 from tests.table import each_row
+from tests.unit.runtime.documents import overtime, server, weather
+from tests.workflow.test_expensive_flows import COMPILED_EACH_TIME, ENDLESS, text_of
+from tests.workflow.test_unapproved_payments import ENDS, HEAD, UNASKED
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dev")]
 
 MEBIBYTE = 2**20
 ALLOWED = 1024 * MEBIBYTE
-"""What compose gives `api` and `worker` of memory each."""
+"""Bytes of memory that compose gives `api` and `worker` each: `mem_limit`."""
 KEYS = f"k1:{base64.b64encode(b'k' * 32).decode()}"
 PEOPLE = """
 users:
@@ -66,6 +77,8 @@ users:
   - {id: mallory, name: Mallory, locale: en, manager: bob}
   - {id: olga, name: Olga, locale: en, manager: bob, roles: [operator]}
   - {id: webui, name: Open WebUI, roles: [service]}
+  - {id: anna, name: Anna, locale: en, roles: [author]}
+  - {id: ann, name: Ann, locale: en, roles: [author]}
   - {id: omar, name: Omar, tenant: acme, roles: [operator]}
   - {id: zed, name: Zed, tenant: acme}
 """
@@ -129,7 +142,9 @@ class House:
     wecom: Wecom
     teams: Teams
     model: HostileModel
-    processes: tuple[Process, Process]
+    internal: str
+    """The origin of the MCP server, which `ROUTER_HTTP_ALLOW` opens to the house's own tools."""
+    bounded: tuple[BoundedProcess, BoundedProcess]
     directory: Path
     database: str
 
@@ -141,10 +156,10 @@ class House:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=120)
 
-    def peaks(self) -> list[int]:
-        """The most memory that each of the two has ever had, in bytes."""
-        status = (Path(f"/proc/{p.pid}/status").read_text() for p in self.processes)
-        return [int(re.findall(r"VmHWM:\s+(\d+) kB", text)[0]) * 1024 for text in status]
+    @property
+    def processes(self) -> tuple[Process, ...]:
+        """`serve` and `worker`, as they began."""
+        return tuple(each.process for each in self.bounded)
 
 
 @asynccontextmanager
@@ -174,6 +189,8 @@ async def built(folder: Path) -> AsyncIterator[House]:
             "ROUTER_ENCRYPTED_PAYLOADS_ONLY": "true",
             "ROUTER_DIRECTORY": str(directory),
             "ROUTER_MCP_SERVERS": str(folder / "servers.json"),
+            "ROUTER_TRIAL_PROCESSES": "1",
+            "ROUTER_HTTP_ALLOW": json.dumps([mcp.origin]),
             "ROUTER_LLM_BASE_URL": model.url,
             "ROUTER_LLM_API_KEY": "none",
             "ROUTER_LLM_MODEL": "scripted",
@@ -184,10 +201,10 @@ async def built(folder: Path) -> AsyncIterator[House]:
             **variables(teams.settings),
         }
         async with (
-            running(environment, "serve", "--port", str(ports.api)) as api,
-            running(environment, "worker") as worker,
+            running_within(ALLOWED, environment, "serve", "--port", str(ports.api)) as api,
+            running_within(ALLOWED, environment, "worker") as worker,
         ):
-            await ready(f"{ports.api_url}/readyz", api, worker)
+            await ready(f"{ports.api_url}/readyz", api.process, worker.process)
             settings = Settings.load(auth="jwt", jwt_secret=SECRET, jwt_tenant_claim="tenant")
             address = given["ROUTER_TEMPORAL_ADDRESS"]
             database = given["ROUTER_DATABASE_URL"]
@@ -199,11 +216,12 @@ async def built(folder: Path) -> AsyncIterator[House]:
                 wecom=wecom,
                 teams=teams,
                 model=means_harm,
-                processes=(api, worker),
+                internal=mcp.origin,
+                bounded=(api, worker),
                 directory=directory,
                 database=database,
             )
-            ends = [await last_words(each) for each in (worker, api)]
+            ends = [await last_words(each.process) for each in (worker, api)]
     assert [status for status, _ in ends] == [0, 0]
 
 
@@ -214,11 +232,13 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
 
 
 @pytest.fixture(autouse=True)
-async def stands(house: House) -> AsyncIterator[None]:
+async def stands(house: House, request: pytest.FixtureRequest) -> AsyncIterator[None]:
     """After each attack both processes run, within their memory, and others are served."""
     yield
     assert [process.returncode for process in house.processes] == [None, None]
-    assert max(house.peaks()) < ALLOWED
+    peaks = [each.peak_bytes // MEBIBYTE for each in house.bounded]
+    print(f"{request.node.name}: MiB of serve and worker at most so far: {peaks}")
+    assert not any(each.is_exceeded for each in house.bounded), peaks
     async with house.client("erin") as erin:
         assert (await (await Talk.begin(erin)).says("你好"))["status"] == "done"
 
@@ -452,6 +472,191 @@ async def test_patterns_in_the_schemas_of_callers(house: House) -> None:
     assert set(statuses[: len(refused)]) == {422}
     assert set(statuses[len(refused) : 2 * len(refused)]) == {400}
     assert set(statuses[2 * len(refused) :]) <= {200, 202, 409, 429}
+
+
+async def test_patterns_of_a_front_ends_functions(house: House) -> None:
+    schemas = [object_of(a={"pattern": each}) for each in REFUSED_PATTERNS.values()]
+    said = [{"id": "m", "role": "user", "content": "hi"}]
+    functions = [{"name": "f", "description": "f", "parameters": schema} for schema in schemas]
+    async with house.client("mallory") as mallory, house.client("zed", "acme") as zed:
+        chats = [
+            {
+                "model": "intent-router",
+                "messages": said,
+                "tools": [{"type": "function", "function": each}],
+            }
+            for each in functions
+        ]
+        runs = [
+            {
+                "threadId": f"t{number}",
+                "runId": "r",
+                "state": {},
+                "messages": said,
+                "tools": [each],
+                "context": [],
+                "forwardedProps": {},
+            }
+            for number, each in enumerate(functions)
+        ]
+        attack = asyncio.gather(
+            *(mallory.post("/v1/chat/completions", json=body) for body in chats),
+            *(mallory.post("/ag-ui", json=body) for body in runs),
+        )
+        turn = await (await Talk.begin(zed)).says("hello")
+        statuses = [each.status_code for each in await attack]
+    assert turn["status"] == "done"
+    assert set(statuses[: len(chats)]) == {400}
+    assert set(statuses[len(chats) :]) <= {413, 422}
+
+
+EXPENSIVE_FLOWS = {
+    "a pattern compiled for each item": (COMPILED_EACH_TIME, "Done."),
+    "a list within a list": (ENDLESS, "Done."),
+    "text that doubles": ("true", "{{ requester.name" + "|list|string" * 9 + " }}"),
+}
+
+
+@pytest.mark.parametrize("number", range(len(EXPENSIVE_FLOWS)), ids=list(EXPENSIVE_FLOWS))
+async def test_a_published_flow_whose_expressions_cost_too_much(house: House, number: int) -> None:
+    name, (condition, words) = f"audit_{number}", list(EXPENSIVE_FLOWS.values())[number]
+    text = text_of(condition, words, name)
+    async with house.client("olga") as olga, house.client("mallory") as mallory:
+        put = await olga.put(f"/v1/configuration/flows/{name}", json={"text": text})
+        assert put.status_code in {200, 201, 422}, put.text
+        if put.status_code == 422:
+            return
+        talk = await Talk.begin(mallory)
+        async with asyncio.timeout(120):
+            while not (await started(talk, name)):  # noqa: ASYNC110 - processes take it up
+                await asyncio.sleep(0.5)
+        running = asyncio.create_task(talk.send(action={"type": "confirm", "value": True}))
+        async with house.client("zed", "acme") as zed:
+            turn = await (await Talk.begin(zed)).says("hello")
+        ended = (await running).raise_for_status().json()
+    assert turn["status"] == "done"
+    assert ended["flow"]["status"] in {"completed", "failed"}
+
+
+async def started(talk: Talk, flow: str) -> bool:
+    """Return whether the flow is there already, and so has begun."""
+    answer = await talk.send(action={"type": "start", "flow": flow, "slots": {}})
+    return answer.status_code == 200 and bool(answer.json().get("flow"))
+
+
+GREEDY = overtime(patterns=f"['{'(o)|' * 14_000}o']")
+"""57 KB that took more than 8 GB to search."""
+GREEDY_TRIAL = overtime(patterns=f"['{'(o)|' * 3_000}o']")
+"""12 KB, which took a trial's process 1.3 GB."""
+
+
+async def test_drafts_that_take_gigabytes_to_examine_and_to_try(house: House) -> None:
+    sound = {"flow": "overtime", "text": overtime()}
+    greedy = {"flow": "overtime", "text": GREEDY}
+    tried = {"user": "mallory", "steps": [{"user": "log overtime"}]}
+    anna, ann, zed = house.client("anna"), house.client("ann"), house.client("zed", "acme")
+    async with anna, ann, zed:
+        attack = asyncio.gather(
+            *(each.post("/v1/flow-drafts/examination", json=greedy) for each in (anna, ann) * 4),
+            *(
+                each.post("/v1/flow-trials", json={"flow": "overtime", "text": text, **tried})
+                for each in (anna, ann)
+                for text in (GREEDY_TRIAL, overtime())
+            ),
+        )
+        turn = await (await Talk.begin(zed)).says("hello")
+        asked = [await zed.get(path) for path in ("/healthz", "/openapi.json", "/v1/people")]
+        statuses = {each.status_code for each in await attack}
+        examined = await ann.post("/v1/flow-drafts/examination", json=sound)
+        played = await ann.post("/v1/flow-trials", json={**sound, **tried})
+    assert turn["status"] == "done"
+    assert {each.status_code for each in asked} == {200}
+    assert statuses <= {200, 422, 429, 503}
+    assert examined.raise_for_status().json()["problems"] == []
+    assert played.status_code in {200, 503}, played.text
+
+
+async def test_authors_who_publish_what_pays_a_claim_that_nobody_has_approved(
+    house: House,
+) -> None:
+    text = HEAD + UNASKED + ENDS
+    draft = {"text": text, "stories": "[]", "revision": 0, "over": None}
+    async with house.client("anna") as anna, house.client("olga") as olga:
+        (await anna.put("/v1/flow-drafts/quick_pay", json=draft)).raise_for_status()
+        review = await anna.post("/v1/flow-reviews", json={"flow": "quick_pay"})
+        pushed = await olga.put("/v1/configuration/flows/quick_pay", json={"text": text})
+    assert (review.status_code, pushed.status_code) == (422, 422)
+    assert "settle_claim" in review.text
+
+
+@each_row("text", ["十", "a", "leave "])
+async def test_texts_to_be_explained_by_the_hundred(house: House, text: str) -> None:
+    body = {"text": (text * 8_000)[:7_999]}
+    async with house.client("mallory") as mallory, house.client("zed", "acme") as zed:
+        attack = asyncio.gather(*(mallory.post("/v1/route", json=body) for _ in range(100)))
+        turn = await (await Talk.begin(zed)).says("hello")
+        statuses = {each.status_code for each in await attack}
+    assert turn["status"] == "done"
+    assert statuses <= {200, 429, 503}
+
+
+MANY_PICTURES = 12
+
+
+async def test_many_noisy_pictures_of_one_person(house: House) -> None:
+    picture, page = noise(1_500, 1_500), pdf(INVOICE)
+    async with house.client("mallory") as mallory, house.client("zed", "acme") as zed:
+        noisy = [
+            await handed_over(mallory, f"{number}.jpg", picture + str(number).encode())
+            for number in range(MANY_PICTURES)
+        ]
+        receipt = await handed_over(zed, "receipt.pdf", page)
+        assert await status_once_read(zed, receipt) == "read"
+        statuses = [(await document_of(mallory, each))["status"] for each in noisy]
+        assert "reading" in statuses
+        assert {await status_once_read(mallory, each) for each in noisy} <= {"read", "unreadable"}
+
+
+async def handed_over(client: httpx.AsyncClient, name: str, content: bytes) -> str:
+    """Hand a file in; return its id."""
+    answer = await client.post("/v1/files", files={"file": (name, content)})
+    return str(answer.raise_for_status().json()["id"])
+
+
+async def document_of(client: httpx.AsyncClient, file: str, wait: int = 0) -> dict[str, Any]:
+    answer = await client.get(f"/v1/files/{file}/document", params={"wait": wait})
+    found: dict[str, Any] = answer.raise_for_status().json()
+    return found
+
+
+async def status_once_read(client: httpx.AsyncClient, file: str) -> str:
+    while (status := (await document_of(client, file, wait=30))["status"]) == "reading":
+        pass
+    return str(status)
+
+
+async def test_documents_of_a_tenant_that_lead_into_the_house(house: House) -> None:
+    tool, crm = weather(f"{house.internal}/{{city}}", name="look"), server(url=house.internal)
+    async with house.client("omar", "acme") as omar:
+        pushed = [
+            await omar.put(f"/v1/configuration/{path}", json={"text": text})
+            for path, text in (("tools/look", tool), ("servers/crm", crm))
+        ]
+    assert [each.status_code for each in pushed] == [422, 422]
+    assert all("origins." in each.text for each in pushed)
+
+
+async def test_a_decision_that_names_nothing_that_was_shown(house: House) -> None:
+    async with house.client("alice") as alice, house.client("bob") as bob:
+        run = (await handed_in(alice, "家里有事，请批"))["flow"]["id"]
+        waiting = (await bob.get("/v1/approvals")).json()["items"]
+        (card,) = [each for each in waiting if each["flow_run"] == run]
+        path = f"/v1/approvals/{card['id']}/decision"
+        bare = await bob.post(path, json={"decision": "approve"})
+        other = await bob.post(path, json={"decision": "approve", "digest": "0" * 32})
+        status = (await alice.get(f"/v1/flow-runs/{run}")).json()["status"]
+    assert (bare.status_code, other.status_code) == (422, 409)
+    assert status == "waiting_approval"
 
 
 async def test_bodies_of_nobody(house: House) -> None:

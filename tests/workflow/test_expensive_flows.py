@@ -22,8 +22,14 @@ ENDLESS = f"{ONES}.all(x, {ONES}.all(y, x == y || now == ''))"
 
 def flow_of(condition: str, words: str) -> FlowDefinition:
     """A flow that decides and then speaks, as two authors would publish it."""
-    return defined(f"""
-flow: audit
+    return defined(text_of(condition, words))
+
+
+def text_of(condition: str, words: str, flow: str = "audit") -> str:
+    """The file of that flow."""
+    return f"""
+flow: {flow}
+version: 1
 title: {{zh: 查账, en: Audit}}
 description: {{zh: 查账, en: Audit the books}}
 triggers:
@@ -37,7 +43,7 @@ states:
       - {{if: {json.dumps(condition)}, to: done}}
       - to: done
   done: {{end: completed, say: {{zh: {json.dumps(words)}, en: {json.dumps(words)}}}}}
-""")
+"""
 
 
 @each_row(
