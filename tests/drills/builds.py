@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from router.store.tables import ROUTER
 from tests.drills.desk import BALANCE, DAYS, Desk, Program, Stopwatch, drill, until
-from tests.upgrades.release import tag, tree
+from tests.upgrades.release import head_of, unpack_releases
 
 DEPLOYMENT = ("--deployment-name", "intent-router")
 
@@ -60,26 +59,26 @@ async def stopped_build(desk: Desk, watch: Stopwatch) -> None:
 async def release_taken_back(desk: Desk, watch: Stopwatch) -> None:
     """Its tables are newer than what the release before knows, which starts on them, and works."""
     await desk.temporal_up()
-    await taken_back(desk, watch, tree(tag(), desk.folder / "before"))
+    await taken_back(desk, watch, *unpack_releases(desk.folder))
 
 
 @dataclass
 class Rollout:
-    """1.0 is the release before, in a tree of its own, and 1.1 is this one."""
+    """1.0 is the older release and 1.1 the newer one, each in a tree of its own."""
 
     desk: Desk
-    before: Path
+    trees: dict[str, Path]
     api: Program | None = None
 
-    @property
-    def first(self) -> dict[str, str]:
-        """What its processes are told."""
-        return {"ROUTER_WORKER_VERSION": "1.0", "PYTHONPATH": str(self.before)}
+    def variables(self, build: str) -> dict[str, str]:
+        """What the processes of a build are told."""
+        return {"ROUTER_WORKER_VERSION": build, "PYTHONPATH": str(self.trees[build])}
 
-    async def old_worker(self) -> Program:
-        """A worker of the release before, at work."""
-        worker = await self.desk.start("worker", cwd=self.before, given=self.first)
-        await until("the old worker is at work", partial(worker.says, "polls task queue"))
+    async def worker(self, build: str) -> Program:
+        """Start a worker of a build, and wait until it is at work."""
+        given = self.variables(build)
+        worker = await self.desk.start("worker", cwd=self.trees[build], given=given)
+        await until(f"{build} is at work", partial(worker.says, "polls task queue"))
         return worker
 
     async def to(self, build: str) -> None:
@@ -88,26 +87,27 @@ class Rollout:
         if self.api is not None:
             await self.api.stopped()
         serve = ("serve", "--port", str(self.desk.ports.api))
-        cwd, given = (self.before, self.first) if build == "1.0" else (None, {})
-        self.api = await self.desk.start(*serve, cwd=cwd, given=given)
+        given = self.variables(build)
+        self.api = await self.desk.start(*serve, cwd=self.trees[build], given=given)
         await self.desk.ready()
 
 
-async def taken_back(desk: Desk, watch: Stopwatch, before: Path) -> None:
+async def taken_back(desk: Desk, watch: Stopwatch, older: Path, newer: Path) -> None:
     """A run begun by each ends while the other is there: before, meanwhile, and afterwards."""
-    rollout = Rollout(desk, before)
-    old = await rollout.old_worker()
+    rollout = Rollout(desk, {"1.0": older, "1.1": newer})
+    old = await rollout.worker("1.0")
     await rollout.to("1.0")
-    assert await revision(desk) <= ROUTER.head
+    assert await revision(desk) == head_of(older)
     alice, bob, carol, erin, frank = map(desk.person, ("alice", "bob", "carol", "erin", "frank"))
     had, earlier = await alice.balance(), await alice.hands_in()
-    await desk.worker(ROUTER_WORKER_VERSION="1.1")
+    await rollout.worker("1.1")
     await rollout.to("1.1")
-    assert await revision(desk) == ROUTER.head
+    assert await revision(desk) == head_of(newer)
     await old.stopped(kill=True)
     watch.breaks()
-    await rollout.old_worker()
-    told = partial(desk.doctor, "nothing new runs on 1.0", cwd=before, **rollout.first)
+    await rollout.worker("1.0")
+    about = rollout.variables("1.0")
+    told = partial(desk.doctor, "nothing new runs on 1.0", cwd=older, **about)
     await watch.noticed("doctor of 1.0", told)
     await alice.takes_leave(earlier, bob, had)
     had, meanwhile = await frank.balance(), await frank.hands_in()

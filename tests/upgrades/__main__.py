@@ -19,11 +19,10 @@ from pathlib import Path
 from tests.log import Log
 from tests.upgrades.houses import HOUSES, Release, Upgraded, migrated
 from tests.upgrades.release import (
-    ROOT,
     git,
+    head_of,
     newest_tag,
-    unpack,
-    unpack_with_a_revision_more,
+    unpack_releases,
 )
 from tests.upgrades.runs import Open, Request
 
@@ -56,13 +55,13 @@ async def migrations(house: Upgraded, newer: Release, log: Log) -> None:
     for copy in (broken, several):
         status, said = await migrated(newer, copy, None)
         assert status == 0, said
-        assert f"is at revision {newer.head}" in said
+        assert f"is at revision {head_of(newer.tree)}" in said
     for copy in (broken, several):
         assert await house.rows(copy, before) == before, "rows of the release are others afterwards"
     kept = sum(map(len, before.values()))
     log.says(
-        f"{house.name}: migrated to {newer.head} by {writes} statements, killed at {places}, "
-        f"{AT_ONCE} at once, of which {len(refused)} gave up waiting; {kept} rows as they were"
+        f"{house.name}: migrated to {head_of(newer.tree)} by {writes} statements, "
+        f"killed at {places}, {AT_ONCE} at once, of which {len(refused)} gave up waiting; {kept} rows as they were"
     )
 
 
@@ -107,19 +106,11 @@ async def back_again(
     log.says(f"{house.name}: forward again: every run has ended, each effect is there once")
 
 
-def releases(folder: Path, commit: str | None) -> tuple[Release, Release]:
-    """The older one and the newer one."""
-    if commit is None:
-        older = unpack("HEAD", folder / "older_tree")
-        newer = unpack_with_a_revision_more("HEAD", folder / "newer_tree")
-    else:
-        older, newer = unpack(commit, folder / "older_tree"), ROOT
-    return Release.of(older, folder / "older"), Release.of(newer, folder / "newer")
-
-
 async def all_of(folder: Path, chosen: list[str], commit: str | None, log: Log) -> int:
     """How many of the houses failed."""
-    older, newer = releases(folder, commit)
+    older_tree, newer_tree = unpack_releases(folder, commit)
+    older = Release.of(older_tree, folder / "older")
+    newer = Release.of(newer_tree, folder / "newer")
     failed = 0
     for name in chosen:
         own = folder / name

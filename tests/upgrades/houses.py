@@ -41,12 +41,6 @@ class Release:
         return cls(tree, folder)
 
     @property
-    def head(self) -> str:
-        """The newest revision of its tables."""
-        revisions = sorted((self.tree / "router/store/migrations/versions").glob("0*.py"))
-        return revisions[-1].stem[:4]
-
-    @property
     def variables(self) -> dict[str, str]:
         """What a process of it is told."""
         return {"PYTHONPATH": str(self.tree), "ROUTER_FLOWS": str(self.flows)}

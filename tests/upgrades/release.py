@@ -64,6 +64,23 @@ def downgrade() -> None:
 """The revision of a release that is made up: it adds, and fills what it has added."""
 
 
+def unpack_releases(folder: Path, commit: str | None = None) -> tuple[Path, Path]:
+    """Return the trees of two releases, the older one first.
+
+    The older one is the commit, or else the newest tag; the newer one is this tree. As long as
+    there is no tag, the older one is this commit, and the newer one a made-up release after it.
+    """
+    if commit := commit or newest_tag():
+        return unpack(commit, folder / "older_tree"), ROOT
+    older = unpack("HEAD", folder / "older_tree")
+    return older, unpack_with_a_revision_more("HEAD", folder / "newer_tree")
+
+
+def head_of(tree: Path) -> str:
+    """The newest revision of the tables of a release."""
+    return max((tree / "router/store/migrations/versions").glob("0*.py")).stem[:4]
+
+
 def unpack_with_a_revision_more(commit: str, folder: Path) -> Path:
     """Put there what stands for the release after a commit: its files, and one more revision."""
     unpack(commit, folder)
