@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from router.domain.errors import MisconfiguredError, Unavailable
+from router.isolation.limits import INHERITED_VARIABLES, ONE_THREAD
 from router.retrieval import encoders
-from router.retrieval.encoder_process import INHERITED, ONE_THREAD
 from router.retrieval.encoders import (
     TOGETHER,
     TRANSFORMERS_BATCH,
@@ -142,7 +142,11 @@ async def test_the_engine_gets_little_of_the_environment(monkeypatch: pytest.Mon
     fresh = EmbeddedEncoder()
     await fresh.queries(["年假"])
     assert fresh.process is not None
-    assert psutil.Process(fresh.process).environ().keys() <= {*INHERITED, *ONE_THREAD, "LC_CTYPE"}
+    assert psutil.Process(fresh.process).environ().keys() <= {
+        *INHERITED_VARIABLES,
+        *ONE_THREAD,
+        "LC_CTYPE",
+    }
 
 
 @pytest.mark.slow
