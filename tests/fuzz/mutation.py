@@ -56,9 +56,7 @@ WORDS_SHARE = 0.6
 """Of the changes, where the words of the input's language are known."""
 
 
-def changed(
-    data: bytes, form: Form, seed: int, longest: int, words: Sequence[str] = ()
-) -> bytes:
+def changed(data: bytes, form: Form, seed: int, longest: int, words: Sequence[str] = ()) -> bytes:
     """Change an input in one to four ways that its form suggests, and cut it at `longest` bytes.
 
     Args:
@@ -90,7 +88,7 @@ def _with_words(data: bytes, chance: random.Random, words: Sequence[str]) -> byt
 
 
 def _with_keyword(data: bytes, chance: random.Random, words: Sequence[str]) -> bytes:
-    """Give an object of the document a keyword of the language, with a value from elsewhere in it."""
+    """Give an object of the document a keyword, with a value from elsewhere in it."""
     try:
         whole = json.loads(data)
         places = _places(whole)
