@@ -137,7 +137,9 @@ async def test_what_is_set_aside_is_nowhere_on_disk(tmp_path: Path) -> None:
     assert len(memory.everything()) == 1
 
 
-async def test_the_engine_gets_little_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_engine_gets_little_of_the_environment_and_no_privileges(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("ROUTER_LLM_API_KEY", "a secret")
     fresh = EmbeddedEncoder()
     await fresh.queries(["年假"])
@@ -147,6 +149,8 @@ async def test_the_engine_gets_little_of_the_environment(monkeypatch: pytest.Mon
         *ONE_THREAD,
         "LC_CTYPE",
     }
+    status = Path(f"/proc/{fresh.process}/status").read_text()
+    assert "NoNewPrivs:\t1" in status
 
 
 @pytest.mark.slow
