@@ -137,6 +137,10 @@ async def test_what_is_set_aside_is_nowhere_on_disk(tmp_path: Path) -> None:
     assert len(memory.everything()) == 1
 
 
+def read_status(pid: int) -> str:
+    return Path(f"/proc/{pid}/status").read_text()
+
+
 async def test_the_engine_gets_little_of_the_environment_and_no_privileges(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -149,8 +153,7 @@ async def test_the_engine_gets_little_of_the_environment_and_no_privileges(
         *ONE_THREAD,
         "LC_CTYPE",
     }
-    status = Path(f"/proc/{fresh.process}/status").read_text()
-    assert "NoNewPrivs:\t1" in status
+    assert "NoNewPrivs:\t1" in read_status(fresh.process)
 
 
 @pytest.mark.slow
