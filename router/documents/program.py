@@ -13,26 +13,21 @@ is left for the next one's. `router.documents.reader` starts it and speaks to it
 It ends with its input, so with whoever started it.
 """
 
-import ctypes
 import json
 import os
 import resource
-import signal
 import sys
-from contextlib import suppress
 
 from router.documents.file_format import FileReading, Limits, UnreadableFile, formats, read_here
+from router.isolation.limits import MAX_OPEN_FILES, die_with_parent, seclude_process
 
-OPEN_FILES = 64
 _NEAR = 0.85
-_CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 
 
 def main() -> None:
     """Read files until nobody is there any more."""
     channel, given = _channel(), sys.stdin.buffer
-    _seclude()
+    seclude_process()
     for one in set(formats().values()):
         if one.is_available:
             one.load()
@@ -56,19 +51,6 @@ def _channel() -> int:
     return channel
 
 
-def _seclude() -> None:
-    """No network, no privileges to gain; a kernel that doesn't give the first goes without."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    if libc.unshare(_CLONE_NEWNET) != 0:
-        libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    # Were memory to run out, this is what the kernel should end, and not the worker.
-    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:  # noqa: PTH123
-        score.write("1000")
-
-
 def _in_a_child(content: bytes, limits: Limits, channel: int) -> dict[str, object]:
     child = os.fork()
     if child == 0:
@@ -87,11 +69,11 @@ def _in_a_child(content: bytes, limits: Limits, channel: int) -> dict[str, objec
 
 
 def _bound(limits: Limits) -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    die_with_parent()
     os.close(0)
     resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
     resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu_seconds, limits.cpu_seconds + 1))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_OPEN_FILES, MAX_OPEN_FILES))
 
 
 def _read(content: bytes, limits: Limits, channel: int) -> None:

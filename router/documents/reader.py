@@ -27,12 +27,9 @@ from router.documents.pictures import UNOBSERVED
 from router.domain.errors import Unavailable
 from router.domain.locale import Localised
 from router.isolation.fair_queue import FairQueue, QueueLimits
+from router.isolation.limits import child_environment
 
 PROGRAM = (sys.executable, "-m", "router.documents.program")
-INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH")
-"""All that it gets of the environment, which has keys that no stranger's file may come near."""
-SETTINGS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **UNOBSERVED}
-"""One thread, for it is forked, and two on busy cores spin for each other."""
 LOADING = 60.0
 """Seconds that the program may take until it is ready."""
 IDLE = 300.0
@@ -263,7 +260,7 @@ async def _started(command: Sequence[str]) -> Process:
         stdout=PIPE,
         stderr=DEVNULL,
         limit=2 * Limits().output,
-        env={name: os.environ[name] for name in INHERITED if name in os.environ} | SETTINGS,
+        env=child_environment() | UNOBSERVED,
         start_new_session=True,  # a Ctrl-C isn't for it, and it is killed with its children
     )
 

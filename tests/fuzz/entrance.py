@@ -57,6 +57,8 @@ class Entrance:
     """Bytes of an input."""
     memory: int = 256 * 1024 * 1024
     """Bytes that one input may take at once."""
+    words: tuple[str, ...] = ()
+    """Of the language that inputs are written in; changes put them into inputs."""
     foreseen: frozenset[int] = frozenset()
     """Statuses from 500 on that its protocol has for what isn't done here."""
 

@@ -137,7 +137,7 @@ def _fuzz(entrance: "Entrance", seconds: float, room: Path, findings: Path) -> N
     def mutated(data: bytes, most: int, seed: int) -> bytes:
         if entrance.form == "bytes" or seed % 2:
             return bytes(atheris.Mutate(data, most))
-        return changed(data, entrance.form, seed, most)
+        return changed(data, entrance.form, seed, most, entrance.words)
 
     words: list[Any] = [entrance.name, str(room / "corpus"), str(seeds)]
     words += [f"-max_len={entrance.longest}", f"-max_total_time={int(seconds) + 600}"]

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.fuzz.entrance import Form
@@ -52,10 +52,16 @@ STRANGE: tuple[Any, ...] = (
 )
 """Values that are none of what is asked for, or all too much of it."""
 DEEP = b"[" * 60
+WORDS_SHARE = 0.6
+"""Of the changes, where the words of the input's language are known."""
 
 
-def changed(data: bytes, form: Form, seed: int, longest: int) -> bytes:
-    """The input with a change or a few that its form suggests, no longer than so many bytes."""
+def changed(data: bytes, form: Form, seed: int, longest: int, words: Sequence[str] = ()) -> bytes:
+    """Change an input in one to four ways that its form suggests, and cut it at `longest` bytes.
+
+    Args:
+        words: Of the language that the input is written in; they are put into it here and there.
+    """
     chance = random.Random(seed)
     head, body = b"", data
     if form == "request" and b"\n\n" in data:
@@ -65,8 +71,36 @@ def changed(data: bytes, form: Form, seed: int, longest: int) -> bytes:
             return (_lines(head, chance) + body)[:longest]
     is_json = form == "json" or body.lstrip()[:1] in (b"{", b"[")
     for _ in range(chance.choice((1, 1, 2, 4))):
-        body = (_json if is_json else _lines)(body, chance)
+        if words and chance.random() < WORDS_SHARE:
+            body = (_with_keyword if is_json else _with_words)(body, chance, words)
+        else:
+            body = (_json if is_json else _lines)(body, chance)
     return (head + body)[:longest]
+
+
+def _with_words(data: bytes, chance: random.Random, words: Sequence[str]) -> bytes:
+    """Put a few words of the language somewhere, once or many times."""
+    text = "".join(chance.choices(words, k=chance.choice((1, 1, 2, 3))))
+    start = chance.randrange(len(data) + 1)
+    end = min(len(data), start + chance.choice((0, 0, 1, 5)))
+    times = chance.choice((1, 1, 1, 2, 30, 900))
+    return data[:start] + text.encode() * times + data[end:]
+
+
+def _with_keyword(data: bytes, chance: random.Random, words: Sequence[str]) -> bytes:
+    """Give an object of the document a keyword, with a value from elsewhere in it."""
+    try:
+        whole = json.loads(data)
+        places = _places(whole)
+        objects = [place for place in places if isinstance(_at(whole, place), dict)]
+        if not objects:
+            return data
+        place, value = chance.choice(objects), _at(whole, chance.choice(places))
+        value = chance.choice((value, [value], [value] * 40, {"a": value}, *STRANGE))
+        changed_object = {**_at(whole, place), chance.choice(words): value}
+        return json.dumps(_put(whole, place, changed_object)).encode()
+    except (ValueError, RecursionError):
+        return data
 
 
 def _json(data: bytes, chance: random.Random) -> bytes:

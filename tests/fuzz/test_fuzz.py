@@ -171,7 +171,16 @@ def test_any_bytes_can_be_changed_in_any_form() -> None:
     for seed in range(300):
         data = chance.randbytes(chance.randrange(60))
         for form in ("json", "text", "request"):
-            changed(data, form, seed, 100)
+            for words in ((), costs.EXPRESSION_WORDS):
+                assert len(changed(data, form, seed, 100, words)) <= 100
+
+
+@each_row("form", ["json", "text"])
+def test_a_change_puts_words_of_the_language_into_the_input(form: Form) -> None:
+    data = as_bytes({"schema": {"type": "object"}, "value": {}} if form == "json" else "a|b")
+    made = b"".join(changed(data, form, seed, 400, ("pattern", "anyOf")) for seed in range(40))
+    assert b"pattern" in made
+    assert b"anyOf" in made
 
 
 @pytest.mark.slow

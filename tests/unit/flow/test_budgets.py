@@ -9,6 +9,7 @@ from router.flow.language import expressions, templates
 from router.flow.language.budgets import Budget, turn_budget
 from router.flow.language.expressions import ExpressionError, lookup_key
 from router.flow.language.templates import TextError
+from tests.costly import SLOW_PATTERNS
 from tests.table import each_row
 from tests.unit.flow.definitions import Driver, flow_of, text
 from tests.unit.flow.test_validation import SOUND, faults
@@ -50,6 +51,7 @@ GROWING_EXPRESSIONS = [
     "role('all').map(a, role('all').map(b, a))",
     "slots.many.exists(a, slots.reason.contains('xxxxxxxxxy'))",
     "slots.many.exists(a, slots.reason.matches('(x|y)*z'))",
+    f"slots.reason.matches('{SLOW_PATTERNS['optional repeats']}')",
     "slots.many.exists(a, slots.reason + 'x' == slots.reason)",
     "slots.many.exists(a, string(slots.reason + 'x') == '')",
     "slots.many.exists(a, bytes(slots.reason) == b'')",
@@ -158,6 +160,7 @@ def test_what_its_values_make_endless_stops_at_its_budget(source: str) -> None:
         ("total(slots.items) == 500000", 45_000),
         ("slots.reason.contains('y')", 200),
         ("slots.reason.matches('^x+$')", 8_100),
+        (r"slots.reason.matches(r'^\p{L}+$')", 40_100),
         ("slots.reason + slots.reason == 'x'", 300),
         ("size(slots.reason) > 0", 10),
     ],

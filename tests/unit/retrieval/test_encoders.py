@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from router.domain.errors import MisconfiguredError, Unavailable
+from router.isolation.limits import INHERITED_VARIABLES, ONE_THREAD
 from router.retrieval import encoders
-from router.retrieval.encoder_process import INHERITED, ONE_THREAD
 from router.retrieval.encoders import (
     TOGETHER,
     TRANSFORMERS_BATCH,
@@ -137,12 +137,23 @@ async def test_what_is_set_aside_is_nowhere_on_disk(tmp_path: Path) -> None:
     assert len(memory.everything()) == 1
 
 
-async def test_the_engine_gets_little_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def read_status(pid: int) -> str:
+    return Path(f"/proc/{pid}/status").read_text()
+
+
+async def test_the_engine_gets_little_of_the_environment_and_no_privileges(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("ROUTER_LLM_API_KEY", "a secret")
     fresh = EmbeddedEncoder()
     await fresh.queries(["年假"])
     assert fresh.process is not None
-    assert psutil.Process(fresh.process).environ().keys() <= {*INHERITED, *ONE_THREAD, "LC_CTYPE"}
+    assert psutil.Process(fresh.process).environ().keys() <= {
+        *INHERITED_VARIABLES,
+        *ONE_THREAD,
+        "LC_CTYPE",
+    }
+    assert "NoNewPrivs:\t1" in read_status(fresh.process)
 
 
 @pytest.mark.slow
