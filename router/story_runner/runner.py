@@ -139,8 +139,10 @@ class Actor:
             case AfterStep():
                 await skip(self.house.environment, step.after)
             case ToolFailsStep():
+                self.house.add_stand_ins(step.tool_fails)
                 self.house.books[self.user.tenant].failing.update(step.tool_fails)
             case ToolAnswersStep():
+                self.house.add_stand_ins(step.tool_answers)
                 self.house.books[self.user.tenant].answers.update(step.tool_answers)
             case WithdrawStep():
                 # Where that is locked, a story goes on to see that nothing has changed.
@@ -301,6 +303,9 @@ class Performance:
         zone = ZoneInfo(user.timezone)
         now = story.now if story.now.tzinfo else story.now.replace(tzinfo=zone)
         house.shifts[tenant] = now - await house.environment.get_current_time()
+        flows = house.catalog.flows.values()
+        of_flows = {name for flow in flows for kind, name in flow.needs if kind == "tool"}
+        house.add_stand_ins({*of_flows, *story.failing, *story.answers})
         house.books[tenant].failing.update(story.failing)
         house.books[tenant].answers.update(story.answers)
         actor = Actor(house, house.ready_for(story), user, story.locale or user.locale)
@@ -504,7 +509,8 @@ def known_of(settings: Settings) -> StoryNames:
     registry = load_registry(settings)
     people = people_of(settings).everyone()
     catalog = load_catalog(settings, registry)
-    return StoryNames([one.id for one in people], registry.names, catalog.flows)
+    ids = [one.id for one in people]
+    return StoryNames(ids, registry.names, catalog.flows, registry.prefixes)
 
 
 async def run(settings: Settings, stories: Iterable[Story], tell: Tell) -> tuple[Report, Catalog]:
