@@ -19,7 +19,12 @@ from router.runtime import process
 from router.runtime.composition import Parts
 from router.runtime.data_folder import ADMISSION
 from router.runtime.dev import run
-from router.runtime.extensions import check_sections, setting_sections
+from router.runtime.extensions import (
+    check_sections,
+    log_omissions,
+    omitted_prefixes,
+    setting_sections,
+)
 from router.runtime.garbage_collection import steady
 from router.runtime.process import ProcessTelemetry, observed, until_told_to_stop
 from router.runtime.process_group import PROGRAM, Command, Parent, ProcessGroup
@@ -255,5 +260,7 @@ def numbered_ports(settings: Settings, number: int) -> list[dict[str, str]]:
 def _log(settings: Settings, level: str) -> None:
     logs.configure(settings.log_format, settings.log_level or level)
     redact_logs()
-    for slip in slips([TrialSettings, *setting_sections(settings)]):
+    log_omissions(settings)
+    sections = [TrialSettings, *setting_sections(settings)]
+    for slip in slips(sections, lambda: omitted_prefixes(settings)):
         log.warning("%s", slip)

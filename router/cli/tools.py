@@ -6,6 +6,7 @@ It is called through the same gate and ledger as flows do.
 import asyncio
 import json
 import re
+import sys
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
@@ -109,6 +110,14 @@ def in_english_only(tools: Iterable[Tool]) -> str | None:
     return f"read in English by all, in part at least: {', '.join(foreign)}; {remedy}"
 
 
+def shown_path(file: Path) -> str:
+    """Return a file's path from here, or from where Python finds its package."""
+    for folder in (Path.cwd(), *(Path(each) for each in sys.path if each)):
+        if file.is_relative_to(folder):
+            return str(file.relative_to(folder))
+    return str(file)
+
+
 app = typer.Typer(help="List tools, check their files, and call one.")
 
 
@@ -136,7 +145,7 @@ def list_tools(
         rows = []
         for tool in tools.registry:
             who = " or ".join(sorted(tool.roles)) or "everyone"
-            kind, file = tool.implementation.kind, Path(tool.source.file).name
+            kind, file = tool.implementation.kind, shown_path(Path(tool.source.file))
             about = tool.description.partition("\n")[0]
             rows.append((tool.name, tool.permission, who, kind, file, about))
         echo_aligned(rows)
@@ -153,7 +162,7 @@ def list_tools(
         names = ", ".join(name for name, lacks in lacking.items() if lacks == setting)
         typer.echo(f"not offered to anybody: {names}; set {setting}", err=True)
     for path, variable in tools.absent.items():
-        typer.echo(f"nothing of {Path(path).name}: {variable} isn't set; set it", err=True)
+        typer.echo(f"nothing of {shown_path(Path(path))}: {variable} isn't set; set it", err=True)
 
 
 def _object_of(tool: Tool, lacks: str | None) -> dict[str, Any]:

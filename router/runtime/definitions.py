@@ -99,7 +99,7 @@ def flow_folder(settings: Settings) -> Path:
     """The folder of flow files: the settings', which has to be there, or the project's own."""
     if settings.flows is not None and not settings.flows.exists():
         raise MisconfiguredError(
-            f"ROUTER_FLOWS={settings.flows} is no folder here: name one that has flow files in it"
+            f"{settings.describe('flows')} is no folder here: name one that has flow files in it"
         )
     return settings.flows or Path(next(iter(flows.__path__)))
 
@@ -192,7 +192,7 @@ def skill_folders(settings: Settings) -> WatchedSkills:
     folder = settings.skills or Path(next(iter(skills.__path__)))
     if not folder.is_dir():
         raise MisconfiguredError(
-            f"ROUTER_SKILLS={folder} is no folder: name one that has skill folders in it"
+            f"{settings.describe('skills')} is no folder: name one that has skill folders in it"
         )
     return WatchedSkills(folder)
 

@@ -189,7 +189,7 @@ ASKED_OF_DOCTOR = [
     (
         "embedder",
         {"EMBEDDER": "sentence-transformers:bge-m3"},
-        "pip install 'intent-router[sentence-transformers]'",
+        "pip install 'sentence-transformers",
     ),
     ("embedder", {"EMBEDDER": "word2vec"}, "word2vec"),
     ("thresholds", {"THRESHOLDS": "t.json"}, "take ROUTER_THRES"),
