@@ -25,6 +25,7 @@ from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
 from router.domain.loopback import is_loopback
 from router.settings import values
+from router.settings.brand import AccentColour, LogoFile, PageTitle
 from router.settings.environment import (
     DOTENV,
     OF_CLIENTS,
@@ -343,6 +344,14 @@ class Settings(Section):
     portal_origins: Origins = []
     """Origins whose pages may have the desk in them (docs/portal.md), as JSON:
     `["https://portal.example.com"]`."""
+    page_title: Annotated[PageTitle | None, NoDecode] = None
+    """What the chat page is called, in the tab and above its lists: a text, or
+    `{"zh": "…", "en": "…"}`. None: as the assistant."""
+    page_logo: LogoFile | None = None
+    """An SVG or PNG file of up to 256 KiB that the page shows beside its title and in the tab."""
+    page_accent: AccentColour | None = None
+    """The colour of links and buttons, such as `#0b6353`. The page makes it darker or lighter
+    where text in it couldn't be read."""
     webhooks: Path | None = None
     """A YAML or JSON file of other systems that are told what happens, as Standard Webhooks: a
     list of `{url, secret_env, events, tenants, flows, slots}`; None: nobody is told."""
