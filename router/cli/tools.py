@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic
 from typing import Annotated, Any
 from uuid import uuid4
 
@@ -23,7 +24,7 @@ from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at, untrusted
 from router.cli.options import DataFolder, echo_aligned, paths_argument, person, settings_in
 from router.contracts.activities import ToolCall
 from router.contracts.failures import RETRYABLE
-from router.domain.errors import Forbidden, UnusableResult
+from router.domain.errors import Forbidden, Unavailable, UnusableResult
 from router.domain.principals import FLOW_ROLE
 from router.formats.strict_json import strict_json
 from router.runtime.composition import assembled
@@ -32,6 +33,11 @@ from router.runtime.definitions import declared_tools, load_tools
 from router.settings import Settings
 from router.tool.registry import Registry
 from router.tool.tool import Tool
+
+
+SERVER_SECONDS = 20.0
+"""For the MCP server of the tool that is called to start, in addition to what all wait for one."""
+POLL_SECONDS = 0.1
 
 
 async def call(
@@ -43,7 +49,7 @@ async def call(
     async with assembled(settings) as parts, AsyncExitStack() as reached:
         if name not in parts.offered.registry:  # of an MCP server: starting them takes a while
             await reached.enter_async_context(parts.tools.running())
-        tool = parts.offered.registry[name]
+        tool = await _await_tool(parts.offered.registry, name)
         given = ToolCall(
             tool=name,
             arguments=arguments,
@@ -61,6 +67,18 @@ async def call(
             declared = f" ({expected[1]} was expected)" if expected else ""
             remedy = f"mend what it returns, or the type that it declares{declared}"
             raise UnusableResult(f"{name}: {error}; {remedy}") from error
+
+
+async def _await_tool(registry: Registry, name: str) -> Tool:
+    """Return the tool, as soon as its MCP server has come; raises as the registry does."""
+    deadline = monotonic() + SERVER_SECONDS
+    while True:
+        try:
+            return registry[name]
+        except Unavailable:
+            if monotonic() > deadline:
+                raise
+        await asyncio.sleep(POLL_SECONDS)
 
 
 async def _insisted(

@@ -133,7 +133,6 @@ def test_a_project_is_not_called_as_another_package_is(
         ('flow = "flows"', "flow is no setting: did you mean flows?"),
         ('llm_api_key = "secret"', "llm_api_key is a secret"),
         ("intake_seconds = -1", "pyproject.toml: intake_seconds = -1 can't be used"),
-        ('flows = "nowhere"', "pyproject.toml: flows = 'nowhere' is no folder"),
         ('ROUTER_LLM_MODEL = "qwen"', "did you mean llm_model?"),
         ("packages = [", "can't be read"),
     ],
@@ -148,6 +147,13 @@ def test_a_fault_in_the_file_of_a_project_is_named(
 
     assert reason in refused
     assert '"secret"' not in refused
+
+
+def test_a_folder_that_the_project_names_and_lacks_is_named_with_the_file(
+    run: Run, acme: Path
+) -> None:
+    (acme / "pyproject.toml").write_text('[tool.intent-router]\nflows = "nowhere"\n')
+    assert "pyproject.toml: flows = 'nowhere' is no folder" in run.refused("flows", "validate")
 
 
 @each_row(

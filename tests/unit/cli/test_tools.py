@@ -20,7 +20,8 @@ GOOD = {"name": "a", "description": "b", "endpoint": {"url": "https://a.example"
 def test_list_says_who_may_call_what_of_which_kind_and_where_it_is_declared(run: Run) -> None:
     lines = {line.split()[0]: line for line in run("tools", "list").out.splitlines()}
     assert re.fullmatch(
-        r"get_leave_balance +read +everyone +code +\S+/tools/leave\.py +\S.*", lines["get_leave_balance"]
+        r"get_leave_balance +read +everyone +code +\S+/tools/leave\.py +\S.*",
+        lines["get_leave_balance"],
     )
     assert re.search(r" http +\S+/tools/http/weather\.json ", lines["get_weather"])
 
