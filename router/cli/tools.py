@@ -34,7 +34,6 @@ from router.settings import Settings
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 
-
 SERVER_SECONDS = 20.0
 """For the MCP server of the tool that is called to start, in addition to what all wait for one."""
 POLL_SECONDS = 0.1
