@@ -131,7 +131,8 @@ def check_sections(settings: "Settings") -> None:
     for kind in sections:
         settings.section(kind)
     if (project := find_project()) is not None:
-        prefixes = [each.prefix() for each in (TrialSettings, *sections)]
+        known: list[type[Section]] = [TrialSettings, *sections]
+        prefixes = [kind.prefix() for kind in known]
         prefixes += omitted_prefixes(settings)
         check_tables(project, type(settings).model_fields, [*map(table_of, prefixes)])
 
