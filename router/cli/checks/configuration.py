@@ -31,7 +31,7 @@ from router.runtime.extensions import (
     setting_sections,
 )
 from router.runtime.server import LOOPBACK, Ports
-from router.settings import PREFIX, Settings, slips
+from router.settings import PREFIX, Section, Settings, slips
 from router.settings.project import find_project
 from router.settings.trials import TrialSettings
 from router.webhook.webhook_files import OtherSystems
@@ -42,7 +42,7 @@ SECONDS = 5.0
 async def variables(settings: Settings) -> str:
     """Every variable that looks like one of ours is one of ours."""
     check_sections(settings)
-    sections = [TrialSettings, *setting_sections(settings)]
+    sections: list[type[Section]] = [TrialSettings, *setting_sections(settings)]
     unknown = slips(sections, lambda: omitted_prefixes(settings))
     if unknown:
         raise MisconfiguredError("\n".join(unknown))
