@@ -17,9 +17,6 @@ from typing import Annotated, Literal
 
 import typer
 
-import activities
-import flows
-import skills
 from router.cli.flows import validated
 from router.cli.project import new_project
 from router.cli.scaffold import (
@@ -40,6 +37,7 @@ from router.flow.gallery import Gallery
 from router.runtime.definitions import load_registry
 from router.settings import Settings
 from router.settings.project import find_project
+from router.settings.sample import SAMPLE_CODE, sample_folder
 from router.tool.kinds.declarations import tool_folders
 from router.tool.tool import RESERVED
 
@@ -100,7 +98,7 @@ def _words(option: str, written: str) -> str:
 
 def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """Files of a flow that loads, starts by its examples and has no rival; or `InvalidInput`."""
-    place = place_for(given, settings.flows, Path(flows.__path__[0]), "flows", "ROUTER_FLOWS")
+    place = place_for(given, settings.flows, sample_folder("flows"), "flows", "ROUTER_FLOWS")
     folder = place.folder
     near, copies = schema_for(folder, "flow")
     near_story, story_copies = schema_for(folder / "tests", "story", folder)
@@ -135,7 +133,7 @@ SCHEMAS = "../../router/schemas"
 def new_process(settings: Settings, name: str) -> ScaffoldResult:
     """The gallery's files of this process, each where it is found; raises `NotFound`."""
     one = Gallery().find(name)
-    flow_place = place_for(None, settings.flows, Path(flows.__path__[0]), "flows", "ROUTER_FLOWS")
+    flow_place = place_for(None, settings.flows, sample_folder("flows"), "flows", "ROUTER_FLOWS")
     tool_place = _http_place(settings, None)
     stories, tools = flow_place.folder / "tests", tool_place.folder
     files, copies = list[NewFile](), list[NewFile]()
@@ -160,7 +158,7 @@ def new_process(settings: Settings, name: str) -> ScaffoldResult:
 
 def new_skill(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """The files of a skill in the Agent Skills format."""
-    place = place_for(given, settings.skills, Path(skills.__path__[0]), "skills", "ROUTER_SKILLS")
+    place = place_for(given, settings.skills, sample_folder("skills"), "skills", "ROUTER_SKILLS")
     folder = place.folder
     lines = folder / "tests" / f"{names.name}.jsonl"
     files = [
@@ -172,7 +170,7 @@ def new_skill(settings: Settings, names: Names, given: Path | None) -> ScaffoldR
 
 
 Kind = Literal["python", "http", "openapi", "mcp"]
-_OWN = Path(activities.__path__[0]) / "tools"
+_OWN = sample_folder(SAMPLE_CODE) / "tools"
 
 
 def new_tool(settings: Settings, names: Names, kind: Kind, given: Path | None) -> ScaffoldResult:
@@ -200,14 +198,15 @@ def code_folder(settings: Settings, kind: Literal["tools", "hooks"]) -> Path | N
     project = find_project()
     if project is None or not settings.packages:
         return None
-    package = min(settings.packages).replace(".", "/")
-    return project.folder / package / kind
+    packages = sorted(settings.packages)
+    own = next((name for name in packages if name.endswith(f".{kind}")), f"{packages[0]}.{kind}")
+    return project.folder / own.replace(".", "/")
 
 
 def _python(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """A function of a package of tools: that is how code is found."""
     configured = code_folder(settings, "tools")
-    place = place_for(given, configured, _OWN, "activities/tools", "PYTHONPATH")
+    place = place_for(given, configured, _OWN, "company/tools", "PYTHONPATH")
     root, package = package_of(place.folder)
     module = f"{package}.{names.name}"
     test = about("my_tool_python_test.py", names).replace(
@@ -225,8 +224,8 @@ def _python(settings: Settings, names: Names, given: Path | None) -> ScaffoldRes
 
 def new_hook(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """A hook in a package where hooks are found, with a test of it."""
-    own, configured = Path(activities.__path__[0]) / "hooks", code_folder(settings, "hooks")
-    place = place_for(given, configured, own, "activities/hooks", "PYTHONPATH")
+    own, configured = sample_folder(SAMPLE_CODE) / "hooks", code_folder(settings, "hooks")
+    place = place_for(given, configured, own, "company/hooks", "PYTHONPATH")
     root, package = package_of(place.folder, otherwise="")
     module = f"{package}.{names.name}"
     test = about("my_hook_test.py", names, "my_hook")

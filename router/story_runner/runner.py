@@ -24,8 +24,6 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 
-import flows
-import skills
 from router.contracts import conversation
 from router.contracts.conversation import ConversationStart, Submission
 from router.contracts.flow import VIEW
@@ -41,6 +39,7 @@ from router.flow.view import FlowView
 from router.gateway import run_updates
 from router.runtime.definitions import load_catalog, load_registry
 from router.settings import Settings
+from router.settings.sample import sample_folder
 from router.story.coverage import Coverage, TakenTransitions, coverages, taken_in
 from router.story.entries import (
     ASKED_THEN,
@@ -477,9 +476,9 @@ def folders_of(settings: Settings) -> list[Path]:
 
     Those of the skills that ship are of the flows that ship, and of no others.
     """
-    folders, here = [settings.flows or Path(next(iter(flows.__path__)))], Path.cwd()
+    folders, here = [settings.flows or sample_folder("flows")], Path.cwd()
     if settings.skills or not settings.flows:
-        beside = settings.skills or Path(next(iter(skills.__path__)))
+        beside = settings.skills or sample_folder("skills")
         folders += [beside] if any(beside.glob("tests/*.yaml")) else []
     every = (folder / "tests" for folder in folders)
     return [one.relative_to(here) if one.is_relative_to(here) else one for one in every]

@@ -111,7 +111,7 @@ TRIES = 5
 """How often it is typed again where that is what the answer says to do."""
 _SPOKEN = re.compile(r"(?P<who>[a-z]+)\s{2,}(?P<what>.+)")
 _KEPT = ".terminal"
-_COPIED = ("router", "workflows", "activities", "flows", "skills", "pyproject.toml")
+_COPIED = ("router", "workflows", "activities", "company", "flows", "skills", "pyproject.toml")
 
 
 def clone(folder: Path) -> Path:
