@@ -7,8 +7,9 @@ import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
+from activities import provided
 from activities.look_up import LookUps
-from company import lookups, provided
+from company import lookups
 from company.people.people import PeopleSystem, human_resources
 from company.people.records import ClaimItem, MoneyAmount, Owner
 from router.contracts.activities import LookUp
