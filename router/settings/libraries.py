@@ -1,11 +1,9 @@
 """The libraries that optional capabilities need, and the command that installs them."""
 
-import re
 import shlex
 from importlib.metadata import PackageNotFoundError, requires
 
 DISTRIBUTION = "intent-router"
-_OF_EXTRA = re.compile(r"""\bextra\s*==\s*["']([\w-]+)["']""")
 
 
 def install_command(extra: str) -> str:
@@ -23,6 +21,6 @@ def install_command(extra: str) -> str:
     libraries = []
     for line in declared:
         library, _, marker = line.partition(";")
-        if (of := _OF_EXTRA.search(marker)) and of[1] == extra:
+        if f'extra == "{extra}"' in marker.replace("'", '"'):
             libraries.append(shlex.quote(library.strip()))
     return f"pip install {' '.join(libraries) or shlex.quote(f'{DISTRIBUTION}[{extra}]')}"
