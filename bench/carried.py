@@ -10,7 +10,7 @@ none put away, as it was before. Temporal refuses 2,097,152 bytes.
 from datetime import UTC, datetime
 from pathlib import Path
 
-import activities.lookups.working_days  # noqa: F401 - declares what the flow looks up
+import company.lookups.working_days  # noqa: F401 - declares what the flow looks up
 import flows
 from router.contracts.conversation import ConversationState
 from router.contracts.limits import measure_bytes

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from understanding import ROLES, ROOT, TESTS, language, rows_of
 
-import activities.lookups
+import company.lookups
 from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition, Triggers
 from router.flow.gallery import Gallery
@@ -94,7 +94,7 @@ def table(flows: list[FlowDefinition], sets: dict[str, list[dict]]) -> None:
 
 
 def main() -> None:
-    Registry().discover(activities.lookups)
+    Registry().discover(company.lookups)
     flows = list(load_flows(ROOT / "flows"))
     learned = [row for row in rows_of(ROOT / "bench" / "requests.jsonl") if "label" in row]
     unseen = rows_of(TESTS / "understanding" / "data" / "prematch_unseen.jsonl")

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import re2
 
-import activities.lookups
+import company.lookups
 from router.domain.messages import Message
 from router.entities.extraction import entities_of
 from router.entities.normalisation import Normalised, normalise
@@ -246,7 +246,7 @@ def reading_table() -> None:
         print(
             f"\n{PER_FLOW * count:,} patterns: built in {time.perf_counter() - began:.2f} s", end=""
         )
-    Registry().discover(activities.lookups)
+    Registry().discover(company.lookups)
     reader = Reader([*flows, *load_flows(ROOT / "flows")])
     situation = Situation(now=NOW, locale="zh", roles=ROLES)
     print("\nReader.read at 1,000 flows, microseconds, p50 and p95")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.people.tables import PEOPLE
+from company.people.tables import PEOPLE
 from router.store.database import Database, Migrations
 from router.store.tables import ROUTER
 from tests.postgres import MISSING, binaries, drop_database, given, make_database

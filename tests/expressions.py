@@ -115,7 +115,7 @@ EXCEPTIONS = {
     "router/documents/labels.py alternatives": "put together of words, without loops",
     "router/documents/labels.py words": "constants of the types, over lines that are cut",
     **dict.fromkeys(_BY_AUTHORS.replace("\n", " ").split(", "), "who runs the house writes these"),
-    "activities/tools/calculator.py _TOKEN": "of at most `LONGEST` characters",
+    "company/tools/calculator.py _TOKEN": "of at most `LONGEST` characters",
     "router/llm/calls.py _TAGGED": "its loops end at the text's end at the latest: nothing fails",
     "router/llm/refusals.py _NAMED[name]": "of an error's first `_READ` characters",
     "router/secrecy/redaction.py _ADDRESS": "a search goes on behind the slash that it came to",

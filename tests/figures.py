@@ -21,7 +21,7 @@ import grimp
 from tests.expressions import backtracking
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("router", "workflows", "activities")
+PACKAGES = ("router", "workflows", "activities", "company")
 FOLDERS = (*PACKAGES, "supply", "tests", "bench", "docs")
 MAX_COMPLEXITY = 10
 SAMPLE_WORDS = re.compile(

@@ -22,6 +22,7 @@ from router.settings import Settings
 CHECKS: Mapping[str, Check] = {
     "python": configuration.python,
     "temporal binary": configuration.temporal_binary,
+    "project": configuration.project,
     "variables": configuration.variables,
     "authentication": configuration.authentication,
     "directory": configuration.directory,
@@ -104,8 +105,8 @@ async def examine(
             continue
         try:
             finding = Diagnosis(subject, fine=True, says=await check(settings))
-        except ProblemsNotReported as unknown:
-            # Neither fine nor failed: the server doesn't say.
+        except (ProblemsNotReported, services.TemporalNotRunning) as unknown:
+            # Neither fine nor failed: the server doesn't say, or nobody has started it yet.
             finding = Diagnosis(subject, fine=True, says=str(unknown), looked_at=False)
         except RouterError as error:
             finding = Diagnosis(subject, fine=False, says=str(error))
@@ -118,8 +119,11 @@ async def examine(
 def _told_before(finding: Diagnosis, before: list[Diagnosis]) -> Diagnosis:
     """The finding, or that there is none where what it says is what an earlier one failed with."""
     for other in before:
-        if not finding.fine and not other.fine and finding.says == other.says:
-            said = f"not looked at: mend {other.subject} first"
+        if finding.fine and finding.looked_at:
+            break
+        if (other.fine, other.says) == (finding.fine, finding.says):
+            first = f"see {other.subject}" if other.fine else f"mend {other.subject} first"
+            said = f"not looked at: {first}"
             return Diagnosis(finding.subject, fine=True, says=said, looked_at=False)
     return finding
 

@@ -47,6 +47,8 @@ def extensions(
         typer.echo(json.dumps(named, ensure_ascii=False, indent=2))
     elif rows:
         echo_aligned(rows)
+    for sentence in found.unknown:
+        typer.echo(sentence, err=True)
     for each in omitted:
         if each.traceback:
             typer.echo(f"{each.name}:\n{each.traceback}", err=True)

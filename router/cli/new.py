@@ -7,6 +7,7 @@ once, and never into an installed package.
 import keyword
 import os
 import re
+import shlex
 import sys
 from collections.abc import Collection
 from contextlib import suppress
@@ -16,9 +17,6 @@ from typing import Annotated, Literal
 
 import typer
 
-import activities
-import flows
-import skills
 from router.cli.flows import validated
 from router.cli.project import new_project
 from router.cli.scaffold import (
@@ -39,6 +37,8 @@ from router.flow.gallery import Gallery
 from router.runtime.definitions import load_registry
 from router.settings import Settings
 from router.settings.project import find_project
+from router.settings.sample import SAMPLE_CODE, sample_folder
+from router.tool.kinds.declarations import tool_folders
 from router.tool.tool import RESERVED
 
 What = Literal["flow", "skill", "tool", "hook"]
@@ -98,7 +98,7 @@ def _words(option: str, written: str) -> str:
 
 def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """Files of a flow that loads, starts by its examples and has no rival; or `InvalidInput`."""
-    place = place_for(given, settings.flows, Path(flows.__path__[0]), "flows", "ROUTER_FLOWS")
+    place = place_for(given, settings.flows, sample_folder("flows"), "flows", "ROUTER_FLOWS")
     folder = place.folder
     near, copies = schema_for(folder, "flow")
     near_story, story_copies = schema_for(folder / "tests", "story", folder)
@@ -120,8 +120,9 @@ def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldRe
             f"by the words {names.zh!r} and {names.en!r} it would be in another flow's way "
             f"({rivals[0].what}): choose other words with --zh and --en"
         )
-    tests = f"flows test {files[1].path}"
-    commands = [place.command(each) for each in (f'route "我要申请{names.zh}"', tests)]
+    asked = f"我要申请{names.zh}" if _CHINESE.search(names.zh) else f"I need the {names.en}"
+    words = (f'route "{asked}"', f"flows test {_quoted(files[1].path)}")
+    commands = [place.command(each) for each in words]
     return ScaffoldResult([*files, *copies, *story_copies], commands)
 
 
@@ -132,7 +133,7 @@ SCHEMAS = "../../router/schemas"
 def new_process(settings: Settings, name: str) -> ScaffoldResult:
     """The gallery's files of this process, each where it is found; raises `NotFound`."""
     one = Gallery().find(name)
-    flow_place = place_for(None, settings.flows, Path(flows.__path__[0]), "flows", "ROUTER_FLOWS")
+    flow_place = place_for(None, settings.flows, sample_folder("flows"), "flows", "ROUTER_FLOWS")
     tool_place = _http_place(settings, None)
     stories, tools = flow_place.folder / "tests", tool_place.folder
     files, copies = list[NewFile](), list[NewFile]()
@@ -148,8 +149,8 @@ def new_process(settings: Settings, name: str) -> ScaffoldResult:
     return ScaffoldResult(
         [*files, *copies],
         [
-            f"intent-router tools validate {files[2].path}",
-            flow_place.command(f"flows test {files[1].path}", tool_place),
+            f"intent-router tools validate {_quoted(files[2].path)}",
+            flow_place.command(f"flows test {_quoted(files[1].path)}", tool_place),
         ],
         f"put the address of your system into {files[2].path}: base_url",
     )
@@ -157,19 +158,19 @@ def new_process(settings: Settings, name: str) -> ScaffoldResult:
 
 def new_skill(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """The files of a skill in the Agent Skills format."""
-    place = place_for(given, settings.skills, Path(skills.__path__[0]), "skills", "ROUTER_SKILLS")
+    place = place_for(given, settings.skills, sample_folder("skills"), "skills", "ROUTER_SKILLS")
     folder = place.folder
     lines = folder / "tests" / f"{names.name}.jsonl"
     files = [
         NewFile(folder / names.name / "SKILL.md", about("SKILL.md", names, "my-skill")),
         NewFile(lines, about("my_skill_lines.jsonl", names, "my-skill")),
     ]
-    commands = (f"skills validate {files[0].path.parent}", f"eval {lines}")
+    commands = (f"skills validate {_quoted(files[0].path.parent)}", f"eval {_quoted(lines)}")
     return ScaffoldResult(files, [place.command(each) for each in commands])
 
 
 Kind = Literal["python", "http", "openapi", "mcp"]
-_OWN = Path(activities.__path__[0]) / "tools"
+_OWN = sample_folder(SAMPLE_CODE) / "tools"
 
 
 def new_tool(settings: Settings, names: Names, kind: Kind, given: Path | None) -> ScaffoldResult:
@@ -187,19 +188,25 @@ def new_tool(settings: Settings, names: Names, kind: Kind, given: Path | None) -
     return ScaffoldResult([described, *begun.files], begun.commands, remark)
 
 
+def _quoted(path: Path) -> str:
+    """Return the path as a shell takes it."""
+    return shlex.quote(str(path))
+
+
 def code_folder(settings: Settings, kind: Literal["tools", "hooks"]) -> Path | None:
     """Return the folder of a project's tools or hooks in Python; `None` outside of a project."""
     project = find_project()
     if project is None or not settings.packages:
         return None
-    package = min(settings.packages).replace(".", "/")
-    return project.folder / package / kind
+    packages = sorted(settings.packages)
+    own = next((name for name in packages if name.endswith(f".{kind}")), f"{packages[0]}.{kind}")
+    return project.folder / own.replace(".", "/")
 
 
 def _python(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """A function of a package of tools: that is how code is found."""
     configured = code_folder(settings, "tools")
-    place = place_for(given, configured, _OWN, "activities/tools", "PYTHONPATH")
+    place = place_for(given, configured, _OWN, "company/tools", "PYTHONPATH")
     root, package = package_of(place.folder)
     module = f"{package}.{names.name}"
     test = about("my_tool_python_test.py", names).replace(
@@ -211,14 +218,14 @@ def _python(settings: Settings, names: Names, given: Path | None) -> ScaffoldRes
         NewFile(tests / f"test_{names.name}.py", test),
     ]
     call = f'intent-router tools call {names.name} \'{{"topic": "one two"}}\' --user alice'
-    commands = [f"python -m pytest {files[1].path}"]
+    commands = [f"python -m pytest {_quoted(files[1].path)}"]
     return ScaffoldResult(files, commands if place.setting else [call, *commands])
 
 
 def new_hook(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """A hook in a package where hooks are found, with a test of it."""
-    own, configured = Path(activities.__path__[0]) / "hooks", code_folder(settings, "hooks")
-    place = place_for(given, configured, own, "activities/hooks", "PYTHONPATH")
+    own, configured = sample_folder(SAMPLE_CODE) / "hooks", code_folder(settings, "hooks")
+    place = place_for(given, configured, own, "company/hooks", "PYTHONPATH")
     root, package = package_of(place.folder, otherwise="")
     module = f"{package}.{names.name}"
     test = about("my_hook_test.py", names, "my_hook")
@@ -230,7 +237,7 @@ def new_hook(settings: Settings, names: Names, given: Path | None) -> ScaffoldRe
             test.replace(f"router.cli.templates.{names.name}", module),
         ),
     ]
-    commands = [f"python -m pytest {files[1].path}"]
+    commands = [f"python -m pytest {_quoted(files[1].path)}"]
     return ScaffoldResult(files, commands if place.setting else ["intent-router hooks", *commands])
 
 
@@ -267,19 +274,22 @@ def _requesting(
         NewFile(file, about(file_from, names).replace("../../schemas", near)),
         NewFile(test, _pointing(text, test, file)),
     ]
-    validate = f"intent-router tools validate {file}"
+    validate = f"intent-router tools validate {_quoted(file)}"
     return ScaffoldResult(
         [*files, *copies],
-        [validate, place.command("tools list"), f"python -m pytest {test}"],
+        [validate, place.command("tools list"), f"python -m pytest {_quoted(test)}"],
         f"put the address of your system into {file}, or into {_variable(names)}",
     )
 
 
 def _http_place(settings: Settings, given: Path | None) -> ScaffoldPlace:
     """Where files of HTTP tools are found."""
-    configured = settings.http_tools
+    configured, code = settings.http_tools, code_folder(settings, "tools")
     if configured is not None and not configured.is_dir():
         configured = None
+    if configured is None and code is not None:
+        there = (folder for folder in tool_folders(code.parent) if folder.is_dir())
+        configured = next(there, code / "http")
     return place_for(given, configured, _OWN / "http", "http_tools", "ROUTER_HTTP_TOOLS")
 
 
@@ -288,7 +298,9 @@ def _variable(names: Names) -> str:
 
 
 def _mcp(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
-    folder = folder_at(given or Path("mcp_servers"))
+    project = find_project()
+    usual = shortened(project.folder / "mcp_servers") if project else Path("mcp_servers")
+    folder = folder_at(given or usual)
     near, copies = schema_for(folder, "mcp")
     file, program = folder / f"{names.name}.json", folder / f"{names.name}_server.py"
     test = _beside(folder) / f"test_{names.name}.py"
@@ -304,17 +316,27 @@ def _mcp(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult
         NewFile(file, entry),
         NewFile(test, _pointing(text, test, file)),
     ]
-    remark = (
-        f"put its entry into {settings.mcp_servers} too, which ROUTER_MCP_SERVERS names"
-        if settings.mcp_servers
-        else f"set ROUTER_MCP_SERVERS={file} to have it in use"
-    )
     listing = ScaffoldPlace(file, "ROUTER_MCP_SERVERS").command("tools list")
-    return ScaffoldResult([*files, *copies], [listing, f"python -m pytest {test}"], remark)
+    commands = [listing, f"python -m pytest {_quoted(test)}"]
+    return ScaffoldResult([*files, *copies], commands, _using_mcp(settings, file))
+
+
+def _using_mcp(settings: Settings, file: Path) -> str:
+    """Return what to do to have the server of a new file in use."""
+    if settings.mcp_servers:
+        return f"put its entry into {settings.mcp_servers} too, which ROUTER_MCP_SERVERS names"
+    project = find_project()
+    if project is None or not file.resolve().is_relative_to(project.folder):
+        return f"set ROUTER_MCP_SERVERS={_quoted(file)} to have it in use"
+    line = f'mcp_servers = "{file.resolve().relative_to(project.folder).as_posix()}"'
+    return f"put {line} under [tool.intent-router] in {shortened(project.file)} to have it in use"
 
 
 def _beside(folder: Path) -> Path:
     """Where tests of what is in `folder` go: with the project's own, or into `tests` in it."""
+    project = find_project()
+    if project is not None and folder.resolve().is_relative_to(project.folder):
+        return shortened(project.folder / "tests")
     checkout = _OWN.parents[1]
     if (checkout / "tests").is_dir() and folder.resolve().is_relative_to(_OWN):
         return shortened(checkout / "tests" / "unit" / "activities" / "tools")

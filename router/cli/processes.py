@@ -19,7 +19,12 @@ from router.runtime import process
 from router.runtime.composition import Parts
 from router.runtime.data_folder import ADMISSION
 from router.runtime.dev import run
-from router.runtime.extensions import check_sections, setting_sections
+from router.runtime.extensions import (
+    check_sections,
+    log_omissions,
+    omitted_prefixes,
+    setting_sections,
+)
 from router.runtime.garbage_collection import steady
 from router.runtime.process import ProcessTelemetry, observed, until_told_to_stop
 from router.runtime.process_group import PROGRAM, Command, Parent, ProcessGroup
@@ -29,7 +34,7 @@ from router.runtime.temporal import check_namespace, connect, register, temporal
 from router.runtime.upkeep import at_work
 from router.runtime.worker import KINDS, Kind, build_workers, supervised
 from router.secrecy.redaction import redact_logs
-from router.settings import Settings, slips
+from router.settings import Section, Settings, slips
 from router.settings.trials import TrialSettings
 from router.telemetry import logs
 from router.telemetry.crashes import registered
@@ -255,5 +260,7 @@ def numbered_ports(settings: Settings, number: int) -> list[dict[str, str]]:
 def _log(settings: Settings, level: str) -> None:
     logs.configure(settings.log_format, settings.log_level or level)
     redact_logs()
-    for slip in slips([TrialSettings, *setting_sections(settings)]):
+    log_omissions(settings)
+    sections: list[type[Section]] = [TrialSettings, *setting_sections(settings)]
+    for slip in slips(sections, lambda: omitted_prefixes(settings)):
         log.warning("%s", slip)

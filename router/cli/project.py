@@ -1,11 +1,12 @@
 """`intent-router new project`: the folder of a company's own deployment."""
 
 import re
+import shlex
 from importlib import resources
 from pathlib import Path
 
 from router.cli.scaffold import Names, NewFile, ScaffoldResult, about, schema_for
-from router.domain.errors import InvalidInput
+from router.domain.errors import Conflict, InvalidInput
 from router.domain.locale import Locale
 from router.settings.project import check_package
 
@@ -39,15 +40,24 @@ def new_project(name: str, locale: Locale, folder: Path) -> ScaffoldResult:
     Raises:
         InvalidInput: The name can't be the name of a package.
         MisconfiguredError: An installed package has the name already.
+        Conflict: The folder has a project already.
     """
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARS:
         raise InvalidInput(
             f"a project can't be called {name[:80]!r}: write up to {MAX_NAME_CHARS} small letters, "
             "digits and single _, a letter first, as in acme"
         )
+    if (folder / "pyproject.toml").exists():
+        raise Conflict(
+            f"{folder / 'pyproject.toml'} is there already and nothing was written: add to that "
+            "project with `intent-router new flow`, `skill`, `tool` or `hook`, or choose another "
+            "folder with --folder"
+        )
     check_package(name, folder.resolve(), is_new=True)
     files = [NewFile(folder / path, _text(source, name, locale)) for source, path in FILES.items()]
     commands = ["intent-router dev", "intent-router flows test", "python -m pytest"]
+    if folder.resolve() != Path.cwd():
+        commands.insert(0, f"cd {shlex.quote(str(folder))}")
     return ScaffoldResult([*files, *_package(folder, name), *_flow(folder)], commands)
 
 

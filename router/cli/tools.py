@@ -6,10 +6,12 @@ It is called through the same gate and ledger as flows do.
 import asyncio
 import json
 import re
+import sys
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic
 from typing import Annotated, Any
 from uuid import uuid4
 
@@ -22,7 +24,7 @@ from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at, untrusted
 from router.cli.options import DataFolder, echo_aligned, paths_argument, person, settings_in
 from router.contracts.activities import ToolCall
 from router.contracts.failures import RETRYABLE
-from router.domain.errors import Forbidden, UnusableResult
+from router.domain.errors import Forbidden, Unavailable, UnusableResult
 from router.domain.principals import FLOW_ROLE
 from router.formats.strict_json import strict_json
 from router.runtime.composition import assembled
@@ -31,6 +33,10 @@ from router.runtime.definitions import declared_tools, load_tools
 from router.settings import Settings
 from router.tool.registry import Registry
 from router.tool.tool import Tool
+
+SERVER_SECONDS = 20.0
+"""For the MCP server of the tool that is called to start, in addition to what all wait for one."""
+POLL_SECONDS = 0.1
 
 
 async def call(
@@ -42,7 +48,7 @@ async def call(
     async with assembled(settings) as parts, AsyncExitStack() as reached:
         if name not in parts.offered.registry:  # of an MCP server: starting them takes a while
             await reached.enter_async_context(parts.tools.running())
-        tool = parts.offered.registry[name]
+        tool = await _await_tool(parts.offered.registry, name)
         given = ToolCall(
             tool=name,
             arguments=arguments,
@@ -60,6 +66,18 @@ async def call(
             declared = f" ({expected[1]} was expected)" if expected else ""
             remedy = f"mend what it returns, or the type that it declares{declared}"
             raise UnusableResult(f"{name}: {error}; {remedy}") from error
+
+
+async def _await_tool(registry: Registry, name: str) -> Tool:
+    """Return the tool, as soon as its MCP server has come; raises as the registry does."""
+    deadline = monotonic() + SERVER_SECONDS
+    while True:
+        try:
+            return registry[name]
+        except Unavailable:
+            if monotonic() > deadline:
+                raise
+        await asyncio.sleep(POLL_SECONDS)
 
 
 async def _insisted(
@@ -109,6 +127,14 @@ def in_english_only(tools: Iterable[Tool]) -> str | None:
     return f"read in English by all, in part at least: {', '.join(foreign)}; {remedy}"
 
 
+def shown_path(file: Path) -> str:
+    """Return a file's path from here, or from where Python finds its package."""
+    for folder in (Path.cwd(), *(Path(each) for each in sys.path if each)):
+        if file.is_relative_to(folder):
+            return str(file.relative_to(folder))
+    return str(file)
+
+
 app = typer.Typer(help="List tools, check their files, and call one.")
 
 
@@ -136,7 +162,7 @@ def list_tools(
         rows = []
         for tool in tools.registry:
             who = " or ".join(sorted(tool.roles)) or "everyone"
-            kind, file = tool.implementation.kind, Path(tool.source.file).name
+            kind, file = tool.implementation.kind, shown_path(Path(tool.source.file))
             about = tool.description.partition("\n")[0]
             rows.append((tool.name, tool.permission, who, kind, file, about))
         echo_aligned(rows)
@@ -153,7 +179,7 @@ def list_tools(
         names = ", ".join(name for name, lacks in lacking.items() if lacks == setting)
         typer.echo(f"not offered to anybody: {names}; set {setting}", err=True)
     for path, variable in tools.absent.items():
-        typer.echo(f"nothing of {Path(path).name}: {variable} isn't set; set it", err=True)
+        typer.echo(f"nothing of {shown_path(Path(path))}: {variable} isn't set; set it", err=True)
 
 
 def _object_of(tool: Tool, lacks: str | None) -> dict[str, Any]:

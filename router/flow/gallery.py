@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import flows
 from router.domain.errors import NotFound, nearest
 from router.domain.locale import Localised
 from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flow
+from router.settings.sample import sample_folder
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Gallery:
     """The processes of a folder, by name; the shipped ones where none is named."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder or Path(next(iter(flows.__path__))) / "gallery"
+        self._folder = folder or sample_folder("flows") / "gallery"
         self._flows = {path.stem: GalleryFlow(path) for path in sorted(self._folder.glob("*.yaml"))}
 
     def __iter__(self) -> Iterator[GalleryFlow]:

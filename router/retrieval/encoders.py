@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.isolation.limits import child_environment
+from router.settings.libraries import install_command
 
 Vectors: TypeAlias = NDArray[np.float32]
 """Rows of unit length, so that a dot product is a cosine."""
@@ -382,7 +383,7 @@ class SentenceTransformersEncoder:
         except ImportError as error:
             raise MisconfiguredError(
                 f"ROUTER_EMBEDDER is {self.name}, and the package {_PACKAGE} isn't installed; "
-                f"pip install 'intent-router[{_PACKAGE}]'"
+                f"{install_command(_PACKAGE)}"
             ) from error
         try:
             return SentenceTransformer(self._model_name, device="cpu")

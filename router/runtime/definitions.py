@@ -8,9 +8,6 @@ from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
-import activities
-import flows
-import skills
 from activities.capabilities import Capabilities
 from router.directory.tenants import KnownNames, LiveTenants, Tenants
 from router.documents.document_type import document_types
@@ -23,6 +20,12 @@ from router.flow.loader import FlowFile, Vocabulary, load_flows, read_flow, sub_
 from router.runtime.extensions import import_packages, load_configured
 from router.settings import Settings
 from router.settings.project import check_package, find_project
+from router.settings.sample import (
+    SAMPLE_CODE,
+    SAMPLE_ROOT,
+    enable_sample_imports,
+    sample_folder,
+)
 from router.skill.loader import LoadedSkills, WatchedSkills, remarks
 from router.skill.skill import SkillCatalog
 from router.store.flow_runs import FlowVersions
@@ -34,10 +37,10 @@ _log = logging.getLogger("router.flows")
 
 CORE_PACKAGES = ("activities.builtin",)
 SAMPLE_PACKAGES = (
-    "activities.tools",
-    "activities.hooks",
-    "activities.lookups",
-    "activities.papers",
+    "company.tools",
+    "company.hooks",
+    "company.lookups",
+    "company.papers",
 )
 """The packages of the sample company, which a deployment has that names none."""
 
@@ -69,8 +72,8 @@ def vocabulary(registry: Registry, author_tools: NameSelection = ALL_NAMES) -> V
 
 def sample_persona() -> Path | None:
     """Who the desk is to the sample company's people; None where that was deleted."""
-    beside = (Path(folder) / "persona.yaml" for folder in activities.__path__)
-    return next((file for file in beside if file.is_file()), None)
+    file = sample_folder(SAMPLE_CODE) / "persona.yaml"
+    return file if file.is_file() else None
 
 
 def tenants_of(settings: Settings) -> LiveTenants:
@@ -99,9 +102,9 @@ def flow_folder(settings: Settings) -> Path:
     """The folder of flow files: the settings', which has to be there, or the project's own."""
     if settings.flows is not None and not settings.flows.exists():
         raise MisconfiguredError(
-            f"ROUTER_FLOWS={settings.flows} is no folder here: name one that has flow files in it"
+            f"{settings.describe('flows')} is no folder here: name one that has flow files in it"
         )
-    return settings.flows or Path(next(iter(flows.__path__)))
+    return settings.flows or sample_folder("flows")
 
 
 async def check_versions(
@@ -189,10 +192,10 @@ def load_capabilities(
 
 def skill_folders(settings: Settings) -> WatchedSkills:
     """The skills of the settings' folder, to be loaded; raises `MisconfiguredError` without one."""
-    folder = settings.skills or Path(next(iter(skills.__path__)))
+    folder = settings.skills or sample_folder("skills")
     if not folder.is_dir():
         raise MisconfiguredError(
-            f"ROUTER_SKILLS={folder} is no folder: name one that has skill folders in it"
+            f"{settings.describe('skills')} is no folder: name one that has skill folders in it"
         )
     return WatchedSkills(folder)
 
@@ -232,9 +235,11 @@ def _packages(settings: Settings) -> list[ModuleType]:
     project = find_project()
     if project is not None:
         project.enable_imports()
-        for name in chosen or ():
-            check_package(name, project.folder, project.distribution)
-    optional = SAMPLE_PACKAGES if chosen is None else ()
+        if project.folder != SAMPLE_ROOT:
+            for name in chosen or ():
+                check_package(name, project.folder, project.distribution)
+    has_sample = chosen is None and enable_sample_imports()
+    optional = SAMPLE_PACKAGES if has_sample else ()
     names = [*CORE_PACKAGES, *(name for name in optional if find_spec(name))]
     extensions = load_configured(settings)
     found = [_import(name) for name in (*names, *sorted(chosen or ()))]

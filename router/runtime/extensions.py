@@ -10,7 +10,9 @@ is wrong.
 import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 _REQUIRED = "ROUTER_REQUIRED_EXTENSIONS"
+_OFF = "ROUTER_EXTENSIONS_OFF"
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
@@ -60,6 +63,8 @@ class Extensions:
     omitted: Sequence[OmittedExtension] = ()
     required: Collection[str] = ()
     """The names of extensions without which the process must not go on."""
+    unknown: Sequence[str] = ()
+    """Sentences on names in `ROUTER_EXTENSIONS_OFF` that no installed extension has."""
 
     def __iter__(self) -> Iterator[Extension]:
         return (each.extension for each in self.loaded)
@@ -117,10 +122,47 @@ def check_sections(settings: "Settings") -> None:
     """Read the settings of all configured extensions.
 
     Raises:
-        MisconfiguredError: Those of one can't be used.
+        MisconfiguredError: Those of one can't be used, or the project has some that nobody reads.
     """
-    for kind in setting_sections(settings):
+    from router.settings.project import check_tables, find_project, table_of
+    from router.settings.trials import TrialSettings
+
+    sections = setting_sections(settings)
+    for kind in sections:
         settings.section(kind)
+    if (project := find_project()) is not None:
+        known: list[type[Section]] = [TrialSettings, *sections]
+        prefixes = [kind.prefix() for kind in known]
+        prefixes += omitted_prefixes(settings)
+        check_tables(project, type(settings).model_fields, [*map(table_of, prefixes)])
+
+
+def omitted_prefixes(settings: "Settings") -> list[str]:
+    """Return how the variables of extensions begin that aren't loaded.
+
+    That of an extension which can't be imported is made from its name.
+    """
+    found: list[str] = []
+    installed = {point.name: point for point in _installed()}
+    for each in load_configured(settings).omitted:
+        found.append(f"ROUTER_{each.name.upper()}_")
+        with suppress(Exception):  # `extensions` says why it isn't loaded
+            section = installed[each.name].load()().settings()
+            found += [section.prefix()] if section else []
+    return found
+
+
+def log_omissions(settings: "Settings") -> None:
+    """Log each extension that should be in use and isn't, and names that can't be left out."""
+    extensions = load_configured(settings)
+    for each in extensions.failed:
+        _log.error(
+            "extension %s isn't in use: %s; `intent-router extensions` says more",
+            each.name,
+            each.reason,
+        )
+    for sentence in extensions.unknown:
+        _log.warning("%s", sentence)
 
 
 def import_packages(extension: Extension) -> list[ModuleType]:
@@ -167,9 +209,17 @@ def load_extensions(
         else:
             omitted.append(outcome)
     loaded, unsatisfied = _in_order(candidates)
-    extensions = Extensions(loaded, [*omitted, *unsatisfied], required)
+    unknown = [_describe_unknown(name, found) for name in sorted({*off} - {p.name for p in found})]
+    extensions = Extensions(loaded, [*omitted, *unsatisfied], required, unknown)
     _check_required(required, extensions)
     return extensions
+
+
+def _describe_unknown(name: str, installed: Iterable[EntryPoint]) -> str:
+    names = sorted(point.name for point in installed)
+    close = get_close_matches(name, names, n=1)
+    remedy = f"did you mean {close[0]}?" if close else f"there are: {', '.join(names) or 'none'}"
+    return f"{_OFF}={name}: no installed extension has this name; {remedy}"
 
 
 def load_configured(settings: "Settings") -> Extensions:
@@ -191,7 +241,7 @@ def _load(
 ) -> LoadedExtension | OmittedExtension:
     distribution = point.dist.name if point.dist else "?"
     if point.name in off:
-        reason = "ROUTER_EXTENSIONS_OFF names it"
+        reason = f"{_OFF} names it"
         return OmittedExtension(point.name, distribution, reason, is_chosen=True)
     try:
         extension = point.load()()

@@ -102,8 +102,11 @@ class SecretFiles(PydanticBaseSettingsSource):
         return found
 
 
-def lines(error: ValidationError, prefix: str) -> list[str]:
-    """One line a problem: variable, value, remedy; values that may be secret stay out of it."""
+def lines(error: ValidationError, prefix: str, declared: Mapping[str, str]) -> list[str]:
+    """One line a problem: variable, value, remedy; values that may be secret stay out of it.
+
+    `declared` says, by the variable's name, what a file has that sets it where no variable does.
+    """
     given, found = {k.upper(): v for k, v in environment().items()}, []
     for problem in error.errors():
         where, message = problem["loc"], problem["msg"].removeprefix("Value error, ")
@@ -115,6 +118,7 @@ def lines(error: ValidationError, prefix: str) -> list[str]:
             shown = "" if hidden else f"={value}"
             if any(isinstance(part, int) for part in where):
                 message = f"{'.'.join(map(str, where[1:]))}: {message}"
-            message = f"{name}{shown} can't be used: {message}"
+            source = declared.get(name) if name not in given else None
+            message = f"{source or f'{name}{shown}'} can't be used: {message}"
         found.append(message)
     return found

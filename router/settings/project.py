@@ -5,8 +5,12 @@
     flows = "flows"
     directory = "people.yaml"
 
-Any setting that isn't a secret can stand there, under its name without `ROUTER_`. Variables and
-`.env` win over it. Paths are relative to the project's folder.
+    [tool.intent-router.mail]
+    host = "smtp.example.com"
+
+Any setting that isn't a secret can stand there, under its name without `ROUTER_`; those of an
+extension stand in a table of their own. Variables and `.env` win over it. Paths are relative to the
+project's folder.
 """
 
 import sys
@@ -14,6 +18,7 @@ import tomllib
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib.machinery import PathFinder
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -45,10 +50,34 @@ class Project:
         """The file that declares the project."""
         return self.folder / PROJECT_FILE
 
+    def values_of(self, prefix: str) -> dict[str, Any]:
+        """Return the values for the settings whose variables have a prefix, by name.
+
+        Args:
+            prefix: `ROUTER_`, or that of an extension's section, such as `ROUTER_MAIL_`.
+
+        Raises:
+            MisconfiguredError: What is there for the section is no table.
+        """
+        if prefix == PREFIX:
+            return self.settings
+        name = table_of(prefix)
+        table = self.settings.get(name, {})
+        if not isinstance(table, dict):
+            raise MisconfiguredError(
+                f"{self.file}: {name} is no table: write [tool.{TABLE}.{name}]"
+            )
+        return table
+
     def enable_imports(self) -> None:
         """Let Python import the packages in the project's folder, if it can't yet."""
         if str(self.folder) not in sys.path:
             sys.path.insert(0, str(self.folder))
+
+
+def table_of(prefix: str) -> str:
+    """Return the name of the table for an extension's settings: `mail` for `ROUTER_MAIL_`."""
+    return prefix.removeprefix(PREFIX).strip("_").lower()
 
 
 def find_project(start: Path | None = None) -> Project | None:
@@ -72,8 +101,18 @@ def find_project(start: Path | None = None) -> Project | None:
 
 def _project_in(folder: Path) -> Project | None:
     file = folder / PROJECT_FILE
-    if not file.is_file():
+    try:
+        stat = file.stat()
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise MisconfiguredError(f"{file} can't be read: {error}; correct it") from None
+    return _read(file, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=16)
+def _read(file: Path, _modified: int, _size: int) -> Project | None:
+    """Return the project that a file declares. Each class of settings asks for the same file."""
     try:
         declared = tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -82,7 +121,7 @@ def _project_in(folder: Path) -> Project | None:
     if table is not None and not isinstance(table, dict):
         raise MisconfiguredError(f"{file}: [tool.{TABLE}] is no table; write `name = value` in it")
     name = str(declared.get("project", {}).get("name", ""))
-    return None if table is None else Project(folder, table, name)
+    return None if table is None else Project(file.parent, table, name)
 
 
 def check_package(name: str, folder: Path, distribution: str = "", *, is_new: bool = False) -> None:
@@ -117,7 +156,7 @@ class ProjectFile(PydanticBaseSettingsSource):
     Args:
         settings: The class.
         project: The project, if there is one.
-        known: The names that may stand in the file: those of the router's settings.
+        known: The names that may stand there.
     """
 
     def __init__(
@@ -127,29 +166,60 @@ class ProjectFile(PydanticBaseSettingsSource):
         self._project = project
         self._known = known
         self._prefix = str(settings.model_config.get("env_prefix", ""))
+        self._values = project.values_of(self._prefix) if project else {}
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         """Return the value of one field, with paths made absolute."""
-        if self._project is None or field_name not in self._project.settings:
+        if self._project is None or field_name not in self._values:
             return None, field_name, False
         if is_secret(field):
             raise MisconfiguredError(
-                f"{self._project.file}: {field_name} is a secret; set {PREFIX}{field_name.upper()} "
-                "in .env, or in a file that …_FILE names"
+                f"{self._project.file}: {field_name} is a secret; "
+                f"set {self._prefix}{field_name.upper()} in .env, or in a file that …_FILE names"
             )
-        value = self._project.settings[field_name]
+        value = self._values[field_name]
         if isinstance(value, str) and "Path" in repr(field.annotation):
             value = self._project.folder / value
         return value, field_name, False
 
     def __call__(self) -> dict[str, Any]:
         """Return all values. Raises `MisconfiguredError` for names that no setting has."""
-        if self._project is None or self._prefix != PREFIX:
+        if self._project is None:
             return {}
         fields = self.settings_cls.model_fields
-        for name in self._project.settings.keys() - set(self._known):
-            close = get_close_matches(name, self._known, n=1)
-            remedy = f"did you mean {close[0]}?" if close else "take it out"
-            raise MisconfiguredError(f"{self._project.file}: {name} is no setting: {remedy}")
+        # Only extensions know the names of their tables: `check_tables` is given those.
+        tables = {n for n, value in self._values.items() if isinstance(value, dict)}
+        unknown = self._values.keys() - set(self._known)
+        for name in sorted(unknown - tables if self._prefix == PREFIX else unknown):
+            raise MisconfiguredError(
+                f"{self._project.file}: {name} is no setting: {nearest_name(name, self._known)}"
+            )
         found = {name: self.get_field_value(field, name)[0] for name, field in fields.items()}
         return {name: value for name, value in found.items() if value is not None}
+
+
+def nearest_name(name: str, known: Collection[str]) -> str:
+    """Return what to do about a name that stands in a project's file and isn't known.
+
+    >>> nearest_name("ROUTER_LLM_MODEL", ["llm_model"])
+    'did you mean llm_model?'
+    """
+    likely = name.lower().replace("-", "_").removeprefix(PREFIX.lower())
+    close = get_close_matches(likely, known, n=1)
+    return f"did you mean {close[0]}?" if close else "take it out"
+
+
+def check_tables(project: Project, settings: Collection[str], tables: Collection[str]) -> None:
+    """Raise `MisconfiguredError` if the project's file has a table that nobody reads.
+
+    Args:
+        project: The project.
+        settings: The names of the router's settings.
+        tables: The names of the tables of all installed extensions.
+    """
+    for name, value in project.settings.items():
+        if isinstance(value, dict) and name not in settings and name not in tables:
+            raise MisconfiguredError(
+                f"{project.file}: no extension here reads [tool.{TABLE}.{name}]: "
+                f"{nearest_name(name, [*tables, *settings])}"
+            )

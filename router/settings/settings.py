@@ -4,7 +4,7 @@
 platform, declares a `Section` of its own and is asked for it by `Settings.section`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -25,6 +25,7 @@ from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
 from router.domain.loopback import is_loopback
 from router.settings import values
+from router.settings.brand import AccentColour, LogoFile, PageTitle
 from router.settings.environment import (
     DOTENV,
     OF_CLIENTS,
@@ -78,7 +79,8 @@ class Section(BaseSettings):
         """Options win over files of secrets, then environment, `.env`, and the project's file."""
         variables = {name.upper(): value for name, value in environment().items()}
         files = SecretFiles(settings_cls, variables)
-        project = ProjectFile(settings_cls, find_project(), Settings.model_fields.keys())
+        known = (Settings if cls.prefix() == PREFIX else cls).model_fields.keys()
+        project = ProjectFile(settings_cls, find_project(), known)
         return init_settings, files, env_settings, dotenv_settings, project, file_secret_settings
 
     @classmethod
@@ -87,7 +89,20 @@ class Section(BaseSettings):
         try:
             return cls(**overrides)
         except ValidationError as error:
-            raise MisconfiguredError("\n".join(lines(error, cls.prefix()))) from None
+            declared = cls._declared(overrides)
+            raise MisconfiguredError("\n".join(lines(error, cls.prefix(), declared))) from None
+
+    @classmethod
+    def _declared(cls, overrides: Collection[str]) -> dict[str, str]:
+        """Return how to name the values that the project's file sets, by the variable's name."""
+        project = find_project()
+        if project is None:
+            return {}
+        return {
+            f"{cls.prefix()}{name}".upper(): f"{project.file}: {name} = {value!r}"
+            for name, value in project.values_of(cls.prefix()).items()
+            if name not in overrides
+        }
 
     @classmethod
     def prefix(cls) -> str:
@@ -329,6 +344,14 @@ class Settings(Section):
     portal_origins: Origins = []
     """Origins whose pages may have the desk in them (docs/portal.md), as JSON:
     `["https://portal.example.com"]`."""
+    page_title: Annotated[PageTitle | None, NoDecode] = None
+    """What the chat page is called, in the tab and above its lists: a text, or
+    `{"zh": "…", "en": "…"}`. None: as the assistant."""
+    page_logo: LogoFile | None = None
+    """An SVG or PNG file of up to 256 KiB that the page shows beside its title and in the tab."""
+    page_accent: AccentColour | None = None
+    """The colour of links and buttons, such as `#0b6353`. The page makes it darker or lighter
+    where text in it couldn't be read."""
     webhooks: Path | None = None
     """A YAML or JSON file of other systems that are told what happens, as Standard Webhooks: a
     list of `{url, secret_env, events, tenants, flows, slots}`; None: nobody is told."""
@@ -484,6 +507,18 @@ class Settings(Section):
         copy._sections = self._sections | given  # noqa: SLF001 - its own class's
         return copy
 
+    def describe(self, name: str) -> str:
+        """Return a setting as whoever set it wrote it, for what is said of its value.
+
+        That is `ROUTER_FLOWS=flows`, or the line of the project's file.
+        """
+        variable = f"{PREFIX}{name}".upper()
+        set_ = {each.upper() for each, value in self.environment.items() if value}
+        declared = self._declared(()).get(variable)
+        return (
+            declared if declared and variable not in set_ else f"{variable}={getattr(self, name)}"
+        )
+
     @property
     def queues(self) -> list[str]:
         """Every task queue that somebody has to poll, the one of turns first."""
@@ -593,12 +628,21 @@ class Settings(Section):
             )
 
 
-def slips(sections: Iterable[type[Section]] = ()) -> list[str]:
-    """What to say of each of `unknown_variables`: no errors, for another version may know them."""
+def slips(
+    sections: Iterable[type[Section]] = (), omitted: Callable[[], Iterable[str]] = tuple
+) -> list[str]:
+    """What to say of each of `unknown_variables`: no errors, for another version may know them.
+
+    Args:
+        sections: The settings of the extensions in use.
+        omitted: Returns how variables of extensions begin that aren't loaded, which may be set.
+    """
     sections = list(sections)
     known = Settings.variables().union(*(each.variables() for each in sections))
     said = []
-    for name in unknown_variables(sections):
+    unknown = unknown_variables(sections)
+    idle = tuple(omitted()) if unknown else ()
+    for name in (each for each in unknown if not each.upper().startswith(idle)):
         close = get_close_matches(name.upper(), sorted(known), n=1)
         remedy = f"did you mean {close[0]}?" if close else "take it out"
         said.append(f"{name} is no setting: {remedy}")

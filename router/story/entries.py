@@ -54,6 +54,8 @@ class StoryNames:
     users: Collection[str]
     tools: Collection[str]
     flows: Mapping[str, FlowDefinition]
+    prefixes: Collection[str] = ()
+    """How names of tools begin that only a server knows: those of MCP servers."""
 
 
 _SHORTEST_EXPRESSION = 3
@@ -118,6 +120,15 @@ def _known(what: str, names: Callable[[StoryNames], Iterable[str]]) -> BeforeVal
         return one_of(value, names(_context(info)), what)
 
     return BeforeValidator(check, json_schema_input_type=Words)
+
+
+def _tool_name(value: Any, info: ValidationInfo) -> Any:
+    known = _context(info)
+    if isinstance(value, str) and any(
+        value.startswith(prefix) and value != prefix for prefix in known.prefixes
+    ):
+        return value
+    return one_of(value, [*known.tools, *(f"{prefix}…" for prefix in known.prefixes)], "tool")
 
 
 def _among(what: str, values: Any) -> BeforeValidator:
@@ -211,7 +222,7 @@ def _times(value: Any) -> int:
 
 
 User = Annotated[str, _known("user of the directory", lambda known: known.users)]
-ToolName = Annotated[str, _known("tool", lambda known: known.tools)]
+ToolName = Annotated[str, BeforeValidator(_tool_name, json_schema_input_type=Words)]
 Remark = Annotated[str, _text("the comment")]
 Arguments = Annotated[dict[str, Any], _mapping("{days: 3}")]
 Decision = Annotated[Verdict, _among("decision", Verdict)]

@@ -24,8 +24,6 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 
-import flows
-import skills
 from router.contracts import conversation
 from router.contracts.conversation import ConversationStart, Submission
 from router.contracts.flow import VIEW
@@ -41,6 +39,7 @@ from router.flow.view import FlowView
 from router.gateway import run_updates
 from router.runtime.definitions import load_catalog, load_registry
 from router.settings import Settings
+from router.settings.sample import sample_folder
 from router.story.coverage import Coverage, TakenTransitions, coverages, taken_in
 from router.story.entries import (
     ASKED_THEN,
@@ -139,8 +138,10 @@ class Actor:
             case AfterStep():
                 await skip(self.house.environment, step.after)
             case ToolFailsStep():
+                self.house.add_stand_ins(step.tool_fails)
                 self.house.books[self.user.tenant].failing.update(step.tool_fails)
             case ToolAnswersStep():
+                self.house.add_stand_ins(step.tool_answers)
                 self.house.books[self.user.tenant].answers.update(step.tool_answers)
             case WithdrawStep():
                 # Where that is locked, a story goes on to see that nothing has changed.
@@ -301,6 +302,9 @@ class Performance:
         zone = ZoneInfo(user.timezone)
         now = story.now if story.now.tzinfo else story.now.replace(tzinfo=zone)
         house.shifts[tenant] = now - await house.environment.get_current_time()
+        flows = house.catalog.flows.values()
+        of_flows = {name for flow in flows for kind, name in flow.needs if kind == "tool"}
+        house.add_stand_ins({*of_flows, *story.failing, *story.answers})
         house.books[tenant].failing.update(story.failing)
         house.books[tenant].answers.update(story.answers)
         actor = Actor(house, house.ready_for(story), user, story.locale or user.locale)
@@ -472,9 +476,9 @@ def folders_of(settings: Settings) -> list[Path]:
 
     Those of the skills that ship are of the flows that ship, and of no others.
     """
-    folders, here = [settings.flows or Path(next(iter(flows.__path__)))], Path.cwd()
+    folders, here = [settings.flows or sample_folder("flows")], Path.cwd()
     if settings.skills or not settings.flows:
-        beside = settings.skills or Path(next(iter(skills.__path__)))
+        beside = settings.skills or sample_folder("skills")
         folders += [beside] if any(beside.glob("tests/*.yaml")) else []
     every = (folder / "tests" for folder in folders)
     return [one.relative_to(here) if one.is_relative_to(here) else one for one in every]
@@ -504,7 +508,8 @@ def known_of(settings: Settings) -> StoryNames:
     registry = load_registry(settings)
     people = people_of(settings).everyone()
     catalog = load_catalog(settings, registry)
-    return StoryNames([one.id for one in people], registry.names, catalog.flows)
+    ids = [one.id for one in people]
+    return StoryNames(ids, registry.names, catalog.flows, registry.prefixes)
 
 
 async def run(settings: Settings, stories: Iterable[Story], tell: Tell) -> tuple[Report, Catalog]:

@@ -270,7 +270,8 @@ class DeskFactory:
         tenant = f"test-{len(environment.shifts)}"
         performance = self._server.run(Performance.begun(environment, story, tenant))
         self._performances.append(performance)
-        names = StoryNames(ids, offered.registry.names, offered.catalog.flows)
+        registry = offered.registry
+        names = StoryNames(ids, registry.names, offered.catalog.flows, registry.prefixes)
         return Desk(self._server, performance, names, has_model=model)
 
     def _replaced(self, overrides: Overrides) -> AbstractContextManager[None]:

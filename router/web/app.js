@@ -14,7 +14,7 @@ import { requests } from "./requests.js";
 import { dropToken, keepToken, remember, remembered, token } from "./session.js";
 import { sidebar } from "./sidebar.js";
 import { signIn } from "./sign_in.js";
-import { at, frame, later, menu, name, title, translate } from "./frame.js";
+import { at, brand, frame, later, menu, name, title, translate } from "./frame.js";
 import { language, speak, t } from "./texts.js";
 import { inZone } from "./times.js";
 
@@ -178,7 +178,8 @@ function toStrangers(problem) {
 async function begin() {
   speak(remembered(LANGUAGE) ?? navigator.language.slice(0, 2), Boolean(remembered(LANGUAGE)));
   translate();
-  const { auth, oidc, has_model, extensions } = await get("/web/config.json");
+  const { auth, oidc, has_model, extensions, title: titles } = await get("/web/config.json");
+  brand(titles);
   provider = oidc;
   watchesModel = auth === "dev" && has_model;
   installed = new Set(extensions);

@@ -3,7 +3,7 @@
 import { element, icon } from "./dom.js";
 import { remember, remembered } from "./session.js";
 import { avatar } from "./runs.js";
-import { t } from "./texts.js";
+import { language, t } from "./texts.js";
 
 const THEME = "theme";
 const NARROW = matchMedia("(max-width: 760px)");
@@ -13,10 +13,19 @@ export const at = (id) => document.getElementById(id);
 const NAME = "intent-router";
 let waits = 0;
 let called = NAME;
+let house = null; // what the company calls the page, in each language
+let helper = null;
 
-// What the desk is called by whoever is here; by nobody, as the program is.
+// What the company calls the page, if it has said so, whoever is here.
+export function brand(titles) {
+  house = titles;
+  name(helper);
+}
+
+// The company's title; without one what the assistant is called, and for nobody what the program is.
 export function name(assistant) {
-  called = assistant ?? NAME;
+  helper = assistant;
+  called = house?.[language()] ?? assistant ?? NAME;
   at("called").textContent = called;
   title(waits);
 }

@@ -27,6 +27,7 @@ from router.api.turns import MessageBody
 from router.cli import app
 from router.cli.schemas import attribute_docs
 from router.directory.file import FileDirectory
+from router.directory.persona import Persona
 from router.domain.budgets import Budget, Budgets
 from router.extensions.evaluation.commands.prompt_jobs import JOB_INPUTS
 from router.extensions.evaluation.dataset import LabelledLine
@@ -79,6 +80,9 @@ def check_yaml(snippet: Snippet, folder: Path) -> None:
             if told
             else load_event_sources(path, secrets)
         )
+        return
+    if snippet.title == "persona.yaml":
+        Persona.model_validate(YAML(typ="safe", pure=True).load(text))
         return
     if snippet.marker == "people":
         listed = text if text.startswith("users:") else f"users:\n{text}"

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -22,7 +22,7 @@ from router.cli import app
 from router.settings import Settings
 from router.settings.environment import OF_CLIENTS, TESTS_PREFIX, TOOL_PREFIX
 from tests.docs.snippets import ROOT, Snippet, snippets_of
-from tests.e2e.house import Chat, House, Person
+from tests.e2e.house import COMMAND, Chat, House, Person
 from tests.fakes.model_server import Behaviour, ModelServer, calls, says
 from tests.ports import free_ports
 from tests.unit.cli.conftest import serving
@@ -103,7 +103,7 @@ def _router_slips(words: list[str]) -> Iterator[str]:
 
 
 DESK = "desk"
-START = "make dev"
+STARTS = ("make dev\n", ".venv/bin/intent-router dev\n")
 HANDS_IN = "/file "
 TAKEN_UP_WITHIN = 20.0
 """The pages say two seconds, of a machine that does nothing else."""
@@ -111,7 +111,7 @@ TRIES = 5
 """How often it is typed again where that is what the answer says to do."""
 _SPOKEN = re.compile(r"(?P<who>[a-z]+)\s{2,}(?P<what>.+)")
 _KEPT = ".terminal"
-_COPIED = ("router", "workflows", "activities", "flows", "skills", "pyproject.toml")
+_COPIED = ("router", "workflows", "activities", "company", "flows", "skills", "pyproject.toml")
 
 
 def clone(folder: Path) -> Path:
@@ -138,6 +138,8 @@ class Walk:
     house: House | None = None
     printed: str = ""
     groups: list[int] = field(default_factory=list)
+    program: Sequence[str] = tuple(COMMAND)
+    """The program that is at work where the page says to start it."""
 
     def take(self, snippet: Snippet) -> None:
         """Do what the block says."""
@@ -182,20 +184,25 @@ class Walk:
 
     def _type(self, text: str) -> None:
         typed = self._here(text)
-        starts = typed.rstrip().endswith(START)
-        self.printed = self._run(typed.removesuffix(f"{START}\n"))
+        starting = next((each for each in STARTS if typed.endswith(each)), "")
+        self.printed = self._run(typed.removesuffix(starting))
         for _ in range(TRIES):
             if not self.printed.rstrip().endswith("try again"):
                 break
             self.printed = self._run(typed)
-        if starts:
+        if starting:
             self._stop()
             exported = ["bash", "-c", f". {self.folder / _KEPT}; env -0"]
             shown = subprocess.check_output(exported, cwd=self.folder, text=True)
             pairs = (line.partition("=") for line in shown.split("\0") if "=" in line)
             variables = {name: value for name, _, value in pairs if name != "_"}
             variables["ROUTER_LOG_LEVEL"] = "info"
-            self.house = House(self.folder / ".data", variables=variables, folder=self.folder)
+            self.house = House(
+                self.folder / ".data",
+                variables=variables,
+                folder=self.folder,
+                program=self.program,
+            )
             self.house.start()
             self.ports[DESK_PORT] = str(self.house.ports[0])
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ class House:
     page: str = ""
     """The address that lets a browser in, once it is ready."""
     process: "subprocess.Popen[str] | None" = None
+    program: Sequence[str] = tuple(COMMAND)
 
     @property
     def url(self) -> str:
@@ -54,7 +56,7 @@ class House:
         log = (self.data.parent / f"{self.data.name}.log").open("a")
         self.process = subprocess.Popen(
             [
-                *COMMAND,
+                *self.program,
                 "dev",
                 *("--port", str(self.ports[0])),
                 *("--temporal-port", str(self.ports[1])),

@@ -16,7 +16,7 @@ from router.runtime.extensions import load_extensions
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("router", "workflows", "activities", "flows", "skills", "tests")
+FOLDERS = ("router", "workflows", "activities", "company", "flows", "skills", "tests")
 FAST_TESTS = (
     "tests/unit/api",
     "tests/unit/runtime",

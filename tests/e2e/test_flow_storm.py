@@ -21,9 +21,9 @@ import pytest
 from sqlalchemy import Connection, Select, select
 from temporalio.client import Client
 
-from activities.people import tables as people
-from activities.people.people import PeopleSystem, human_resources
-from activities.people.records import Owner
+from company.people import tables as people
+from company.people.people import PeopleSystem, human_resources
+from company.people.records import Owner
 from router.contracts.flow import WORKFLOW
 from router.domain.principals import DEFAULT_TENANT
 from router.runtime.composition import Parts

@@ -30,7 +30,7 @@ from tests.llm.local_model import LocalModel
 
 FOLDER = Path(__file__).parent
 FILES = {name: FOLDER / f"{name}.yaml" for name in ("development", "held_out")}
-POLICIES = FOLDER.parents[1] / "activities" / "policies"
+POLICIES = FOLDER.parents[1] / "company" / "policies"
 WAIT = 100
 """Seconds for which one request waits for a turn."""
 PATIENCE = 240

@@ -1,9 +1,15 @@
 """Every main view in both languages and themes: for everybody, on every screen."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from playwright.async_api import expect
+from temporalio.client import Client
 
-from tests.page.house import NARROW, Door, Served, Visitor
+from router.domain.locale import Localised
+from router.runtime.composition import Parts
+from tests.page.house import NARROW, QUEUE, Door, Served, Visitor
 
 PEOPLE = {"zh-CN": "陈博 Bob", "en-US": "Frank Novak"}
 SECTIONS = {"zh-CN": ("待我审批", "我的申请"), "en-US": ("Approvals", "My requests")}
@@ -133,3 +139,29 @@ async def test_a_chosen_theme_and_language_stay(alice: Visitor) -> None:
     await expect(alice.page.get_by_role("link", name="My requests")).to_be_visible()
     assert dark != light
     assert await alice.page.evaluate(ground) == dark
+
+
+LOGO = """<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64">
+<rect width="64" height="64"/></svg>"""
+
+
+@pytest.mark.slow
+async def test_a_company_sees_its_own_title_logo_and_colour(
+    door: Door, parts: Parts, real_client: Client, tmp_path: Path
+) -> None:
+    (logo := tmp_path / "logo.svg").write_text(LOGO)
+    title = Localised(zh="安可办事", en="Acme desk")
+    look: dict[str, Any] = {"page_title": title, "page_logo": logo, "page_accent": "#7a1fa2"}
+    async with Served(parts, real_client, QUEUE, **look) as served:
+        visitor = await (await door.visitor(served, locale="en-US")).come()
+        await expect(visitor.page).to_have_title("Acme desk")
+        await visitor.page.get_by_role("button", name="Frank Novak").click()
+        await expect(visitor.box).to_be_visible()
+        await expect(visitor.page).to_have_title("Acme desk")
+        await expect(visitor.page.locator("#called")).to_have_text("Acme desk")
+        shown = visitor.page.locator(".brand img")
+        assert await shown.evaluate("(image) => image.naturalWidth") == 64
+        colour = "getComputedStyle(document.querySelector('.composer .primary')).backgroundColor"
+        assert await visitor.page.evaluate(colour) == "rgb(122, 31, 162)"
+        assert await visitor.violations() == []
+        assert visitor.complaints == []

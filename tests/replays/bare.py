@@ -18,7 +18,7 @@ from temporalio.worker import Replayer
 
 from tests.replays.histories import history_in
 
-PROJECT = frozenset({"activities", "flows", "skills"})
+PROJECT = frozenset({"activities", "company", "flows", "skills"})
 """The packages that hold a project's code."""
 
 

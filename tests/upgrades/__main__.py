@@ -61,7 +61,8 @@ async def migrations(house: Upgraded, newer: Release, log: Log) -> None:
     kept = sum(map(len, before.values()))
     log.says(
         f"{house.name}: migrated to {head_of(newer.tree)} by {writes} statements, "
-        f"killed at {places}, {AT_ONCE} at once, of which {len(refused)} gave up waiting; {kept} rows as they were"
+        f"killed at {places}, {AT_ONCE} at once, of which {len(refused)} gave up waiting; "
+        f"{kept} rows as they were"
     )
 
 

@@ -8,8 +8,8 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-from activities.people.people import human_resources
-from activities.people.records import Owner
+from company.people.people import human_resources
+from company.people.records import Owner
 from router.domain.principals import DEFAULT_TENANT
 from router.gateway import generations
 from router.runtime.composition import Parts

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from temporalio.client import Client
 
-from activities.people.people import human_resources
-from activities.people.records import Owner
+from company.people.people import human_resources
+from company.people.records import Owner
 from router.domain.messages import ConfirmReply, Message, StartAction
 from router.domain.principals import DEFAULT_TENANT
 from router.runtime.composition import Parts

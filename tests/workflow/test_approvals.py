@@ -14,8 +14,8 @@ import pytest
 from httpx import AsyncClient
 from temporalio.client import Client
 
-from activities.calendar.work_calendar import WorkCalendar
 from activities.look_up import after_working
+from company.calendar.work_calendar import WorkCalendar
 from router.directory.file import FileDirectory
 from router.domain.principals import DEFAULT_TENANT, Absence
 from router.flow.definition import FlowDefinition

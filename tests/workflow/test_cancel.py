@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from activities.people.people import human_resources
-from activities.people.records import EquipmentKind, Owner
+from company.people.people import human_resources
+from company.people.records import EquipmentKind, Owner
 from router.domain.messages import Turn
 from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import RunRecord

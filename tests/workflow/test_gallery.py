@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 import uvicorn
 
-from activities.office.service import office
+from company.office.service import office
 from router.flow.gallery import Gallery
 from router.settings import Settings
 from router.story.expectations import told

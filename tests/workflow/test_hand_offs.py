@@ -20,8 +20,8 @@ from prometheus_client import REGISTRY
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-from activities.calendar.work_calendar import Overrides, WorkCalendar, work_calendar
 from activities.provided import database as provided_db
+from company.calendar.work_calendar import Overrides, WorkCalendar, work_calendar
 from router.contracts import conversation
 from router.contracts.conversation import HandOffDeed, HandOffStanding
 from router.domain.errors import Conflict

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from temporalio.client import Client, WorkflowHandle, WorkflowUpdateFailedError
 
-from activities.hooks.pay import keep_pay_private
+from company.hooks.pay import keep_pay_private
 from router.contracts.failures import from_failure
 from router.domain.errors import Forbidden
 from router.domain.hooks import (

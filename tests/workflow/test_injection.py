@@ -14,7 +14,7 @@ import pytest
 from pydantic import Field, JsonValue
 from temporalio.client import Client
 
-from activities.tools.employee_leave import get_employee_leave
+from company.tools.employee_leave import get_employee_leave
 from router.domain.messages import Turn
 from router.routing.tool_form import plain
 from router.runtime.composition import Parts

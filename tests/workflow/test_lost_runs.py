@@ -15,8 +15,8 @@ from sqlalchemy import Table, delete, update
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
-from activities.people.people import human_resources
-from activities.people.records import Owner
+from company.people.people import human_resources
+from company.people.records import Owner
 from router.cli import processes
 from router.cli.checks import services
 from router.cli.reconcile import Case, reconciled

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 
-from activities.people.claims import ClaimBook
-from activities.people.people import human_resources
+from company.people.claims import ClaimBook
+from company.people.people import human_resources
 from router.domain.records import HistoryLine, RunRecord
 from router.runtime.composition import Parts
 from tests.table import each_row

@@ -1,6 +1,7 @@
 """The stories that ship, and what runs them: real workflows and tools, on skipping time."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -61,13 +62,67 @@ async def test_all_of_them_go_as_they_are_written_and_take_every_way_of_the_samp
     house: Environment,
 ) -> None:
     report = await run_in(house, SHIPPED, lambda _: None)
-    assert [told(outcome) for outcome in report.outcomes if not outcome.ok] == []
+    assert [[*told(outcome)] for outcome in report.outcomes if not outcome.ok] == []
     missing = {
         each.definition.flow: [*each.states, *map(str, each.transitions)]
         for each in report.coverage(house.catalog, whole=True)
     }
     shipped = ("business_trip", "equipment_request", "leave_request", "reimbursement")
     assert missing == {flow: [] for flow in shipped}
+
+
+ISSUING = """
+flow: badge
+version: 1
+title: {zh: 门卡, en: Badge}
+description: {zh: 办门卡, en: A badge}
+triggers: {examples: [a badge], patterns: ["a badge"]}
+start: issue
+states:
+  issue:
+    call: badge_lookup__issue
+    with: {person: requester.id}
+    save: badge
+    next: done
+    on_error: no
+  done:
+    say: {zh: "{{ results.badge.number }} 号", en: "Number {{ results.badge.number }}"}
+    end: completed
+  no: {say: {zh: 没办成, en: It failed}, end: rejected}
+"""
+STORIES = """
+- story: the server would say
+  tool_answers: {badge_lookup__issue: {number: 7}}
+  steps:
+    - user: a badge
+    - bot: Number 7
+    - {tool: badge_lookup__issue, with: {person: alice}, times: 1}
+- story: it fails
+  tool_fails: {badge_lookup__issue: permanent}
+  steps: [{user: a badge}, {bot: It failed}]
+- story: nobody says what the server answers
+  steps:
+    - user: a badge
+    - bot: It failed
+    - tool_answers: {badge_lookup__issue: {number: 8}}
+    - user: a badge
+    - bot: Number 8
+"""
+
+
+@pytest.mark.slow
+async def test_stories_say_what_tools_of_an_mcp_server_answer_that_is_not_running(
+    tmp_path: Path,
+) -> None:
+    for name, text in (("badge.yaml", ISSUING), ("stories.yaml", STORIES)):
+        (tmp_path / name.removesuffix(".yaml")).mkdir()
+        (tmp_path / name.removesuffix(".yaml") / name).write_text(text)
+    servers = tmp_path / "servers.json"
+    servers.write_text(json.dumps({"badge_lookup": {"url": "http://127.0.0.1:9/mcp"}}))
+    settings = Settings.load(flows=tmp_path / "badge", mcp_servers=servers)
+    stories = chosen(settings, [tmp_path / "stories"], "")
+    report, _ = await runner.run(settings, stories, lambda _: None)
+    assert [[*told(outcome)] for outcome in report.outcomes if not outcome.ok] == []
 
 
 def spoilt(story: Story, place: int) -> Story:

@@ -10,8 +10,8 @@ import pytest
 from httpx import AsyncClient
 from temporalio.client import Client, WorkflowHandle
 
-from activities.people.people import human_resources
-from activities.people.records import Claim, Owner
+from company.people.people import human_resources
+from company.people.records import Claim, Owner
 from router.contracts import flow as contract
 from router.domain.configuration_documents import Activation, DocumentVersion, digest_of
 from router.flow.engine.events import Began

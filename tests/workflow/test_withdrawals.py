@@ -10,8 +10,8 @@ from httpx import AsyncClient
 from temporalio.client import Client
 
 from activities import provided
-from activities.people.people import human_resources
-from activities.people.records import Owner
+from company.people.people import human_resources
+from company.people.records import Owner
 from router.contracts.activities import ToolCall
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import DEFAULT_TENANT

@@ -9,8 +9,8 @@ import pytest
 from temporalio.client import Client
 
 from activities.models import Models
-from activities.tools.texts import summarise, translate
 from activities.writer import Writer, writer
+from company.tools.texts import summarise, translate
 from router.domain.budgets import Budget, Budgets
 from router.domain.messages import Usage
 from router.llm.client import ChatModel

@@ -10,10 +10,14 @@ from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 
+from router.api.brand import accent_sheet
 from router.api.dependencies import Given
 from router.api.middleware import page_policy
+from router.domain.locale import Localised
 from router.flow.view import STATUSES
+from router.settings.brand import logo_type
 
+LOGO_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 WEB = Path(str(resources.files("router") / "web"))
 
 router = APIRouter(include_in_schema=False)
@@ -35,6 +39,8 @@ class PageSettings(BaseModel):
     has_model: bool
     extensions: list[str]
     """The names of those in use, which may have panels."""
+    title: Localised | None
+    """What the company calls the page; null: as the assistant."""
 
 
 @router.api_route("/", methods=["GET", "HEAD"])
@@ -59,7 +65,35 @@ async def config(request: Request, services: Given) -> PageSettings:
         oidc = IdentityProvider(issuer=issuer, client_id=client_id, scope=settings.oidc_scope)
     extensions = request.app.state.extensions
     has_model = bool(settings.models)
-    return PageSettings(auth=settings.auth, oidc=oidc, has_model=has_model, extensions=extensions)
+    return PageSettings(
+        auth=settings.auth,
+        oidc=oidc,
+        has_model=has_model,
+        extensions=extensions,
+        title=settings.page_title,
+    )
+
+
+@router.api_route("/web/logo", methods=["GET", "HEAD"])
+def logo(services: Given) -> Response:
+    """Serve the company's logo, or the router's."""
+    file = services.settings.page_logo
+    if file is None:
+        return FileResponse(WEB / "icon.svg")
+    content = file.read_bytes()
+    # An SVG can hold scripts. An image never runs them; the policy is for who opens it by itself.
+    return Response(
+        content,
+        media_type=logo_type(content) or "application/octet-stream",
+        headers={"Content-Security-Policy": LOGO_POLICY},
+    )
+
+
+@router.get("/web/brand.css")
+async def brand(services: Given) -> Response:
+    """Serve the company's colour as a style sheet, which is empty if there is none."""
+    accent = services.settings.page_accent
+    return Response(accent_sheet(accent) if accent else "", media_type="text/css")
 
 
 @router.get("/web/statuses.js")

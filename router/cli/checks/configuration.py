@@ -24,9 +24,15 @@ from router.runtime import definitions, temporal_server
 from router.runtime.composition import encoder
 from router.runtime.data_folder import served
 from router.runtime.definitions import load_catalog, load_registry, skill_folders, skill_remarks
-from router.runtime.extensions import check_sections, load_configured, setting_sections
+from router.runtime.extensions import (
+    check_sections,
+    load_configured,
+    omitted_prefixes,
+    setting_sections,
+)
 from router.runtime.server import LOOPBACK, Ports
-from router.settings import PREFIX, Settings, slips
+from router.settings import PREFIX, Section, Settings, slips
+from router.settings.project import find_project
 from router.settings.trials import TrialSettings
 from router.webhook.webhook_files import OtherSystems
 
@@ -36,11 +42,20 @@ SECONDS = 5.0
 async def variables(settings: Settings) -> str:
     """Every variable that looks like one of ours is one of ours."""
     check_sections(settings)
-    unknown = slips([TrialSettings, *setting_sections(settings)])
+    sections: list[type[Section]] = [TrialSettings, *setting_sections(settings)]
+    unknown = slips(sections, lambda: omitted_prefixes(settings))
     if unknown:
         raise MisconfiguredError("\n".join(unknown))
     given = sorted(name for name in os.environ if name.startswith(PREFIX))
-    return f"set: {', '.join(given)}" if given else "none set, all defaults"
+    return f"set: {', '.join(given)}" if given else "none set"
+
+
+async def project(_settings: Settings) -> str:
+    """The folder belongs to a project, or to none."""
+    found = find_project()
+    if found is None:
+        return "none: no folder from here up has a pyproject.toml with [tool.intent-router]"
+    return f"{found.folder}, which sets {', '.join(sorted(found.settings)) or 'nothing'}"
 
 
 async def authentication(settings: Settings) -> str:
@@ -89,7 +104,7 @@ async def flows(settings: Settings) -> str:
     catalog = load_catalog(settings, load_registry(settings))
     if not len(catalog):
         raise MisconfiguredError(
-            f"ROUTER_FLOWS={settings.flows} has no flow: name a folder of *.yaml files"
+            f"{settings.describe('flows')} has no flow: name a folder of *.yaml files"
         )
     return ", ".join(flow.flow for flow in catalog)
 
@@ -130,6 +145,8 @@ async def extensions(settings: Settings) -> str:
     if wrong := [*found.failed, *find_faults(found)]:
         said = [f"{each.name} ({each.distribution}): {each.reason}" for each in wrong]
         raise MisconfiguredError("\n".join(said))
+    if found.unknown:
+        raise MisconfiguredError("\n".join(found.unknown))
     names = ", ".join(each.name for each in found) or "none"
     omitted = ", ".join(each.name for each in found.omitted)
     return f"{names}; left out: {omitted}" if omitted else names

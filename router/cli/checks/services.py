@@ -38,6 +38,7 @@ from router.runtime.temporal import (
 )
 from router.runtime.upkeep import check_keys
 from router.settings import ROLES, ModelAccess, Settings
+from router.settings.models import ADDRESSES
 from router.store.columns import moment_there
 from router.store.database import Database, is_usable
 from router.store.document_versions import ConfigurationStore
@@ -356,11 +357,22 @@ async def mcp(settings: Settings) -> str:
     return "\n".join(said) or "none named by ROUTER_MCP_SERVERS"
 
 
+class TemporalNotRunning(Unavailable):
+    """No Temporal server answers, and the settings name none: `dev` starts its own."""
+
+
 async def _client(settings: Settings) -> Client:
     try:
         async with asyncio.timeout(SECONDS):
             return await connect(settings)
-    except TimeoutError:
+    except (TimeoutError, Unavailable) as error:
+        if "temporal_address" not in settings.model_fields_set:
+            raise TemporalNotRunning(
+                "no Temporal server runs here: `intent-router dev` starts its own; for `serve` and "
+                "`worker`, start one and set ROUTER_TEMPORAL_ADDRESS"
+            ) from None
+        if isinstance(error, Unavailable):
+            raise
         raise Unavailable(
             f"no Temporal server answers at ROUTER_TEMPORAL_ADDRESS={settings.temporal_address}: "
             "correct it, or start one (`intent-router dev` brings its own)"
@@ -406,17 +418,27 @@ async def model(settings: Settings) -> str:
 def _none(settings: Settings) -> str:
     """Without a model rules decide; half of one is a slip."""
     if settings.llm_model:
+        whose = ADDRESSES[settings.llm_protocol]
         raise MisconfiguredError(
-            f"ROUTER_LLM_MODEL={settings.llm_model} is nowhere: set ROUTER_LLM_BASE_URL to its "
-            "server's address, or ROUTER_LLM_API_KEY for OpenAI's"
+            f"{settings.describe('llm_model')} is nowhere: set ROUTER_LLM_BASE_URL to its "
+            f"server's address, or ROUTER_LLM_API_KEY for {whose}"
         )
     if settings.llm_base_url or settings.llm_api_key:
-        half = "_API_KEY" if settings.llm_api_key else "_BASE_URL"
-        said = f"none: something of a model is set (…{half}), and ROUTER_LLM_MODEL isn't"
-        if f"ROUTER_LLM{half}" in settings.environment:
+        given = _given_of_model(settings)
+        said = f"none: {given} is set, and ROUTER_LLM_MODEL isn't"
+        if not given.startswith("OPENAI_"):
             raise MisconfiguredError(f"{said}: set it to the model's name")
         return f"{said}; set it to the model's name, or rules decide alone"
     return "none configured: rules decide, and offer what can be done"
+
+
+def _given_of_model(settings: Settings) -> str:
+    """Return the variable, or the line of the project's file, that sets a key or an address."""
+    half = "llm_api_key" if settings.llm_api_key else "llm_base_url"
+    ours, theirs = f"ROUTER_{half}".upper(), half.replace("llm", "openai").upper()
+    set_ = {name.upper() for name, value in settings.environment.items() if value}
+    named = next((name for name in (ours, f"{ours}_FILE", theirs) if name in set_), None)
+    return named or settings.describe(half)
 
 
 async def _probed(access: ModelAccess, memory: ServerMemory) -> str:

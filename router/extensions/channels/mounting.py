@@ -17,6 +17,7 @@ from router.extensions.channels.platform import ChatPlatform
 from router.extensions.channels.settings import PlatformSettings
 from router.runtime.extensions import load_configured
 from router.settings import Settings
+from router.settings.libraries import install_command
 
 
 def configured_platforms(settings: Settings) -> list[tuple[ChatPlatform, PlatformSettings]]:
@@ -56,7 +57,7 @@ def mount_platforms(state: AppState) -> ApiPart:
             section = known[platform]
             raise MisconfiguredError(
                 f"{section.prefix()}{section.NEEDED[0].upper()} is set, and {error.name} isn't "
-                "installed: pip install 'intent-router[adapters]'"
+                f"installed: {install_command('adapters')}"
             ) from None
 
     routers = [*chain.from_iterable(load_configured(settings).collect(mount))]

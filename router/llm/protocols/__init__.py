@@ -18,6 +18,7 @@ from router.llm.request import Sending
 from router.llm.servers import Refused
 from router.llm.stream import PartialAnswer, ServerAnswer
 from router.llm.types import ChatAnswer, ChatRequest, How
+from router.settings.libraries import install_command
 
 DEFAULT = "chat_completions"
 NO_KEY = "none"
@@ -81,7 +82,7 @@ def library(name: str, extra: str) -> Any:
     except ImportError as error:
         raise MisconfiguredError(
             f"ROUTER_LLM_PROTOCOL={extra} needs a library that isn't installed ({error}): "
-            f"`pip install 'intent-router[{extra}]'`"
+            f"`{install_command(extra)}`"
         ) from error
 
 

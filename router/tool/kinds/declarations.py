@@ -383,6 +383,11 @@ class WatchedTools:
         return [*listed, *(loaded.files if loaded else ())]
 
 
+def tool_folders(package: Path) -> tuple[Path, ...]:
+    """Return the folders of a package that files of declared tools are found in."""
+    return package / GROUP, package / "tools" / GROUP
+
+
 class DeclarationSource(ToolSource):
     """The files of the settings' folder, or those that lie beside the project's own tools."""
 
@@ -391,8 +396,8 @@ class DeclarationSource(ToolSource):
     ) -> None:
         super().__init__(settings, registry, packages)
         self.watched: WatchedTools | None = None
-        places = (Path(package.__path__[0]) / GROUP for package in packages)
-        there = (place for place in places if place.is_dir())
+        folders = (Path(package.__path__[0]) for package in packages)
+        there = (place for folder in folders for place in tool_folders(folder) if place.is_dir())
         place = settings.http_tools or next(there, None)
         if place is not None:
             sender = Sender(OutboundGuard(settings.http_allow))

@@ -1,7 +1,8 @@
 """Tools that are functions of the project's packages, made by `router.tool.tool.tool`, and hooks.
 
-While their author edits them they follow their modules: a new one is imported, a changed one run
-anew. One that other modules import stays, for those would go on with what it was.
+While their author edits them they follow their modules: a new one is imported, a changed one is run
+again, and after it the modules of tools that import it. Where others import it that declare no
+tools, such as lookups, it stays as it was, for those would go on with what it was.
 """
 
 import ast
@@ -10,8 +11,9 @@ import importlib.util
 import logging
 import pkgutil
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from graphlib import CycleError, TopologicalSorter
 from importlib.abc import SourceLoader
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -92,17 +94,30 @@ class WatchedModules:
         return self._declared
 
     def _taken_up(self, path: Path) -> list[Declared]:
-        name, last = self._names[path], self._declared.get(path)
-        if last is None:
-            # A finder remembers what a folder had in it.
-            importlib.invalidate_caches()
-            sys.modules.pop(name, None)
-            found = _declared_in(imported(name))
-        else:
-            found = _declared_in(_run_anew(name, path))
-        self._registry.swap(last or [], found)
+        name = self._names[path]
+        if path in self._declared:
+            return self._run_again(name, path)
+        # A finder remembers what a folder had in it.
+        importlib.invalidate_caches()
+        sys.modules.pop(name, None)
+        found = _declared_in(imported(name))
+        self._registry.swap([], found)
         self._loaded[path], self._declared[path] = name, found
         return found
+
+    def _run_again(self, name: str, path: Path) -> list[Declared]:
+        """Run the module as its file is now, and those that import it.
+
+        All of them stay as they were if one can't be run, or its tools can't be used.
+        """
+        paths = {each: place for place, each in self._loaded.items()}
+        order = _order_to_run(name, path, paths.keys())
+        with _undone_on_failure(order):
+            found = {paths[each]: _declared_in(imported(each, _executed)) for each in order}
+            before = [each for place in found for each in self._declared[place]]
+            self._registry.swap(before, [each for declared in found.values() for each in declared])
+        self._declared |= found
+        return found[path]
 
 
 def _modules(packages: Sequence[ModuleType]) -> Iterator[tuple[Path, str]]:
@@ -143,23 +158,64 @@ def tools_anew(name: str) -> list[Tool]:
         if before is None:
             sys.modules.pop(name, None)
         else:
-            sys.modules[name] = before
+            _put(name, before)
 
 
-def _run_anew(name: str, path: Path) -> ModuleType:
-    """The module as its file is now, in place of the one before, which stays where that fails."""
-    if importing := ", ".join(_importers(name)):
-        raise MisconfiguredError(
-            f"{path} has changed, and {importing} imported it as it was: restart dev"
-        )
-    if not _declared_in(sys.modules[name]):
+def _order_to_run(name: str, path: Path, known: Collection[str]) -> list[str]:
+    """Return a module that has changed, and after it those of tools that import it.
+
+    Raises:
+        MisconfiguredError: One of them can't be run again.
+    """
+    importers: dict[str, set[str]] = {}
+    waiting = [name]
+    while waiting:
+        each = waiting.pop()
+        if each not in importers:
+            importers[each] = {*_importers(each)}
+            waiting += importers[each]
+    fixed = [each for each in sorted(importers) if not _can_run_again(each, importers, known)]
+    if fixed == [name]:
         raise MisconfiguredError(f"{path} has changed, and is read at a start alone: restart dev")
-    before = sys.modules[name]
+    if fixed:
+        raise MisconfiguredError(
+            f"{path} has changed, and {', '.join(fixed)} imported it as it was: restart dev"
+        )
+    imports = {each: {n for n in importers if each in importers[n]} for each in importers}
     try:
-        return imported(name, _executed)
+        return [*TopologicalSorter(imports).static_order()]
+    except CycleError:
+        round_ = ", ".join(sorted(importers))
+        raise MisconfiguredError(
+            f"{path} has changed, and {round_} import each other: restart dev"
+        ) from None
+
+
+def _can_run_again(name: str, importers: Mapping[str, set[str]], known: Collection[str]) -> bool:
+    """True for a module of tools or hooks, and for one that is there for such modules alone."""
+    module = sys.modules[name]
+    is_package = hasattr(module, "__path__")
+    return name in known and not is_package and bool(importers[name] or _declared_in(module))
+
+
+@contextmanager
+def _undone_on_failure(names: Iterable[str]) -> Iterator[None]:
+    """Put back the modules of these names where the block fails."""
+    before = {name: sys.modules[name] for name in names}
+    try:
+        yield
     except BaseException:
-        sys.modules[name] = before
+        for name, module in before.items():
+            _put(name, module)
         raise
+
+
+def _put(name: str, module: ModuleType) -> None:
+    """Have a module be imported by its name, from its package too."""
+    sys.modules[name] = module
+    package, _, leaf = name.rpartition(".")
+    if package in sys.modules:
+        setattr(sys.modules[package], leaf, module)
 
 
 def _executed(name: str) -> ModuleType:
@@ -167,7 +223,7 @@ def _executed(name: str) -> ModuleType:
     spec = importlib.util.find_spec(name)
     module = importlib.util.module_from_spec(spec) if spec else ModuleType(name)
     loader, origin = _source_of(spec)
-    sys.modules[name] = module
+    _put(name, module)
     exec(loader.source_to_code(loader.get_data(origin), origin), vars(module))  # noqa: S102 - import
     return module
 
@@ -186,18 +242,22 @@ def _importers(name: str) -> list[str]:
         file = Path(getattr(module, "__file__", None) or "")
         if other.startswith(root) and other != name and file.is_file():
             text = file.read_text("utf-8")
-            if leaf in text and name in _imports(ast.parse(text)):
+            package = other if hasattr(module, "__path__") else other.rpartition(".")[0]
+            if leaf in text and name in _imports(ast.parse(text), package):
                 found.append(other)
     return found
 
 
-def _imports(tree: ast.Module) -> Iterator[str]:
+def _imports(tree: ast.Module, package: str) -> Iterator[str]:
+    """Yield the names of all modules that a module of the package may import."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{each.name}" for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            parts = [*(above if node.level else []), *([node.module] if node.module else [])]
+            yield ".".join(parts)
+            yield from (".".join([*parts, each.name]) for each in node.names)
 
 
 def _complain(path: Path, last: list[Declared] | None, error: Exception) -> None:

@@ -284,7 +284,7 @@ def servers_of(settings: Settings) -> dict[str, ServerEntry]:
         return {}
     if not settings.mcp_servers.exists():
         raise MisconfiguredError(
-            f"ROUTER_MCP_SERVERS={settings.mcp_servers} isn't there: name a JSON file of servers"
+            f"{settings.describe('mcp_servers')} isn't there: name a JSON file of servers"
         )
     return load_servers(settings.mcp_servers, settings.environment)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.people.people import human_resources
-from activities.people.records import Owner
+from company.people.people import human_resources
+from company.people.records import Owner
 from router.domain.principals import DEFAULT_TENANT
 from router.runtime.composition import assembled
 from router.settings import Settings

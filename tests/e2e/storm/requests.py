@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import httpx
 
-from activities.calendar.work_calendar import WorkCalendar
+from company.calendar.work_calendar import WorkCalendar
 from router.domain.messages import ASKING, ENDED
 from tests.e2e.storm.rules import MANAGERS, Expected, Flow
 

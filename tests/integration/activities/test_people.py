@@ -11,9 +11,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from activities.people import tables
-from activities.people.people import PeopleSystem
-from activities.people.records import ENTITLED, Change, Claim, ClaimItem, Leave, MoneyAmount, Owner
+from company.people import tables
+from company.people.people import PeopleSystem
+from company.people.records import ENTITLED, Change, Claim, ClaimItem, Leave, MoneyAmount, Owner
 from router.domain.errors import ArgumentsToolError, NotFound, PermanentToolError
 from router.store import tables as router_tables
 from router.store.database import Database

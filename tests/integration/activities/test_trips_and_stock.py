@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from activities.people.people import PeopleSystem
-from activities.people.records import STOCK, MoneyAmount, Owner, StockRequest, Trip
+from company.people.people import PeopleSystem
+from company.people.records import STOCK, MoneyAmount, Owner, StockRequest, Trip
 from router.domain.errors import ArgumentsToolError, PermanentToolError
 
 ALICE = Owner(tenant="default", person="alice")

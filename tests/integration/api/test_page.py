@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
@@ -9,8 +10,10 @@ from httpx import AsyncClient
 from pydantic import SecretStr
 
 from router.api.dependencies import Services
+from router.api.routes.page import WEB
 from router.flow.view import STATUSES
 from router.runtime.extensions import load_extensions
+from router.settings import Settings
 from tests.integration.api.conftest import desk
 from tests.table import each_row
 
@@ -50,7 +53,7 @@ async def test_it_may_load_nothing_from_elsewhere(alice: AsyncClient) -> None:
     assert not {each for each in ("connect-src", "unsafe") if each in policy}
     config = (await alice.get("/web/config.json")).json()
     assert config.pop("extensions") == [each.name for each in load_extensions()]
-    assert config == {"auth": "dev", "oidc": None, "has_model": False}
+    assert config == {"auth": "dev", "oidc": None, "has_model": False, "title": None}
 
 
 async def test_it_may_ask_the_issuer_where_there_is_one(services: Services) -> None:
@@ -67,7 +70,40 @@ async def test_it_may_ask_the_issuer_where_there_is_one(services: Services) -> N
         "oidc": oidc,
         "has_model": False,
         "extensions": [],
+        "title": None,
     }
+
+
+LOGO = b"""<?xml version="1.0"?><!-- Acme --><svg xmlns="http://www.w3.org/2000/svg">
+<script>alert(1)</script></svg>"""
+
+
+async def test_a_company_has_its_own_title_logo_and_colour(
+    services: Services, tmp_path: Path
+) -> None:
+    (logo := tmp_path / "logo.svg").write_bytes(LOGO)
+    title = '{"zh": "Acme 办事", "en": "Acme desk"}'
+    names = ("page_title", "page_logo", "page_accent")
+    own = Settings.load(**dict(zip(names, (title, logo, "#FF6600"), strict=True)))
+    settings = {name: getattr(own, name) for name in names}
+
+    async with desk(services, **settings) as client:
+        config = (await client.get("/web/config.json")).json()
+        shown, sheet = await client.get("/web/logo"), await client.get("/web/brand.css")
+
+    assert config["title"] == {"zh": "Acme 办事", "en": "Acme desk"}
+    assert (shown.content, shown.headers["content-type"]) == (LOGO, "image/svg+xml")
+    assert shown.headers["content-security-policy"].startswith("default-src 'none'")
+    assert shown.headers["content-security-policy"].endswith("sandbox")
+    assert shown.headers["x-content-type-options"] == "nosniff"
+    assert sheet.headers["content-type"].startswith("text/css")
+    assert "--accent: light-dark(#" in sheet.text
+
+
+async def test_without_a_brand_the_page_is_as_it_ships(alice: AsyncClient) -> None:
+    shown, sheet = await alice.get("/web/logo"), await alice.get("/web/brand.css")
+    assert shown.text == (WEB / "icon.svg").read_text()
+    assert sheet.text == ""
 
 
 async def test_it_calls_a_runs_statuses_as_everybody_else_does(alice: AsyncClient) -> None:

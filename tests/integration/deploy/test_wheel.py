@@ -21,9 +21,10 @@ from tests.ports import free_ports
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
-ROOMS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"][
+WHEEL = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"][
     "targets"
-]["wheel"]["packages"]
+]["wheel"]
+ROOMS = [*WHEEL["packages"], *WHEEL["force-include"]]
 PATIENCE = 60
 """Seconds for what is stopped to end."""
 

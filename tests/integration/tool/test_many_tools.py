@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import activities.builtin
-import activities.tools
+import company.tools
 from activities.capabilities import Capabilities
 from router.api.routes.capabilities import CapabilityView
 from router.flow.catalog import Catalog
@@ -41,11 +41,11 @@ SHAPES: Sequence[dict[str, Any]] = (
 async def registry(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Registry]:
     """The project's own code tools, and the other kinds beside them, as they are really loaded."""
     folder = tmp_path_factory.mktemp("files")
-    found = Registry().discover(activities.builtin, activities.tools)
+    found = Registry().discover(activities.builtin, company.tools)
     found.replace("http", declared(tmp_path_factory.mktemp("http")))
     found.replace("openapi", selected(tmp_path_factory.mktemp("openapi")))
     files = ServerEntry(
-        command=sys.executable, args=("-m", "activities.mcp_files", str(folder)), cwd=Path.cwd()
+        command=sys.executable, args=("-m", "company.mcp_files", str(folder)), cwd=Path.cwd()
     )
     async with house_of(files=files, odd=program()) as house:
         await house.has("files", "odd")

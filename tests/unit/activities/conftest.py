@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.people.people import PeopleSystem
+from company.people.people import PeopleSystem
 from router.store.database import Database
 from tests.databases import database, database_url, postgres, sqlite, templates
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import activities.tools.leave  # noqa: F401 - what its fields are called in Chinese
+import company.tools.leave  # noqa: F401 - what its fields are called in Chinese
 from router.domain.locale import Localised
 from router.domain.records import RunRecord
 from tests.integration.store.test_store import run

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.calendar.work_calendar import WorkCalendar, day, last_workday, workdays
+from company.calendar.work_calendar import WorkCalendar, day, last_workday, workdays
 from router.domain.errors import ArgumentsToolError, MisconfiguredError
 from tests.table import each_row
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import activities.builtin
-import activities.tools
+import company.tools
 from activities.capabilities import Capabilities
 from activities.sandbox import sandbox
 from router.contracts.flow import CallLimits
@@ -84,7 +84,7 @@ def test_a_tool_that_is_gone_is_called_once() -> None:
 
 
 def of_folder(paths: list[str], allowed: list[str] | None, *, boxed: bool = True) -> set[str]:
-    registry = Registry().discover(activities.builtin, activities.tools)
+    registry = Registry().discover(activities.builtin, company.tools)
     if not boxed:
         registry.withhold(sandbox)
     skill = Skill(
@@ -125,7 +125,7 @@ def test_without_a_sandbox_nothing_is_run() -> None:
 
 
 def test_nobody_but_a_skill_is_offered_what_works_on_its_folder() -> None:
-    registry = Registry().discover(activities.builtin, activities.tools)
+    registry = Registry().discover(activities.builtin, company.tools)
     assert {tool.name for tool in registry.capabilities(ALICE)}.isdisjoint(OF_FOLDER)
 
 

@@ -7,10 +7,11 @@ import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities import lookups, provided
+from activities import provided
 from activities.look_up import LookUps
-from activities.people.people import PeopleSystem, human_resources
-from activities.people.records import ClaimItem, MoneyAmount, Owner
+from company import lookups
+from company.people.people import PeopleSystem, human_resources
+from company.people.records import ClaimItem, MoneyAmount, Owner
 from router.contracts.activities import LookUp
 from router.domain.errors import DefinitionError
 from router.domain.principals import Absence, Principal

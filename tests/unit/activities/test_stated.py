@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from activities.tools.calendar import count_workdays
+from company.tools.calendar import count_workdays
 from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flow
 from router.flow.prompts.question import view

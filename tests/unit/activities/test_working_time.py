@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from activities.calendar.work_calendar import WorkCalendar
 from activities.look_up import after_working
+from company.calendar.work_calendar import WorkCalendar
 from router.domain.errors import ArgumentsToolError
 from router.domain.principals import Principal, WorkShift
 from tests.table import each_row

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from skills_ref.validator import validate
 
-import activities.tools
+import company.tools
 import flows
 import skills
 from router.cli.new import package_of
@@ -211,8 +211,8 @@ class TestPythonTool:
         assert "2 passed" in done.stdout, done.stdout
 
     def test_of_the_project_it_goes_where_tools_are_found(self) -> None:
-        package = package_of(Path(next(iter(activities.tools.__path__))))
-        assert package == (ROOT, "activities.tools")
+        package = package_of(Path(next(iter(company.tools.__path__))))
+        assert package == (ROOT, "company.tools")
 
     def test_a_folder_where_none_would_look_is_refused(self, run: Run, elsewhere: Path) -> None:
         told = run.refused("new", "tool", "count_permits", "--folder", "tools")

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-import activities.tools
+import company.tools
 import flows
 import skills
 from router.cli.schema import FOLDER, NAMES, text_of
@@ -31,7 +31,7 @@ from tests.unit.tool.http.declaring import declaration
 
 ROOT = Path(__file__).parents[3]
 TEMPLATES = ROOT / "router" / "cli" / "templates"
-HTTP = Path(next(iter(activities.tools.__path__))) / "http"
+HTTP = Path(next(iter(company.tools.__path__))) / "http"
 
 
 def problems(name: str, data: Any) -> list[ValidationError]:

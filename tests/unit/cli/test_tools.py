@@ -20,9 +20,10 @@ GOOD = {"name": "a", "description": "b", "endpoint": {"url": "https://a.example"
 def test_list_says_who_may_call_what_of_which_kind_and_where_it_is_declared(run: Run) -> None:
     lines = {line.split()[0]: line for line in run("tools", "list").out.splitlines()}
     assert re.fullmatch(
-        r"get_leave_balance +read +everyone +code +leave\.py +\S.*", lines["get_leave_balance"]
+        r"get_leave_balance +read +everyone +code +\S+/tools/leave\.py +\S.*",
+        lines["get_leave_balance"],
     )
-    assert re.search(r" http +weather\.json ", lines["get_weather"])
+    assert re.search(r" http +\S+/tools/http/weather\.json ", lines["get_weather"])
 
 
 @pytest.mark.slow
@@ -67,7 +68,7 @@ def test_list_names_what_is_not_offered_and_the_setting_that_would_give_it(
     said = run("tools", "list").err.splitlines()
     assert "not offered to anybody: convert_currency; set ROUTER_RATES_URL" in said
     assert "not offered to anybody: run_skill_script; set ROUTER_SKILL_SANDBOX" in said
-    assert "nothing of web_search.json: ROUTER_TOOL_SEARCH_URL isn't set; set it" in said
+    assert "tools/http/web_search.json: ROUTER_TOOL_SEARCH_URL isn't set; set it" in said[-1]
     found = {each["name"]: each for each in json.loads(run("tools", "list", "--json").out)}
     assert found["convert_currency"]["lacks"] == "ROUTER_RATES_URL"
     assert found["calculate"]["lacks"] is None

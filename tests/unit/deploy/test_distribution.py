@@ -17,13 +17,17 @@ from ruamel.yaml import YAML
 
 from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.settings import Settings
+from router.settings.project import RESERVED_PACKAGES
 from supply.policy import kept
 from tests.table import each_row
 
 ROOT = Path(__file__).parents[3]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
-ROOMS = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+WHEEL = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+ROOMS = WHEEL["packages"]
+SAMPLE = WHEEL["force-include"]
+"""The folders of the sample company, with where each is in the wheel."""
 BY_DATE = {"types-psutil", "types-jsonschema"}
 """Versions of these follow what they describe: a next major says nothing."""
 
@@ -39,10 +43,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tracked() -> set[str]:
-    """What git keeps of the rooms that are packaged."""
-    words = ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z", "--", *ROOMS]
+    """What git keeps of the rooms that are packaged, by its path in the wheel."""
+    words = ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z", "--", *ROOMS, *SAMPLE]
     listed = subprocess.check_output(words, cwd=ROOT, text=True)
-    return {path for path in listed.split("\0") if path and (ROOT / path).is_file()}
+    paths = [path for path in listed.split("\0") if path and (ROOT / path).is_file()]
+    parts = (path.partition("/") for path in paths)
+    return {f"{SAMPLE.get(top, top)}/{rest}" for top, _, rest in parts}
 
 
 @pytest.mark.slow
@@ -55,21 +61,28 @@ def test_the_wheel_holds_every_tracked_file_of_its_rooms(wheel: Path) -> None:
 
 
 @pytest.mark.slow
+def test_no_name_but_the_routers_own_can_be_imported(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        tops = {name.partition("/")[0] for name in archive.namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == RESERVED_PACKAGES
+
+
+@pytest.mark.slow
 def test_what_isnt_code_travels_with_it(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         sizes = {info.filename: info.file_size for info in archive.infolist()}
     assert "router/py.typed" in sizes
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in sizes)
     for path in (
-        "flows/leave_request.yaml",
-        "skills/trip-planner/SKILL.md",
+        "router/_sample/flows/leave_request.yaml",
+        "router/_sample/skills/trip-planner/SKILL.md",
         "router/web/index.html",
         "router/store/migrations/env.py",
-        "activities/people/migrations/env.py",
+        "router/_sample/company/people/migrations/env.py",
         "router/routing/prompts/router-1.zh.md",
         "router/directory/sample.yaml",
-        "activities/tools/http/weather.json",
-        "activities/policies/limits.yaml",
+        "router/_sample/company/tools/http/weather.json",
+        "router/_sample/company/policies/limits.yaml",
     ):
         assert sizes[path] > 0
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from activities.people.records import Balance
-from activities.tools.summaries import balance
+from company.people.records import Balance
+from company.tools.summaries import balance
 from router.flow.language.functions import FUNCTIONS, LOOKUPS
 from tests.drills.desk import LEFT
 from tests.figures import SAMPLE_WORDS, find_cycle, lines_with

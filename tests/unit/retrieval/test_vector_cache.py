@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from activities.policies.book import PolicyBook
+from company.policies.book import PolicyBook
 from router.retrieval.encoders import EmbeddedEncoder
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.statistics import encoded_background, sentences

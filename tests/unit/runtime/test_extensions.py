@@ -12,8 +12,15 @@ import pytest
 from router import extensions
 from router.domain.errors import MisconfiguredError
 from router.extension import ENTRY_POINT_GROUP, Extension
-from router.runtime.extensions import Extensions, load_configured, load_extensions
-from router.settings import Settings
+from router.runtime.extensions import (
+    Extensions,
+    load_configured,
+    load_extensions,
+    log_omissions,
+    omitted_prefixes,
+    setting_sections,
+)
+from router.settings import Settings, slips
 from tests.table import each_row
 
 MODULE = "acme_extensions"
@@ -161,3 +168,33 @@ def test_the_configured_extensions_are_loaded_once_a_process() -> None:
     settings = Settings(_env_file=None)
 
     assert load_configured(settings) is load_configured(settings)
+
+
+def test_names_that_no_extension_has_cannot_be_left_out_and_that_is_said() -> None:
+    found = load_extensions(["bagdes", "gates", "zzz"], installed=[BADGES, PARKING, GATES])
+    assert names(found) == ["badges", "parking"]
+    badges, zzz = found.unknown
+    assert badges.endswith("=bagdes: no installed extension has this name; did you mean badges?")
+    assert zzz.endswith(
+        "=zzz: no installed extension has this name; there are: badges, gates, parking"
+    )
+
+
+def test_what_is_left_out_by_a_fault_is_logged_and_what_was_chosen_is_not(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = load_extensions(["gates"], installed=[point("lost", "Nowhere"), GATES])
+    monkeypatch.setattr("router.runtime.extensions.load_configured", lambda _: found)
+    log_omissions(Settings())
+    (said,) = caplog.messages
+    assert "extension lost isn't in use: acme_extensions:Nowhere can't be imported" in said
+
+
+def test_variables_of_an_extension_that_is_left_out_are_no_slips(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ROUTER_MCP_NAME", "ours")
+    monkeypatch.setenv("ROUTER_MAIL_HOTS", "x")
+    settings = Settings(extensions_off=frozenset({"mcp_server"}))
+    (said,) = slips(setting_sections(settings), lambda: omitted_prefixes(settings))
+    assert said.startswith("ROUTER_MAIL_HOTS is no setting")

@@ -1,4 +1,4 @@
-"""Types of documents of the project's own: modules of `activities/papers`, found as tools are."""
+"""Types of documents of the project's own: modules of `company/papers`, found as tools are."""
 
 import sys
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import activities.papers
+import company.papers
 from router.documents.document_type import DOCUMENT_TYPES, document_types, recognised
 from router.documents.page import Line, Material, Page
 from router.domain.documents import Place
@@ -55,9 +55,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of own types, with one of them; what was known before is, afterwards."""
     known = {**document_types()}
     (tmp_path / "voucher.py").write_text(VOUCHER)
-    monkeypatch.setattr(activities.papers, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(company.papers, "__path__", [str(tmp_path)])
     yield tmp_path
-    sys.modules.pop("activities.papers.voucher", None)
+    sys.modules.pop("company.papers.voucher", None)
     DOCUMENT_TYPES.clear()
     DOCUMENT_TYPES.update(known)
 
@@ -85,7 +85,7 @@ def test_one_that_is_added_is_known_and_a_changed_one_waits_for_a_restart(
 ) -> None:
     module = folder / "voucher.py"
     module.unlink()
-    modules = WatchedModules(load_registry(Settings.load()), [activities.papers])
+    modules = WatchedModules(load_registry(Settings.load()), [company.papers])
     modules.load()
     module.write_text(VOUCHER)
     modules.reload()

@@ -9,7 +9,7 @@ from skills_ref.validator import validate
 
 import skills
 from activities.capabilities import Capabilities
-from activities.tools.expenses import ExpenseLimitList
+from company.tools.expenses import ExpenseLimitList
 from router.domain.errors import DefinitionError
 from router.domain.principals import DEFAULT_TENANT, EVERYONE, Principal
 from router.extensions.evaluation.commands.labels import known_of

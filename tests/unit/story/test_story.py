@@ -1,6 +1,7 @@
 """Stories: read, told, judged, and what of a flow they come by."""
 
 import re
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,15 @@ def read(text: str) -> tuple[list[Story], list[str]]:
     stories, faults = read_stories(document, "badge.yaml", KNOWN)
     assert (stories, faults) == read_stories(document, "badge.yaml", KNOWN), "it was changed"
     return stories, [f"{fault.line}: {fault.what}; {fault.remedy}" for fault in faults]
+
+
+def test_a_story_names_tools_that_only_an_mcp_server_knows() -> None:
+    known = replace(KNOWN, prefixes=("lookup__",))
+    text = "- story: a\n  tool_answers: {lookup__find: 7, lookup_find: 7}\n  steps: [{user: x}]"
+    _, faults = read_stories(read_yaml(text), "badge.yaml", known)
+    assert [f"{fault.what}; {fault.remedy}" for fault in faults] == [
+        "'lookup_find' is no tool; did you mean lookup__…?"
+    ]
 
 
 def history(*moves: str) -> list[Happening]:

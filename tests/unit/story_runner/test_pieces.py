@@ -11,7 +11,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.exceptions import ApplicationError
 
 import activities.builtin
-import activities.tools
+import company.tools
 from router.directory.file import FileDirectory
 from router.domain.errors import MisconfiguredError, TransientToolError
 from router.domain.principals import Principal
@@ -49,7 +49,7 @@ def context(tenant: str) -> ToolContext:
 
 
 async def test_a_watched_tool_is_the_tool_with_a_book_kept_and_fails_only_in_its_story() -> None:
-    registry = Registry().discover(activities.builtin, activities.tools)
+    registry = Registry().discover(activities.builtin, company.tools)
     plain, books = registry["calculate"], Books(CallLog)
     watch(registry, books)
     double = registry["calculate"]

@@ -1,5 +1,6 @@
 """Tools of Python follow their modules while their author edits them."""
 
+import asyncio
 import errno
 import importlib
 import os
@@ -11,6 +12,8 @@ import pytest
 
 from router.tool.kinds.functions import WatchedModules
 from router.tool.registry import Registry
+from router.tool.tool import FunctionTool
+from tests.table import each_row
 
 TOOL = '''
 from router.tool.tool import tool
@@ -134,6 +137,35 @@ def test_a_module_that_others_import_waits_for_a_restart_and_says_so(
     assert "borrows.py has changed, and is read at a start alone: restart dev" in borrowed
     assert "shared.py has changed, and shop.borrows imported it as it was: restart dev" in shared
     assert author.says("count") == "Counts."
+
+
+@each_row(
+    "importing",
+    [
+        "from shop.prices import PRICE",
+        "from shop import prices; PRICE = prices.PRICE",
+        "from .prices import PRICE",
+        "import shop.prices; PRICE = shop.prices.PRICE",
+    ],
+)
+def test_a_helper_that_changes_is_run_again_with_the_tools_that_import_it(
+    author: Author, importing: str
+) -> None:
+    tool = TOOL.format(name="price", says="Says.").replace('return "Says."', "return str(PRICE)")
+    author.write("prices", "PRICE = 1\n")
+    author.write("asks", f"{importing}\n{tool}")
+    author.modules.reload()
+
+    author.write("prices", "PRICE = 12\n")
+
+    assert author.modules.reload()
+    made = author.registry["price"]
+    assert isinstance(made, FunctionTool)
+    assert asyncio.run(made()) == "12"
+    author.write("prices", "PRICE = 1 / 0\n")
+    assert not author.modules.reload()
+    assert author.registry["price"] is made
+    assert sys.modules["shop"].prices.PRICE == 12
 
 
 def test_hooks_are_found_beside_tools_and_follow_their_modules(author: Author) -> None:

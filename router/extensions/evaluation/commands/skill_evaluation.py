@@ -18,7 +18,6 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 from temporalio.client import WorkflowFailureError
 
-import skills
 from router.contracts.activities import Account
 from router.contracts.conversation import OpenSkill
 from router.contracts.skill_run import WORKFLOW, SkillOutcome, SkillStart, workflow_id
@@ -39,10 +38,11 @@ from router.routing.prompts import Job
 from router.routing.skill_step import SkillTask
 from router.runtime.composition import chains_of
 from router.settings import Settings
+from router.settings.sample import sample_folder
 from router.skill.skill import Skill
 from router.story_runner.environment import QUEUE, Environment, kept_down, opened
 
-SHIPPED = Path(next(iter(skills.__path__))) / "tasks"
+SHIPPED = sample_folder("skills") / "tasks"
 KEPT = "skill-runs"
 """The folder of the data folder that runs are kept in."""
 UNSURE = {"away": "no model answered", "budget": "no budget pays for an answer"}

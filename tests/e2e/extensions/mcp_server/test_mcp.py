@@ -125,7 +125,7 @@ def with_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hous
     read = {"permission": "read", "examples": ["在文件里找一段话", "search my files"]}
     server = {
         "command": sys.executable,
-        "args": ["-m", "activities.mcp_files", str(tmp_path / "notes")],
+        "args": ["-m", "company.mcp_files", str(tmp_path / "notes")],
         "tools": {"file_search": read},
     }
     file = tmp_path / "servers.json"

@@ -19,7 +19,7 @@ from tests.samples import one_in
 
 pytestmark = pytest.mark.slow
 
-SERVER = (sys.executable, "-m", "activities.mcp_files")
+SERVER = (sys.executable, "-m", "company.mcp_files")
 READS = {"file_read": ToolEntry(permission="read"), "file_search": ToolEntry(permission="read")}
 
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from httpx import AsyncClient
 
-from activities.office.service import office
+from company.office.service import office
 
 
 @pytest.fixture

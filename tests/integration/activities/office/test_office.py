@@ -7,8 +7,8 @@ import httpx
 import pytest
 from httpx import AsyncClient
 
-from activities.office.ledger import Holder, Ledger
-from activities.office.service import office
+from company.office.ledger import Holder, Ledger
+from company.office.service import office
 from router.domain.errors import Conflict, NotFound
 from tests.table import each_row
 

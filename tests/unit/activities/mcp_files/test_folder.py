@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.mcp_files import folder as limits
-from activities.mcp_files.folder import FolderRefused, Hit, ServedFolder
+from company.mcp_files import folder as limits
+from company.mcp_files.folder import FolderRefused, Hit, ServedFolder
 from tests.table import each_row
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import activities.builtin
-import activities.tools
+import company.tools
 from activities import provided
-from activities.people.people import PeopleSystem, human_resources
+from company.people.people import PeopleSystem, human_resources
 from router.contracts.activities import ToolCall
 from router.directory.file import FileDirectory
 from router.domain.locale import Locale
@@ -61,7 +61,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.now = NOW
-        self.registry = Registry().discover(activities.builtin, activities.tools)
+        self.registry = Registry().discover(activities.builtin, company.tools)
         self.directory = FileDirectory.load()
         self.dependencies = Dependencies()
         self.dependencies.provide(provided.directory, self.directory)

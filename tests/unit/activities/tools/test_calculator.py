@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.tools.calculator import LONGEST, evaluated, plainly
+from company.tools.calculator import LONGEST, evaluated, plainly
 from router.domain.errors import ArgumentsToolError
 from tests.table import each_row
 from tests.unit.activities.tools.conftest import Desk

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.conversion.rates import (
+from company.conversion.rates import (
     LARGEST,
     DayOfRates,
     ExchangeRates,
     exchange_rates,
     read_rates,
 )
-from activities.conversion.units import _EXACT, converted, unit_called
+from company.conversion.units import _EXACT, converted, unit_called
 from router.domain.errors import ArgumentsToolError, PermanentToolError, TransientToolError
 from tests.fakes.web_server import Reply, WebServer, json_reply
 from tests.unit.activities.tools.conftest import FRANK, NOW, Desk

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from activities import provided
-from activities.people.people import PeopleSystem
-from activities.people.records import Leave, Owner
+from company.people.people import PeopleSystem
+from company.people.records import Leave, Owner
 from router.directory.file import FileDirectory
 from router.domain.errors import ArgumentsToolError, Forbidden, PermanentToolError
 from router.domain.principals import Principal

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from activities.policies.book import SHIPPED, read_policies
-from activities.policies.limits import ExpenseLimits, Limit, expense_limits
+from company.policies.book import SHIPPED, read_policies
+from company.policies.limits import ExpenseLimits, Limit, expense_limits
 from router.domain.errors import ArgumentsToolError, MisconfiguredError
 from router.domain.locale import LOCALES, Locale
 from tests.unit.activities.tools.conftest import ALICE, FRANK, Desk

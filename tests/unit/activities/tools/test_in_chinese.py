@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 import activities.builtin
-import activities.tools
+import company.tools
 from router.domain.principals import FLOW_ROLE
 from router.flow.engine.events import Began, Called
 from router.flow.prompts.field_names import FIELDS, VALUES
@@ -22,7 +22,7 @@ from router.tool.tool import Tool
 from tests.table import each_row
 from tests.unit.flow.definitions import Driver
 
-HTTP = Path(next(iter(activities.tools.__path__))) / "http"
+HTTP = Path(next(iter(company.tools.__path__))) / "http"
 SEARCH = {"ROUTER_TOOL_SEARCH_URL": "https://search.example.com"}
 HAN = re.compile(r"[\u4e00-\u9fff]")
 LATIN = re.compile(r"[A-Za-z]")
@@ -30,7 +30,7 @@ LATIN = re.compile(r"[A-Za-z]")
 
 def callable_by_people() -> dict[str, Tool]:
     declared = load_http_tools(HTTP, SEARCH, Sender(OutboundGuard())).tools
-    found = [*Registry().discover(activities.builtin, activities.tools), *declared]
+    found = [*Registry().discover(activities.builtin, company.tools), *declared]
     return {tool.name: tool for tool in found if tool.roles != {FLOW_ROLE}}
 
 

@@ -8,8 +8,8 @@ import pytest
 from ruamel.yaml import YAML
 
 import flows
-from activities.people.records import ENTITLED
-from activities.policies.book import LONGEST, SHIPPED, Passage, PolicyBook, policy_book
+from company.people.records import ENTITLED
+from company.policies.book import LONGEST, SHIPPED, Passage, PolicyBook, policy_book
 from router.domain.errors import ArgumentsToolError, MisconfiguredError, Unavailable
 from router.retrieval.encoders import EmbeddedEncoder, Vectors
 from router.retrieval.vector_cache import RecentVectors
@@ -355,5 +355,5 @@ class TestAgreement:
     @pytest.mark.slow
     def test_they_lie_where_the_wheel_takes_them_from(self) -> None:
         project = (Path(__file__).parents[4] / "pyproject.toml").read_text("utf-8")
-        assert SHIPPED.parts[-2:] == ("activities", "policies")
-        assert re.search(r'^packages = \[.*"activities"', project, re.MULTILINE)
+        assert SHIPPED.parts[-2:] == ("company", "policies")
+        assert '"company" = "router/_sample/company"' in project

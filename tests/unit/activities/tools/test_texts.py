@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from activities.models import Models
-from activities.tools.texts import LONGEST_SUMMARISED, LONGEST_TRANSLATED
 from activities.writer import Writer, metered, writer
+from company.tools.texts import LONGEST_SUMMARISED, LONGEST_TRANSLATED
 from router.domain.budgets import Budget, Budgets
 from router.domain.errors import ArgumentsToolError, PermanentToolError, Unavailable
 from router.domain.messages import Usage

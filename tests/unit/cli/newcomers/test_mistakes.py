@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import activities.tools
+import company.tools
 import router
 from router.cli.doctor import CHECKS, examine
 from router.llm.connection import ModelConnection
@@ -42,11 +42,11 @@ def taken_port() -> Iterator[int]:
 @pytest.fixture
 def tools(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The folder `tools` as a part of the package of code tools."""
-    path = [*activities.tools.__path__, str(elsewhere / "tools")]
-    monkeypatch.setattr(activities.tools, "__path__", path)
+    path = [*company.tools.__path__, str(elsewhere / "tools")]
+    monkeypatch.setattr(company.tools, "__path__", path)
     yield
-    sys.modules.pop("activities.tools.newcomer", None)
-    vars(activities.tools).pop("newcomer", None)
+    sys.modules.pop("company.tools.newcomer", None)
+    vars(company.tools).pop("newcomer", None)
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ ASKED_OF_DOCTOR = [
     (
         "embedder",
         {"EMBEDDER": "sentence-transformers:bge-m3"},
-        "pip install 'intent-router[sentence-transformers]'",
+        "pip install 'sentence-transformers",
     ),
     ("embedder", {"EMBEDDER": "word2vec"}, "word2vec"),
     ("thresholds", {"THRESHOLDS": "t.json"}, "take ROUTER_THRES"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import activities.tools
+import company.tools
 from router.domain.errors import DefinitionError, MisconfiguredError
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.http.declaration import EndpointEntry, HttpToolEntry, SelectionEntry
@@ -285,7 +285,7 @@ async def test_the_examples_work_and_have_ten_lines_at_most(folder: Folder, desk
     assert (headers["authorization"], headers["x-user"]) == ("Bearer t0ken", "alice")
 
 
-SHIPPED = Path(next(iter(activities.tools.__path__))) / "http"
+SHIPPED = Path(next(iter(company.tools.__path__))) / "http"
 
 
 def shipped(name: str, server: WebServer) -> Tool:

@@ -5,8 +5,8 @@ import pytest
 from httpx import AsyncClient
 from temporalio.client import Client
 
-from activities.people.people import human_resources
-from activities.people.records import Owner
+from company.people.people import human_resources
+from company.people.records import Owner
 from router.domain.principals import DEFAULT_TENANT
 from router.runtime.composition import Parts
 from router.runtime.upkeep import at_work

@@ -1,6 +1,0 @@
-"""Alembic's entry: see `router.store.database`, which runs it."""
-
-from activities.people.tables import metadata
-from router.store.database import run_environment
-
-run_environment(metadata)
