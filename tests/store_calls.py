@@ -37,7 +37,6 @@ from router.store.identity import Generation
 from router.store.legal_holds import LegalHold
 from router.store.notifications import DeferredPost
 from router.store.store import Store
-from router.store.workspaces import WorkspaceQuota
 from tests.configuration_calls import ConfigurationCalls
 from tests.past import DAYS, TENANT
 
@@ -406,24 +405,6 @@ class Calls(ConfigurationCalls):
     def _deferred(self) -> DeferredPost:
         about = {"tenant": TENANT, "person": self.person, "platform": "chat", "run": "r1"}
         return DeferredPost.model_validate({**about, "number": 1, "due": self.now})
-
-    async def workspaces_save(self) -> None:
-        place, quota = (TENANT, self.person, "notes/a.md"), WorkspaceQuota(files=99, together=9999)
-        for _ in range(2):
-            await self.store.workspaces.save(place, b"text", 4, quota)
-
-    async def workspaces_find(self) -> None:
-        await self.store.workspaces.find(TENANT, self.person, "notes/a.md")
-
-    async def workspaces_listed(self) -> None:
-        await self.store.workspaces.listed(TENANT, self.person)
-        await self.store.workspaces.listed(TENANT, self.person, "notes")
-
-    async def workspaces_contents(self) -> None:
-        await self.store.workspaces.contents(TENANT, self.person, ["notes/a.md", "b.md"])
-
-    async def workspaces_delete(self) -> None:
-        await self.store.workspaces.delete((TENANT, self.person, "notes/a.md"))
 
     async def answers_keep(self) -> None:
         about: dict[str, Any] = {"id": "new", "scope": "s1", "question": "q", "text": "t"}

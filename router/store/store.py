@@ -27,11 +27,10 @@ from router.store.live import InProcessLive, Live, PostgresLive
 from router.store.memories import Memories
 from router.store.notifications import Notifications
 from router.store.prompt_shares import PromptOutcomes, PromptShares
-from router.store.retention import Retention
+from router.store.retention import AgedRows, Retention
 from router.store.spending import Spending
 from router.store.traffic import TrafficCounts
 from router.store.webhook_deliveries import WebhookDeliveries, WebhookOutbox
-from router.store.workspaces import Workspaces
 
 
 class Store:
@@ -41,9 +40,19 @@ class Store:
     """What happens in turns right now: for all processes, or on SQLite within this one."""
 
     def __init__(
-        self, database: Database, subscriptions: Sequence[WebhookSubscription] = ()
+        self,
+        database: Database,
+        subscriptions: Sequence[WebhookSubscription] = (),
+        aged: Sequence[AgedRows] = (),
     ) -> None:
-        """`subscriptions` are those of other systems, for whom events are kept."""
+        """Create the aggregates.
+
+        Args:
+            database: For extensions too, which create aggregates of their own over it.
+            subscriptions: Those of other systems, for whom events are kept.
+            aged: Rows of extensions that expire.
+        """
+        self.database = database
         self.live = PostgresLive(database) if database.dialect == "postgresql" else InProcessLive()
         self.clock = SharedClock(database)
         self.conversations = Conversations(database)
@@ -67,13 +76,12 @@ class Store:
         self.documents = Documents(database)
         self.memories = Memories(database)
         self.notifications = Notifications(database)
-        self.workspaces = Workspaces(database)
         self.answers = KeptAnswers(database)
         self.consistency = Consistency(database)
         self.health_checks = HealthChecks(database)
         self.key_seals = KeySeals(database)
         self.houses = Houses(database)
-        self.retention = Retention(database)
+        self.retention = Retention(database, aged)
         self.erasure = ConversationErasure(database)
         self.legal_holds = LegalHolds(database)
         self.mailboxes = Mailboxes(database)

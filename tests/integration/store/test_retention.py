@@ -37,7 +37,6 @@ from router.store.database import Database
 from router.store.erasure import PersonErasure
 from router.store.legal_holds import LegalHold
 from router.store.store import Store
-from router.store.workspaces import WorkspaceQuota
 from tests.integration.store import test_store
 
 NOW = datetime(2026, 11, 18, 10, 30, tzinfo=UTC)
@@ -110,10 +109,6 @@ async def furnish(store: Store, person: str, at: datetime = NOW) -> None:
     await store.results.keep("default", person, "look", WORDS)
     speaker = Principal(id=person, name=person)
     await store.memories.keep("default", person, MemoryRecord.of(speaker, WORDS, "zh", at))
-    quota = WorkspaceQuota(files=9, together=999)
-    for path in ("a.md", "b.md"):
-        await store.workspaces.save(("default", person, path), WORDS.encode(), 3, quota)
-    await store.workspaces.delete(("default", person, "b.md"))
     wishes = NotificationPreferences(digest="09:00")
     await store.notifications.choose("default", person, wishes)
     await store.keys.claim("default", person, "k1", "d")

@@ -24,17 +24,19 @@ from activities.sandbox import Sandbox, Script, program_of, sandbox
 from router.domain.errors import ArgumentsToolError, Conflict, NotFound
 from router.domain.locale import Localised
 from router.domain.principals import Principal
-from router.flow.prompts.field_names import name_in_chinese
-from router.formats.regex import compile_foreign, refused
-from router.secrecy.codec import EncryptingCodec
-from router.settings import Settings
-from router.store.workspaces import (
+from router.extensions.workspaces.settings import WorkspacesSettings
+from router.extensions.workspaces.store import (
     LONGEST_PATH,
     WorkspaceFile,
     WorkspaceQuota,
     Workspaces,
     workspace_path,
 )
+from router.flow.prompts.field_names import name_in_chinese
+from router.formats.regex import compile_foreign, refused
+from router.secrecy.codec import EncryptingCodec
+from router.settings import Settings
+from router.store.database import Database
 from router.tool.context import Depends, ToolContext, provider
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
@@ -72,9 +74,8 @@ class Workspace:
 
     def __init__(self, settings: Settings, workspaces: Workspaces) -> None:
         self._keys = settings.payload_keys
-        self._quota = WorkspaceQuota(
-            files=settings.workspace_files, together=settings.workspace_bytes
-        )
+        own = settings.section(WorkspacesSettings)
+        self._quota = WorkspaceQuota(files=own.workspace_files, together=own.workspace_bytes)
         self._workspaces = workspaces
 
     async def read(self, owner: Principal, path: str) -> tuple[WorkspaceFile, str]:
@@ -136,16 +137,26 @@ class Workspace:
         return ArgumentsToolError(Localised(zh=zh, en=en))
 
 
-@provider(unset=lambda settings: "" if settings.workspace else "ROUTER_WORKSPACE")
+def _unset_workspace(settings: Settings) -> str:
+    """Return the variable to set for workspaces; none if it is."""
+    return "" if settings.section(WorkspacesSettings).workspace else "ROUTER_WORKSPACE"
+
+
+def _unset_commands(settings: Settings) -> str:
+    """Return the variable to set for commands; none if it is."""
+    return "" if settings.section(WorkspacesSettings).run_commands else "ROUTER_RUN_COMMANDS"
+
+
+@provider(unset=_unset_workspace)
 async def workspace(
     settings: Annotated[Settings, Depends(provided.settings)],
-    workspaces: Annotated[Workspaces, Depends(provided.workspaces)],
+    database: Annotated[Database, Depends(provided.database)],
 ) -> AsyncIterator[Workspace]:
     """What tools name it by. They are offered to nobody where there is none."""
-    yield Workspace(settings, workspaces)
+    yield Workspace(settings, Workspaces(database))
 
 
-@provider(unset=lambda settings: "" if settings.run_commands else "ROUTER_RUN_COMMANDS")
+@provider(unset=_unset_commands)
 async def command_box(
     box: Annotated[Sandbox, Depends(sandbox)],
 ) -> AsyncIterator[Sandbox]:

@@ -8,18 +8,22 @@ import pytest
 from sqlalchemy import select
 
 from activities import provided
-from activities.builtin.workspaces import command_box
 from activities.sandbox import Output, Script
 from router.domain.errors import ArgumentsToolError, InvalidInput
 from router.domain.principals import Principal
+from router.extensions.workspaces import tools
+from router.extensions.workspaces.settings import WorkspacesSettings
+from router.extensions.workspaces.tables import TABLES, workspace_files
+from router.extensions.workspaces.tools.files import command_box
 from router.settings import Settings
 from router.settings.values import PayloadKeys
-from router.store import tables
 from router.store.database import Database
-from router.store.store import Store
 from tests.costly import SLOW_PATTERNS
+from tests.databases import sqlite, templates
 from tests.table import each_row
 from tests.unit.activities.tools.conftest import ALICE, FRANK, Desk
+
+__all__ = ["sqlite", "templates"]
 
 KEYS = PayloadKeys("k1", {"k1": b"k" * 32})
 ON_A_FILE: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -37,16 +41,29 @@ class EchoingBox:
         return Output(f"{script.program} {files[script.path].decode()}", str(sorted(files)))
 
 
+def settings(*, keys: PayloadKeys | None = None, **own: Any) -> Settings:
+    core = Settings(payload_keys=keys) if keys else Settings()
+    return core.having(WorkspacesSettings(**own))
+
+
 @pytest.fixture
-def database(sqlite: Database) -> Database:
+async def database(sqlite: Database) -> Database:
+    await sqlite.migrate(TABLES.migrations("workspaces"))
     return sqlite
 
 
 @pytest.fixture
+def desk() -> Desk:
+    desk = Desk()
+    desk.registry.discover(tools)
+    return desk
+
+
+@pytest.fixture
 def mine(desk: Desk, database: Database) -> Desk:
-    set_ = Settings(workspace=True, workspace_files=3, workspace_bytes=2000, payload_keys=KEYS)
+    set_ = settings(keys=KEYS, workspace=True, workspace_files=3, workspace_bytes=2000)
     desk.dependencies.provide(provided.settings, set_)
-    desk.dependencies.provide(provided.workspaces, Store(database).workspaces)
+    desk.dependencies.provide(provided.database, database)
     desk.dependencies.provide(command_box, EchoingBox())
     return desk
 
@@ -183,7 +200,7 @@ async def test_lines_are_found_by_an_expression(mine: Desk) -> None:
 async def test_a_search_that_would_take_long_is_refused_in_words(
     mine: Desk, expression: str
 ) -> None:
-    mine.dependencies.provide(provided.settings, Settings(workspace=True, payload_keys=KEYS))
+    mine.dependencies.provide(provided.settings, settings(keys=KEYS, workspace=True))
     await save(mine, f"{len(expression)}.md", "ab" * 25_000)
     with pytest.raises(ArgumentsToolError, match="it takes too long"):
         await mine.ask("search_files", expression=expression)
@@ -266,16 +283,16 @@ async def test_there_is_only_so_much_room(mine: Desk) -> None:
 
 async def test_what_is_in_a_file_is_encrypted(mine: Desk, database: Database) -> None:
     await save(mine)
-    content = select(tables.workspace_files.c.content)
+    content = select(workspace_files.c.content)
     (raw,) = await database.read(lambda c: c.execute(content).scalars().all())
     assert b"three" not in raw
-    mine.dependencies.provide(provided.settings, Settings(workspace=True, payload_keys=KEYS))
+    mine.dependencies.provide(provided.settings, settings(keys=KEYS, workspace=True))
     assert (await mine.ask("read_file", path="notes/a.md"))["text"] == TEXT
 
 
 @pytest.mark.slow
 async def test_all_files_are_searched_however_many(mine: Desk) -> None:
-    many = Settings(workspace=True, workspace_files=200)
+    many = settings(workspace=True, workspace_files=200)
     mine.dependencies.provide(provided.settings, many)
     for number in range(60):
         await save(mine, f"{number:02}.md", "here")
@@ -295,8 +312,8 @@ async def test_a_command_sees_the_files_and_is_none(mine: Desk) -> None:
 
 def test_they_are_for_nobody_unless_an_operator_says_so(desk: Desk) -> None:
     def missing(**given: Any) -> set[str]:
-        return {*desk.registry.lacking(Settings(**given)).values()}
+        return {*desk.registry.lacking(settings(**given)).values()}
 
-    ours = {"ROUTER_WORKSPACE", "ROUTER_RUN_COMMANDS", "ROUTER_FETCH_PAGES"}
+    ours = {"ROUTER_WORKSPACE", "ROUTER_RUN_COMMANDS"}
     assert missing() >= ours
     assert missing(workspace=True) & ours == ours - {"ROUTER_WORKSPACE"}

@@ -11,12 +11,12 @@ from sqlalchemy import Connection, delete, func, or_, select
 from router.domain.errors import Conflict, NotFound
 from router.domain.locale import Localised
 from router.domain.records import Record
-from router.store import tables
+from router.extensions.workspaces.tables import workspace_files, workspace_versions
 from router.store.database import Aggregate, Database
 from router.store.rows import begins_with, from_row, records, to_row, upsert
 
-_files = tables.workspace_files
-_versions = tables.workspace_versions
+_files = workspace_files
+_versions = workspace_versions
 
 LONGEST_PATH = 200
 DEEPEST = 8
