@@ -82,8 +82,6 @@ class Past:
         yield tables.mailboxes, self._mailboxes()
         yield tables.memories, self._memories()
         yield tables.hand_offs, self._hand_offs()
-        yield tables.notification_preferences, self._preferences()
-        yield tables.deferred_posts, self._deferred_posts()
         yield tables.kept_answers, self._answers()
         yield tables.prompt_shares, self._shares()
 
@@ -301,18 +299,6 @@ class Past:
                 "text": "tea",
             }
             yield {**row, "locale": "en", "created_at": self.at(n, self.people)}
-
-    def _preferences(self) -> Iterator[Row]:
-        for n in range(self.people):
-            row: dict[str, Any] = {"tenant": TENANT, "person": self.person(n), "preferences": {}}
-            row |= {"channels_before": None, "moved_at": None}
-            yield {**row, "changed_at": self.at(n, self.people)}
-
-    def _deferred_posts(self) -> Iterator[Row]:
-        for n in range(self.people):
-            row: dict[str, Any] = {"tenant": TENANT, "person": self.person(n), "platform": "chat"}
-            row |= {"reminds": True}
-            yield {**row, "run": "", "number": 1, "due": self.now + timedelta(days=1 + n)}
 
     def _answers(self) -> Iterator[Row]:
         for n in range(self.people):

@@ -12,7 +12,6 @@ from uuid import uuid4
 from router.domain.documents import Document
 from router.domain.hand_offs import HandOffRecord
 from router.domain.messages import Route, Turn, Usage
-from router.domain.notifications import NotificationPreferences
 from router.domain.principals import Principal
 from router.domain.records import (
     AuditEntry,
@@ -35,7 +34,6 @@ from router.store.database import Database
 from router.store.erasure import PersonErasure
 from router.store.identity import Generation
 from router.store.legal_holds import LegalHold
-from router.store.notifications import DeferredPost
 from router.store.store import Store
 from tests.configuration_calls import ConfigurationCalls
 from tests.past import DAYS, TENANT
@@ -376,35 +374,8 @@ class Calls(ConfigurationCalls):
     async def memories_forget(self) -> None:
         await self.store.memories.forget(TENANT, self.person, "y1")
 
-    async def notifications_choose(self) -> None:
-        for digest in ("09:00", None):
-            wishes = NotificationPreferences(digest=digest)
-            await self.store.notifications.choose(TENANT, self.person, wishes)
-
     async def clock_keep(self) -> None:
         await self.store.clock.keep()
-
-    async def notifications_chosen(self) -> None:
-        await self.store.notifications.chosen(TENANT, self.person)
-
-    async def notifications_choice(self) -> None:
-        await self.store.notifications.choice(TENANT, self.person)
-
-    async def notifications_defer(self) -> None:
-        await self.store.notifications.defer(self._deferred())
-
-    async def notifications_claim(self) -> None:
-        assert await self.store.notifications.claim(["chat"], self.now, 50)
-
-    async def notifications_again(self) -> None:
-        await self.store.notifications.again(self._deferred(), self.now, 2)
-
-    async def notifications_done(self) -> None:
-        await self.store.notifications.done(self._deferred())
-
-    def _deferred(self) -> DeferredPost:
-        about = {"tenant": TENANT, "person": self.person, "platform": "chat", "run": "r1"}
-        return DeferredPost.model_validate({**about, "number": 1, "due": self.now})
 
     async def answers_keep(self) -> None:
         about: dict[str, Any] = {"id": "new", "scope": "s1", "question": "q", "text": "t"}
@@ -634,7 +605,7 @@ def functions(store: Store) -> set[str]:
     return {
         f"{part}_{name}"
         for part, aggregate in parts.items()
-        if part != "live"
+        if part not in {"database", "live"}
         for name, function in getmembers(type(aggregate))
         if not name.startswith("_")
         and (iscoroutinefunction(function) or isasyncgenfunction(function))

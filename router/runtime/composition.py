@@ -267,7 +267,6 @@ def _provided(
     dependencies.provide(provided.request_kinds, offered)
     dependencies.provide(provided.results, store.results)
     dependencies.provide(provided.files, store.files)
-    dependencies.provide(provided.notifications, store.notifications)
     dependencies.provide(provided.skill_files, store.skill_files)
     dependencies.provide(provided.temporal, TemporalConnection(settings))
     dependencies.provide(provided.task_queue, settings.task_queue)

@@ -145,8 +145,6 @@ _PERSONAL = (
     PersonalRows("memories", tables.memories, "owner"),
     PersonalRows("hand-offs", tables.hand_offs, "requester"),
     PersonalRows("drafts of flows", tables.flow_drafts, "author"),
-    PersonalRows("notification preferences", tables.notification_preferences, "person"),
-    PersonalRows("posts held back", tables.deferred_posts, "person"),
 )
 
 

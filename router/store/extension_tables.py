@@ -43,7 +43,7 @@ class ExtensionTables:
     folder: Path
     """The Alembic environment, whose `env.py` calls `router.store.database.run_environment`."""
     head: str
-    """The newest revision: four digits, so that a newer one is the greater text."""
+    """The newest revision, a number of four digits. A release has at most one of its own."""
     metadata: MetaData
     """The tables; their names must be no other extension's, nor the core's."""
     personal: Sequence[PersonalRows] = ()

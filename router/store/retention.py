@@ -92,7 +92,6 @@ _AGED = (
     AgedRows(tables.results, "kept_at", "owner"),
     AgedRows(tables.keys, "claimed_at", "user"),
     AgedRows(_log, "at", "recipient"),
-    AgedRows(tables.deferred_posts, "due", "person"),
 )
 _FILES = AgedRows(tables.files, "at", "owner")
 """What goes by its age too, unless a run has it."""

@@ -25,7 +25,6 @@ from router.store.kept_answers import KeptAnswers
 from router.store.legal_holds import LegalHolds
 from router.store.live import InProcessLive, Live, PostgresLive
 from router.store.memories import Memories
-from router.store.notifications import Notifications
 from router.store.prompt_shares import PromptOutcomes, PromptShares
 from router.store.retention import AgedRows, Retention
 from router.store.spending import Spending
@@ -75,7 +74,6 @@ class Store:
         self.files = Files(database)
         self.documents = Documents(database)
         self.memories = Memories(database)
-        self.notifications = Notifications(database)
         self.answers = KeptAnswers(database)
         self.consistency = Consistency(database)
         self.health_checks = HealthChecks(database)

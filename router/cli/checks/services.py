@@ -120,6 +120,8 @@ async def retention(settings: Settings) -> str:
     if days is None or absent_database(settings):
         return "nothing expires" if days is None else f"after {days} days"
     async with _opened(settings) as database:
+        if not await database.read(lambda connection: _are_current(connection, settings)):
+            return "not looked at: the tables aren't those of this version"
         await Retention(database, aged_rows(settings)).check(days)
     return f"after {days} days"
 

@@ -70,8 +70,6 @@ def upgrade() -> None:
     _create_houses()
     _create_legal_holds()
     _create_memories()
-    _create_notification_preferences()
-    _create_deferred_posts()
     _create_kept_answers()
     _create_webhook_deliveries()
     _keep_lines_of_the_audit_trail()
@@ -81,8 +79,6 @@ def downgrade() -> None:
     for table in (
         "webhook_deliveries",
         "kept_answers",
-        "deferred_posts",
-        "notification_preferences",
         "memories",
         "legal_holds",
         "houses",
@@ -615,30 +611,6 @@ def _create_memories() -> None:
         _key("tenant", "owner", "id"),
     )
     _index("memories_by_age", "memories", ["created_at"])
-
-
-def _create_notification_preferences() -> None:
-    op.create_table(
-        "notification_preferences",
-        *_texts("tenant", "person"),
-        _required("preferences", sa.JSON),
-        _required("changed_at", _MOMENT),
-        _optional("channels_before", sa.JSON),
-        _optional("moved_at", _MOMENT),
-        _key("tenant", "person"),
-    )
-
-
-def _create_deferred_posts() -> None:
-    op.create_table(
-        "deferred_posts",
-        *_texts("tenant", "person", "platform", "run"),
-        _required("number", sa.BigInteger),
-        _required("reminds", sa.Boolean),
-        _required("due", _MOMENT),
-        _key("tenant", "person", "platform", "run"),
-    )
-    _index("deferred_posts_due", "deferred_posts", ["due"])
 
 
 def _create_kept_answers() -> None:

@@ -13,7 +13,7 @@ from router.domain.errors import ArgumentsToolError, InvalidInput
 from router.domain.principals import Principal
 from router.extensions.workspaces import tools
 from router.extensions.workspaces.settings import WorkspacesSettings
-from router.extensions.workspaces.tables import TABLES, workspace_files
+from router.extensions.workspaces.tables import workspace_files
 from router.extensions.workspaces.tools.files import command_box
 from router.settings import Settings
 from router.settings.values import PayloadKeys
@@ -47,8 +47,7 @@ def settings(*, keys: PayloadKeys | None = None, **own: Any) -> Settings:
 
 
 @pytest.fixture
-async def database(sqlite: Database) -> Database:
-    await sqlite.migrate(TABLES.migrations("workspaces"))
+def database(sqlite: Database) -> Database:
     return sqlite
 
 

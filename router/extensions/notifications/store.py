@@ -6,15 +6,20 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, and_, delete, select, update
 from sqlalchemy.sql import ColumnElement
 
-from router.domain.notifications import DIGEST_CHANNEL, USUAL, Channel, NotificationPreferences
 from router.domain.records import Record
-from router.store import tables
+from router.extensions.notifications.preferences import (
+    DIGEST_CHANNEL,
+    USUAL,
+    Channel,
+    NotificationPreferences,
+)
+from router.extensions.notifications.tables import deferred_posts, notification_preferences
 from router.store.columns import moment_there
 from router.store.database import Aggregate
 from router.store.rows import records, to_row
 
-_preferences = tables.notification_preferences
-_deferred = tables.deferred_posts
+_preferences = notification_preferences
+_deferred = deferred_posts
 _KEY = ("tenant", "person", "platform", "run")
 NO_RUN = ""
 """The run of a digest: it is about all that wait."""

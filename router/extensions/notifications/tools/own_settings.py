@@ -1,5 +1,6 @@
 """How one is written to, as tools: what holds now, and changing it in one's own words."""
 
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 from pydantic import BaseModel, Field
@@ -7,18 +8,28 @@ from pydantic import BaseModel, Field
 from activities import provided
 from activities.phrases import whole
 from router.domain.errors import ArgumentsToolError, InvalidInput
-from router.domain.notifications import NotificationPreferences, described
 from router.domain.principals import PeopleDirectory
+from router.extensions.notifications.preferences import NotificationPreferences, described
+from router.extensions.notifications.store import Notifications
+from router.extensions.notifications.wishes import wished
 from router.flow.prompts.field_names import name_in_chinese
-from router.store.notifications import Notifications
-from router.tool.context import Depends, ToolContext
+from router.store.database import Database
+from router.tool.context import Depends, ToolContext, provider
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
-from router.understanding.notification_wishes import wished
 
 name_in_chinese({"wish": "要改的"})
 
-Kept = Annotated[Notifications, Depends(provided.notifications)]
+
+@provider
+async def notifications(
+    database: Annotated[Database, Depends(provided.database)],
+) -> AsyncIterator[Notifications]:
+    """What people have chosen, and what is held back for them."""
+    yield Notifications(database)
+
+
+Kept = Annotated[Notifications, Depends(notifications)]
 People = Annotated[PeopleDirectory, Depends(provided.directory)]
 Wish = Annotated[
     str,

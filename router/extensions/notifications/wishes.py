@@ -12,15 +12,15 @@ from typing import Any
 
 from router.domain.errors import InvalidInput
 from router.domain.locale import Localised
-from router.domain.notifications import (
-    USUAL_DIGEST,
-    NotificationPreferences,
-    QuietHours,
-)
 from router.domain.principals import Principal
 from router.entities.durations import find_times
 from router.entities.grammar import Found
 from router.entities.normalisation import normalise
+from router.extensions.notifications.preferences import (
+    USUAL_DIGEST,
+    NotificationPreferences,
+    QuietHours,
+)
 
 CHANNEL_WORDS = {
     "mail": re.compile(r"邮件|邮箱|(?<![a-z])e-?mails?(?![a-z])|(?<![a-z])mails?(?![a-z])"),

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from activities.builtin.notification_settings import (
+from router.domain.errors import InvalidInput
+from router.domain.principals import Principal
+from router.entities.normalisation import normalise
+from router.extensions.notifications.preferences import USUAL, NotificationPreferences, QuietHours
+from router.extensions.notifications.tools.own_settings import (
     change_notification_settings,
     get_notification_settings,
 )
-from router.domain.errors import InvalidInput
-from router.domain.notifications import USUAL, NotificationPreferences, QuietHours
-from router.domain.principals import Principal
-from router.entities.normalisation import normalise
-from router.understanding.notification_wishes import checked, wished
+from router.extensions.notifications.wishes import checked, wished
 from router.understanding.triggers.patterns import PhraseIndex, ToolPhrases
 from tests.table import each_row
 

@@ -9,7 +9,8 @@ from httpx import AsyncClient
 
 from router.api.dependencies import Services
 from router.directory.file import FileDirectory
-from router.domain.notifications import USUAL
+from router.extensions.notifications.preferences import USUAL
+from router.extensions.notifications.store import Notifications
 from router.runtime.server import create_app
 from router.store.store import Store
 from tests.integration.api.conftest import As, client_of, problem
@@ -27,7 +28,7 @@ users:
 @pytest.fixture
 async def alice(services: Services, store: Store) -> AsyncIterator[AsyncClient]:
     """Somebody with an address and an account."""
-    await store.notifications.choose("default", "alice", USUAL)
+    await Notifications(store.database).choose("default", "alice", USUAL)
     directory = FileDirectory.read(PEOPLE, "people")
     async with client_of(create_app(replace(services, directory=directory)), "alice") as client:
         yield client
@@ -77,4 +78,4 @@ async def test_nobody_sees_or_changes_anothers(caller: As, store: Store) -> None
     await caller("bob").put(PATH, json={"days_off": True})
     await caller("carol").put(PATH, json={"requests_wait": True})
     assert (await caller("bob").get(PATH)).json()["requests_wait"] is False
-    assert await store.notifications.chosen("acme", "bob") == USUAL
+    assert await Notifications(store.database).chosen("acme", "bob") == USUAL

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from router.domain.notifications import (
+from router.domain.principals import Principal
+from router.extensions.notifications.preferences import (
     USUAL,
     DigestPlan,
     NotificationPreferences,
@@ -18,7 +19,6 @@ from router.domain.notifications import (
     opens,
     plan_digest,
 )
-from router.domain.principals import Principal
 from tests.table import each_row
 
 BOB = Principal(id="bob", name="Bob")
