@@ -296,34 +296,6 @@ class Calls(ConfigurationCalls):
         wanted = AuditFilter(who="olga", since=self.now - timedelta(days=1), besides=("run.read",))
         await self.store.trail.listed(TENANT, wanted, cursor, 20)
 
-    async def traffic_turns(self) -> None:
-        await self.store.traffic.turns(TENANT, self.period)
-
-    async def traffic_runs(self) -> None:
-        await self.store.traffic.runs(TENANT, self.period)
-
-    async def traffic_unfinished(self) -> None:
-        await _first(self.store.traffic.unfinished(TENANT, self.period, self.now))
-
-    async def traffic_awaited(self) -> None:
-        await self.store.traffic.awaited(TENANT, self.period)
-
-    async def traffic_hours_taken(self) -> None:
-        await self.store.traffic.hours_taken(TENANT, self.period)
-
-    async def traffic_versions(self) -> None:
-        await self.store.traffic.versions(TENANT, "leave_request", self.period)
-
-    async def traffic_paths(self) -> None:
-        await _first(self.store.traffic.paths(TENANT, "leave_request", self.period, 1))
-
-    async def traffic_decisions(self) -> None:
-        await _first(self.store.traffic.decisions(TENANT, "leave_request", self.period))
-        await _first(self.store.traffic.decisions(TENANT, "leave_request", self.period, 1))
-
-    async def traffic_model(self) -> None:
-        await self.store.traffic.model(TENANT, self.period)
-
     async def results_keep(self) -> None:
         await self.store.results.keep(TENANT, self.person, "look_up", "{}")
 

@@ -28,7 +28,6 @@ from router.store.memories import Memories
 from router.store.prompt_shares import PromptOutcomes, PromptShares
 from router.store.retention import AgedRows, Retention
 from router.store.spending import Spending
-from router.store.traffic import TrafficCounts
 from router.store.webhook_deliveries import WebhookDeliveries, WebhookOutbox
 
 
@@ -65,7 +64,6 @@ class Store:
         self.audit = ToolCallAudit(database)
         self.routed = RoutedTurns(database)
         self.trail = AuditTrail(database)
-        self.traffic = TrafficCounts(database)
         self.prompt_shares = PromptShares(database)
         self.configuration = ConfigurationStore(database)
         self.flow_drafts = FlowDrafts(database)

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.domain.flow_statistics import (
+from router.domain.messages import FlowStatus
+from router.domain.periods import Period
+from router.domain.records import HistoryLine
+from router.extensions.statistics.flow_statistics import (
     FEW,
     DecisionTime,
     FlowTally,
@@ -18,9 +21,6 @@ from router.domain.flow_statistics import (
     stays_of,
     version_figures,
 )
-from router.domain.messages import FlowStatus
-from router.domain.records import HistoryLine
-from router.domain.traffic import Period
 
 MON = datetime(2026, 11, 23, 9, tzinfo=UTC)
 NOW = MON + timedelta(days=3)

@@ -16,8 +16,8 @@ from router.domain.costs import (
     parts_of,
     total_of,
 )
+from router.domain.periods import Period
 from router.domain.principals import Principal
-from router.domain.traffic import Period
 
 router = APIRouter(prefix="/v1", tags=["operators"], route_class=StrictRoute)
 

@@ -12,9 +12,10 @@ from router.api.errors import problems
 from router.api.figures import CSV, Asked, Row, csv_response, days_of, written_csv
 from router.api.params import StrictRoute
 from router.domain.messages import RouteBy, RouteKind
+from router.domain.periods import Period
 from router.domain.principals import Principal
-from router.domain.traffic import (
-    Period,
+from router.extensions.statistics.store import TrafficCounts
+from router.extensions.statistics.traffic import (
     Traffic,
     approval_traffic,
     flow_traffic,
@@ -23,7 +24,6 @@ from router.domain.traffic import (
     turn_days,
 )
 from router.flow.definition import FlowDefinition
-from router.store.traffic import TrafficCounts
 
 router = APIRouter(prefix="/v1", tags=["operators"], route_class=StrictRoute)
 
@@ -57,7 +57,8 @@ async def export(services: Given, audit: Audited, period: Asked, table: Table) -
 
 async def traffic_of(services: Services, reader: Principal, period: Period) -> Traffic:
     """The figures of the reader's tenant, titles in their language."""
-    counts, tenant, locale = services.store.traffic, reader.tenant, reader.locale
+    counts = TrafficCounts(services.store.database)
+    tenant, locale = reader.tenant, reader.locale
     taken = await counts.hours_taken(tenant, period)
     return Traffic(
         since=period.first,

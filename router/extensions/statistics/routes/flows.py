@@ -26,7 +26,11 @@ from router.api.params import StrictRoute
 from router.api.routes.flow_drafts import partly_held
 from router.domain.configuration_documents import LONGEST_NAME, is_name
 from router.domain.errors import InvalidInput, NotFound
-from router.domain.flow_statistics import (
+from router.domain.locale import Localised
+from router.domain.periods import Period
+from router.drawing import graph_of
+from router.extensions.statistics.flow_load import load_of
+from router.extensions.statistics.flow_statistics import (
     MOST_RUNS,
     ApproverFigures,
     FlowDay,
@@ -40,9 +44,7 @@ from router.domain.flow_statistics import (
     approver_figures,
     version_figures,
 )
-from router.domain.locale import Localised
-from router.domain.traffic import Period
-from router.drawing import graph_of, load_of
+from router.extensions.statistics.store import TrafficCounts
 from router.flow.definition import FlowDefinition
 
 router = APIRouter(prefix="/v1/flow-statistics", tags=["operators"], route_class=StrictRoute)
@@ -141,7 +143,7 @@ async def _noted(
     version: int | None,
 ) -> FlowStatistics:
     author = work.person
-    counts, tenant = services.store.traffic, author.tenant
+    counts, tenant = TrafficCounts(services.store.database), author.tenant
     versions = version_figures(await counts.versions(tenant, flow, period))
     if not versions and await _defined(services, work, flow) is None:
         raise NotFound(_NONE)

@@ -4,19 +4,20 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import Connection, column, insert, table
 
 from router.domain.locale import Localised
 from router.domain.messages import Route, Turn, Usage
+from router.domain.periods import Period
 from router.domain.records import HistoryLine, LogEntry
-from router.domain.traffic import AwaitedCount, Period, TurnCount, Unfinished
-from router.store import tables, traffic
+from router.extensions.statistics import store as traffic
+from router.extensions.statistics.store import TrafficCounts
+from router.extensions.statistics.traffic import (
+    AwaitedCount,
+    TurnCount,
+    Unfinished,
+)
 from router.store.database import Database
 from router.store.store import Store
-from router.store.tables import ROUTER
-from router.store.traffic import TrafficCounts
 from tests.integration.store.test_store import TITLE, approval, run
 
 MON, TUE = date(2026, 11, 23), date(2026, 11, 24)
@@ -31,7 +32,14 @@ def turn(name: str, at: datetime, status: str = "done", **route: Any) -> LogEntr
     return LogEntry(key=name, kind="turn", at=at, conversation="c1", message_id=name, data=recorded)
 
 
-async def test_turns_are_of_the_reader_s_day_and_of_their_own_tenant(store: Store) -> None:
+@pytest.fixture
+def counts(database: Database) -> TrafficCounts:
+    return TrafficCounts(database)
+
+
+async def test_turns_are_of_the_reader_s_day_and_of_their_own_tenant(
+    store: Store, counts: TrafficCounts
+) -> None:
     midnight = datetime(2026, 11, 23, 16, tzinfo=UTC)  # in Shanghai
     second = timedelta(seconds=1)
     entries = [
@@ -44,20 +52,21 @@ async def test_turns_are_of_the_reader_s_day_and_of_their_own_tenant(store: Stor
     ]
     await store.log.append("default", entries)
     await store.log.append("acme", [turn("m7", midnight)])
-    assert sorted(await store.traffic.turns("default", SHANGHAI)) == [
+    assert sorted(await counts.turns("default", SHANGHAI)) == [
         TurnCount(MON, "flow", "pattern", missed=False, number=1),
         TurnCount(TUE, "clarify", "fallback", missed=True, number=1),
         TurnCount(TUE, "flow", "pattern", missed=False, number=1),
         TurnCount(TUE, "reply", "fallback", missed=True, number=1),
     ]
     utc = Period.read(MON, MON, "UTC", NOW)
-    assert sum(found.number for found in await store.traffic.turns("default", utc)) == 4
+    assert sum(found.number for found in await counts.turns("default", utc)) == 4
 
 
-async def test_what_is_no_turn_and_where_nothing_was_there_is_nothing(store: Store) -> None:
+async def test_what_is_no_turn_and_where_nothing_was_there_is_nothing(
+    store: Store, counts: TrafficCounts
+) -> None:
     said = LogEntry(key="k", kind="message", at=SHANGHAI.since, conversation="c1", data={})
     await store.log.append("default", [said])
-    counts = store.traffic
     assert await counts.turns("default", SHANGHAI) == []
     assert await counts.runs("default", SHANGHAI) == []
     assert [each async for each in counts.unfinished("default", SHANGHAI, NOW)] == []
@@ -68,6 +77,7 @@ async def test_what_is_no_turn_and_where_nothing_was_there_is_nothing(store: Sto
 
 async def test_runs_are_counted_by_how_they_stand_and_branches_are_part_of_theirs(
     store: Store,
+    counts: TrafficCounts,
 ) -> None:
     at = SHANGHAI.since
     whole: dict[str, Any] = {"created_at": at, "updated_at": at}
@@ -80,7 +90,7 @@ async def test_runs_are_counted_by_how_they_stand_and_branches_are_part_of_their
         run("r6", created_at=SHANGHAI.until, updated_at=at),
     ):
         await store.runs.publish(record, [])
-    found = {(f, s): (t, n) for f, t, s, n in await store.traffic.runs("default", SHANGHAI)}
+    found = {(f, s): (t, n) for f, t, s, n in await counts.runs("default", SHANGHAI)}
     assert found == {
         ("leave_request", "running"): (TITLE, 1),
         ("leave_request", "completed"): (TITLE, 2),
@@ -88,7 +98,7 @@ async def test_runs_are_counted_by_how_they_stand_and_branches_are_part_of_their
 
 
 async def test_what_may_have_been_given_up_is_read_in_pages(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, counts: TrafficCounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(traffic, "ROWS", 2)
     at = SHANGHAI.since
@@ -100,14 +110,16 @@ async def test_what_may_have_been_given_up_is_read_in_pages(
     await store.runs.publish(run("r5", updated_at=NOW - timedelta(hours=25), **silent), [])
     await store.runs.publish(run("r6", updated_at=NOW - timedelta(hours=23), **silent), [])
     await store.runs.publish(run("r7", created_at=at, updated_at=at, status="completed"), [])
-    found = [each async for each in store.traffic.unfinished("default", SHANGHAI, NOW)]
+    found = [each async for each in counts.unfinished("default", SHANGHAI, NOW)]
     assert found == [
         *[Unfinished("leave_request", [("details", "began")])] * 5,
         Unfinished("leave_request", [("confirm", "next")]),
     ]
 
 
-async def test_decisions_are_of_people_and_of_the_period(store: Store) -> None:
+async def test_decisions_are_of_people_and_of_the_period(
+    store: Store, counts: TrafficCounts
+) -> None:
     asked, title = SHANGHAI.since, Localised(zh="请假申请", en="Leave request")
 
     def decided(name: str, hours: float, verdict: str = "approve") -> Any:
@@ -124,14 +136,14 @@ async def test_decisions_are_of_people_and_of_the_period(store: Store) -> None:
         approval("a7", since=asked, active=False),
     ]
     await store.runs.publish(run("r1"), approvals)
-    assert await store.traffic.hours_taken("default", SHANGHAI) == {"leave_request": [2, 30.5]}
-    assert await store.traffic.awaited("default", SHANGHAI) == [
-        AwaitedCount("leave_request", title, 1)
-    ]
-    assert await store.traffic.awaited("acme", SHANGHAI) == []
+    assert await counts.hours_taken("default", SHANGHAI) == {"leave_request": [2, 30.5]}
+    assert await counts.awaited("default", SHANGHAI) == [AwaitedCount("leave_request", title, 1)]
+    assert await counts.awaited("acme", SHANGHAI) == []
 
 
-async def test_what_models_cost_is_added_up_over_people(store: Store) -> None:
+async def test_what_models_cost_is_added_up_over_people(
+    store: Store, counts: TrafficCounts
+) -> None:
     cost = Usage(llm_calls=1, prompt_tokens=2**33, completion_tokens=3)
     for tenant, user, day in (
         ("default", "alice", MON),
@@ -140,40 +152,6 @@ async def test_what_models_cost_is_added_up_over_people(store: Store) -> None:
         ("acme", "alice", MON),
     ):
         await store.spending.add(tenant, user, day, cost)
-    (found,) = await store.traffic.model("default", SHANGHAI)
+    (found,) = await counts.model("default", SHANGHAI)
     amounts = {"calls": 2, "prompt_tokens": 2**34, "completion_tokens": 6}
     assert found.model_dump() == {"day": MON, **amounts}
-
-
-@pytest.mark.slow
-async def test_turns_from_before_their_ways_were_kept_are_counted_too(database_url: str) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(ROUTER.folder))
-    config.set_main_option("path_separator", "os")
-    columns = ["tenant", "key", "kind", "at", "conversation", "message_id", "data"]
-    log = table("event_log", *(column(name, tables.log.c[name].type) for name in columns))
-    entries = [
-        turn("m1", SHANGHAI.since),
-        turn("m2", SHANGHAI.since, kind="clarify", by="retrieval", target=None),
-        turn("m3", SHANGHAI.since, kind="clarify", by="retrieval"),
-        turn("m4", SHANGHAI.since, status="failed", kind="reply", by="fallback", target=None),
-    ]
-
-    def as_it_was(connection: Connection) -> None:
-        config.attributes.update(connection=connection, version_table=ROUTER.version_table)
-        command.upgrade(config, "0002")
-        for entry in entries:
-            kept = entry.model_dump(include={*columns})
-            connection.execute(insert(log), kept | {"tenant": "default"})
-        command.upgrade(config, "head")
-
-    database = Database(database_url)
-    await database.write(as_it_was)
-    found = await TrafficCounts(database).turns("default", SHANGHAI)
-    await database.dispose()
-    assert sorted(found) == [
-        TurnCount(MON, "clarify", "retrieval", missed=False, number=1),
-        TurnCount(MON, "clarify", "retrieval", missed=True, number=1),
-        TurnCount(MON, "flow", "pattern", missed=False, number=1),
-        TurnCount(MON, "reply", "fallback", missed=True, number=1),
-    ]

@@ -8,15 +8,18 @@ from typing import Any
 import pytest
 from httpx import AsyncClient
 
-from router.api.routes.traffic import as_csv, handing_in
 from router.domain.locale import Localised
 from router.domain.messages import Usage
 from router.domain.records import HistoryLine
-from router.domain.traffic import FlowTraffic, Traffic
+from router.extensions.statistics.routes.traffic import as_csv, handing_in
+from router.extensions.statistics.traffic import (
+    FlowTraffic,
+    Traffic,
+)
 from router.store.store import Store
 from tests.integration.api.conftest import As, problem
 from tests.integration.api.test_runs import approval_record, run_record
-from tests.integration.store.test_traffic import turn
+from tests.integration.store.extensions.statistics.test_store import turn
 from tests.table import each_row
 from tests.unit.flow.definitions import text
 from tests.workflow.test_wider_flows import approval, flow

@@ -15,8 +15,13 @@ from router.domain.records import HistoryLine
 from router.drawing import svg
 from router.store.store import Store
 from tests.integration.api.conftest import problem
+from tests.integration.api.reviewed import Room
 from tests.integration.api.test_configuration import Company
+from tests.integration.api.test_flow_publications import later, people
 from tests.integration.api.test_runs import approval_record, run_record
+from tests.unit.runtime.documents import overtime
+
+__all__ = ["people"]
 
 DAY = datetime(2019, 6, 3, 1, tzinfo=UTC)
 """A day on which nobody else in these tests does anything."""
@@ -228,3 +233,16 @@ async def test_figures_are_not_drawn_on_more_ways_than_can_be_drawn_soon(
     path = "/v1/flow-statistics/leave_request/picture"
     refused = problem(await company("olga").get(path, params=THAT_DAY), 422)
     assert "can't be drawn" in refused["detail"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("to_come", [False, True], ids=["of a share", "to come"])
+async def test_a_new_flow_that_not_everybody_has_yet_has_figures(
+    people: Room, to_come: bool
+) -> None:
+    at = {"at": later(hours=5)} if to_come else {"share": 10}
+    await people.published(overtime(), **at)
+    days = {"since": "2026-11-01", "until": "2026-11-02"}
+    for path in ("overtime", "overtime/picture"):
+        answer = await people.olga.client.get(f"/v1/flow-statistics/{path}", params=days)
+        assert answer.status_code == 200, answer.text

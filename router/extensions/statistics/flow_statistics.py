@@ -14,8 +14,12 @@ from typing import NamedTuple, TypeVar
 from pydantic import BaseModel
 
 from router.domain.messages import ASKING, ENDED, FlowStatus
+from router.domain.periods import Period
 from router.domain.records import HistoryLine
-from router.domain.traffic import SILENT, Period, hours_within
+from router.extensions.statistics.traffic import (
+    SILENT,
+    hours_within,
+)
 
 FEW = 10
 """Of fewer leavings no shares are told."""

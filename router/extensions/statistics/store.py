@@ -26,15 +26,15 @@ from sqlalchemy import (
     union_all,
 )
 
-from router.domain.flow_statistics import DecisionTime, RunPath, VersionCount
 from router.domain.locale import Localised
 from router.domain.messages import ASKING
+from router.domain.periods import Period
 from router.domain.records import HistoryLine
-from router.domain.traffic import (
+from router.extensions.statistics.flow_statistics import DecisionTime, RunPath, VersionCount
+from router.extensions.statistics.traffic import (
     SILENT,
     AwaitedCount,
     ModelDay,
-    Period,
     RunCount,
     TurnCount,
     Unfinished,
