@@ -9,8 +9,6 @@ from router.settings import Settings
 from router.store.blobs import Files, Results, SkillFiles
 from router.store.database import Database
 from router.store.flow_runs import Runs
-from router.store.notifications import Notifications
-from router.store.workspaces import Workspaces
 from router.tool.context import Depends, Provider
 from router.tool.temporal import CONNECTION, TASK_QUEUE, Connect
 from router.understanding.names import FlowNames
@@ -20,9 +18,6 @@ settings: Provider[Settings] = Provider("settings")
 directory: Provider[Directory] = people_directory
 runs: Provider[Runs] = Provider("runs")
 results: Provider[Results] = Provider("results")
-workspaces: Provider[Workspaces] = Provider("workspaces")
-notifications: Provider[Notifications] = Provider("notifications")
-"""How people wish to be written to."""
 skill_files: Provider[SkillFiles] = Provider("skill_files")
 files: Provider[Files] = Provider("files")
 database: Provider[Database] = Provider("database")

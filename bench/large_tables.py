@@ -36,7 +36,7 @@ SHOWN = {
         *("runs_decided_by", "runs_shown_before", "routed_listed", "trail_listed"),
     ),
     "house": ("runs_standings", "runs_waiting", "mailboxes_claim", "mailboxes_oldest"),
-    "traffic": ("traffic_turns", "traffic_runs", "traffic_awaited", "prompt_outcomes_counted"),
+    "prompts": ("prompt_outcomes_counted",),
     "upkeep": ONCE,
 }
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from router.api.dependencies import AppState
     from router.settings import Section, Settings
+    from router.store.extension_tables import ExtensionTables
 
 ENTRY_POINT_GROUP = "intent_router.extensions"
 
@@ -140,6 +141,13 @@ class Extension:
     def packages(self) -> Sequence[str]:
         """Return the import names of packages with tools, hooks, lookups and document types."""
         return ()
+
+    def tables(self) -> "ExtensionTables | None":
+        """Return the tables of this extension, which every process migrates when it starts.
+
+        Aggregates over them are created from `services.store.database`.
+        """
+        return None
 
     def commands(self) -> Mapping[str, Command]:
         """Return commands by name. `"tools badge"` is one in the group `tools` of the core."""

@@ -6,7 +6,7 @@ from typing import Any
 from router.domain.configuration_documents import Activation, DocumentVersion
 from router.domain.drafts import FlowDraft
 from router.domain.flow_reviews import FlowReview
-from router.domain.traffic import Period
+from router.domain.periods import Period
 from router.store.database import Database
 from router.store.prompt_shares import SetShares
 from router.store.store import Store

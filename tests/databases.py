@@ -13,12 +13,21 @@ from pathlib import Path
 import pytest
 
 from company.people.tables import PEOPLE
+from router.runtime.extensions import load_extensions
 from router.store.database import Database, Migrations
 from router.store.tables import ROUTER
 from tests.postgres import MISSING, binaries, drop_database, given, make_database
 from tests.servers import run_folder, server_address
 
-TABLES_OF = {"database": ROUTER, "people": PEOPLE}
+
+def find_extension_migrations() -> list[Migrations]:
+    """Return the migrations of the installed extensions."""
+    found = ((extension.name, extension.tables()) for extension in load_extensions())
+    return [tables.migrations(name) for name, tables in found if tables is not None]
+
+
+OF_ROUTER = (ROUTER, *find_extension_migrations())
+TABLES_OF = {"database": OF_ROUTER, "people": (PEOPLE,)}
 """The fixtures that promise tables, and which ones."""
 
 
@@ -73,7 +82,8 @@ async def database_url(
     request: pytest.FixtureRequest, tmp_path: Path, templates: Templates
 ) -> AsyncIterator[str]:
     """The URL of a database, empty but for the tables that the test's other fixtures promise."""
-    tables = [TABLES_OF[name] for name in TABLES_OF if name in request.fixturenames]
+    promised = [TABLES_OF[name] for name in TABLES_OF if name in request.fixturenames]
+    tables = [migrations for each in promised for migrations in each]
     if request.param == "sqlite":
         file = tmp_path / "router.db"
         if tables:
@@ -89,7 +99,7 @@ async def database_url(
 @pytest.fixture
 async def sqlite(tmp_path: Path, templates: Templates) -> AsyncIterator[Database]:
     """A SQLite file with the router's tables, for what doesn't depend on the kind."""
-    shutil.copy(await templates.file([ROUTER]), tmp_path / "router.db")
+    shutil.copy(await templates.file(OF_ROUTER), tmp_path / "router.db")
     database = Database(f"sqlite:///{tmp_path}/router.db")
     yield database
     await database.dispose()
@@ -97,9 +107,9 @@ async def sqlite(tmp_path: Path, templates: Templates) -> AsyncIterator[Database
 
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
-    """A database with the router's tables."""
+    """A database with the router's tables, and those of the installed extensions."""
     database = Database(database_url)
-    await database.migrate(ROUTER)
+    await migrate(database)
     yield database
     await database.dispose()
 
@@ -108,8 +118,13 @@ def _name(tables: Sequence[Migrations]) -> str:
     return "_".join(migrations.version_table for migrations in tables)
 
 
-async def _migrate(url: str, tables: Sequence[Migrations]) -> None:
-    database = Database(url)
+async def migrate(database: Database, tables: Sequence[Migrations] = OF_ROUTER) -> None:
+    """Make the tables: those of the router and of the installed extensions by default."""
     for migrations in tables:
         await database.migrate(migrations)
+
+
+async def _migrate(url: str, tables: Sequence[Migrations]) -> None:
+    database = Database(url)
+    await migrate(database, tables)
     await database.dispose()

@@ -82,10 +82,6 @@ class Past:
         yield tables.mailboxes, self._mailboxes()
         yield tables.memories, self._memories()
         yield tables.hand_offs, self._hand_offs()
-        yield tables.workspace_files, self._workspace_files()
-        yield tables.workspace_versions, self._workspace_versions()
-        yield tables.notification_preferences, self._preferences()
-        yield tables.deferred_posts, self._deferred_posts()
         yield tables.kept_answers, self._answers()
         yield tables.prompt_shares, self._shares()
 
@@ -303,29 +299,6 @@ class Past:
                 "text": "tea",
             }
             yield {**row, "locale": "en", "created_at": self.at(n, self.people)}
-
-    def _preferences(self) -> Iterator[Row]:
-        for n in range(self.people):
-            row: dict[str, Any] = {"tenant": TENANT, "person": self.person(n), "preferences": {}}
-            row |= {"channels_before": None, "moved_at": None}
-            yield {**row, "changed_at": self.at(n, self.people)}
-
-    def _deferred_posts(self) -> Iterator[Row]:
-        for n in range(self.people):
-            row: dict[str, Any] = {"tenant": TENANT, "person": self.person(n), "platform": "chat"}
-            row |= {"reminds": True}
-            yield {**row, "run": "", "number": 1, "due": self.now + timedelta(days=1 + n)}
-
-    def _workspace_files(self) -> Iterator[Row]:
-        for n in range(self.people):
-            row: dict[str, Any] = {"tenant": TENANT, "owner": self.person(n), "path": "b.md"}
-            row |= {"content": b"text", "size": 4, "version": 1}
-            yield {**row, "changed_at": self.at(n, self.people)}
-
-    def _workspace_versions(self) -> Iterator[Row]:
-        for n in range(self.people):
-            row: dict[str, Any] = {"tenant": TENANT, "owner": self.person(n), "highest": 1}
-            yield {**row, "deleted_at": self.at(n, self.people)}
 
     def _answers(self) -> Iterator[Row]:
         for n in range(self.people):

@@ -15,8 +15,6 @@ GROWING = frozenset(
         *("conversations", "snapshots", "event_log", "flow_runs", "run_people", "approvals"),
         *("run_files", "idempotency_keys", "effects", "spending", "audit", "audit_trail"),
         *("results", "files", "file_marks", "mailboxes", "memories", "kept_answers"),
-        *("workspace_files", "workspace_versions"),
-        *("notification_preferences", "deferred_posts"),
     }
 )
 """Tables with rows for what people do: over the years any number of them."""

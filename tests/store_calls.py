@@ -12,7 +12,6 @@ from uuid import uuid4
 from router.domain.documents import Document
 from router.domain.hand_offs import HandOffRecord
 from router.domain.messages import Route, Turn, Usage
-from router.domain.notifications import NotificationPreferences
 from router.domain.principals import Principal
 from router.domain.records import (
     AuditEntry,
@@ -35,9 +34,7 @@ from router.store.database import Database
 from router.store.erasure import PersonErasure
 from router.store.identity import Generation
 from router.store.legal_holds import LegalHold
-from router.store.notifications import DeferredPost
 from router.store.store import Store
-from router.store.workspaces import WorkspaceQuota
 from tests.configuration_calls import ConfigurationCalls
 from tests.past import DAYS, TENANT
 
@@ -299,34 +296,6 @@ class Calls(ConfigurationCalls):
         wanted = AuditFilter(who="olga", since=self.now - timedelta(days=1), besides=("run.read",))
         await self.store.trail.listed(TENANT, wanted, cursor, 20)
 
-    async def traffic_turns(self) -> None:
-        await self.store.traffic.turns(TENANT, self.period)
-
-    async def traffic_runs(self) -> None:
-        await self.store.traffic.runs(TENANT, self.period)
-
-    async def traffic_unfinished(self) -> None:
-        await _first(self.store.traffic.unfinished(TENANT, self.period, self.now))
-
-    async def traffic_awaited(self) -> None:
-        await self.store.traffic.awaited(TENANT, self.period)
-
-    async def traffic_hours_taken(self) -> None:
-        await self.store.traffic.hours_taken(TENANT, self.period)
-
-    async def traffic_versions(self) -> None:
-        await self.store.traffic.versions(TENANT, "leave_request", self.period)
-
-    async def traffic_paths(self) -> None:
-        await _first(self.store.traffic.paths(TENANT, "leave_request", self.period, 1))
-
-    async def traffic_decisions(self) -> None:
-        await _first(self.store.traffic.decisions(TENANT, "leave_request", self.period))
-        await _first(self.store.traffic.decisions(TENANT, "leave_request", self.period, 1))
-
-    async def traffic_model(self) -> None:
-        await self.store.traffic.model(TENANT, self.period)
-
     async def results_keep(self) -> None:
         await self.store.results.keep(TENANT, self.person, "look_up", "{}")
 
@@ -377,53 +346,8 @@ class Calls(ConfigurationCalls):
     async def memories_forget(self) -> None:
         await self.store.memories.forget(TENANT, self.person, "y1")
 
-    async def notifications_choose(self) -> None:
-        for digest in ("09:00", None):
-            wishes = NotificationPreferences(digest=digest)
-            await self.store.notifications.choose(TENANT, self.person, wishes)
-
     async def clock_keep(self) -> None:
         await self.store.clock.keep()
-
-    async def notifications_chosen(self) -> None:
-        await self.store.notifications.chosen(TENANT, self.person)
-
-    async def notifications_choice(self) -> None:
-        await self.store.notifications.choice(TENANT, self.person)
-
-    async def notifications_defer(self) -> None:
-        await self.store.notifications.defer(self._deferred())
-
-    async def notifications_claim(self) -> None:
-        assert await self.store.notifications.claim(["chat"], self.now, 50)
-
-    async def notifications_again(self) -> None:
-        await self.store.notifications.again(self._deferred(), self.now, 2)
-
-    async def notifications_done(self) -> None:
-        await self.store.notifications.done(self._deferred())
-
-    def _deferred(self) -> DeferredPost:
-        about = {"tenant": TENANT, "person": self.person, "platform": "chat", "run": "r1"}
-        return DeferredPost.model_validate({**about, "number": 1, "due": self.now})
-
-    async def workspaces_save(self) -> None:
-        place, quota = (TENANT, self.person, "notes/a.md"), WorkspaceQuota(files=99, together=9999)
-        for _ in range(2):
-            await self.store.workspaces.save(place, b"text", 4, quota)
-
-    async def workspaces_find(self) -> None:
-        await self.store.workspaces.find(TENANT, self.person, "notes/a.md")
-
-    async def workspaces_listed(self) -> None:
-        await self.store.workspaces.listed(TENANT, self.person)
-        await self.store.workspaces.listed(TENANT, self.person, "notes")
-
-    async def workspaces_contents(self) -> None:
-        await self.store.workspaces.contents(TENANT, self.person, ["notes/a.md", "b.md"])
-
-    async def workspaces_delete(self) -> None:
-        await self.store.workspaces.delete((TENANT, self.person, "notes/a.md"))
 
     async def answers_keep(self) -> None:
         about: dict[str, Any] = {"id": "new", "scope": "s1", "question": "q", "text": "t"}
@@ -653,7 +577,7 @@ def functions(store: Store) -> set[str]:
     return {
         f"{part}_{name}"
         for part, aggregate in parts.items()
-        if part != "live"
+        if part not in {"database", "live"}
         for name, function in getmembers(type(aggregate))
         if not name.startswith("_")
         and (iscoroutinefunction(function) or isasyncgenfunction(function))

@@ -14,7 +14,7 @@ from router.api.files import disposition
 from router.api.params import Day
 from router.domain.errors import Forbidden, InvalidInput
 from router.domain.locale import Localised
-from router.domain.traffic import MOST_DAYS, Period
+from router.domain.periods import MOST_DAYS, Period
 from router.drawing import Graph, Journey, can_be_drawn, svg_of
 from router.drawing.svg import MOST_STATES, MOST_WAYS
 

@@ -75,14 +75,6 @@ COMMANDS: Mapping[str, Command] = {
         "router.cli.webhooks:app",
         "List events that other systems haven't heard of, and send them again.",
     ),
-    "traffic": Command(
-        "router.cli.traffic:traffic",
-        "Sum up turns, runs, approvals and what models cost; of the last seven days by default.",
-    ),
-    "spending": Command(
-        "router.cli.costs:spending",
-        "Sum up what models cost, in tokens and in money; of the last seven days by default.",
-    ),
     "size": Command(
         "router.cli.size:size",
         "Compute the processes, memory, rows and Temporal actions that so many employees take.",

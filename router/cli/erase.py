@@ -23,12 +23,12 @@ from router.gateway.executions import (
     workflows_of,
 )
 from router.runtime.data_folder import made
+from router.runtime.tables import check_all_loaded, migrate_all, personal_rows
 from router.runtime.temporal import connect
 from router.settings import Settings
 from router.store.audit import AuditTrail
 from router.store.database import Database
 from router.store.erasure import Holdings, PersonErasure
-from router.store.tables import ROUTER
 
 WORD = "erased: an operator had everything of this person deleted"
 
@@ -39,13 +39,15 @@ async def erase_person(
     """Erase the person; their pseudonym, what there was, and how many executions. May be resumed.
 
     Raises `NotFound` where nothing is kept of them, `Conflict` where others wait for their word,
-    `Forbidden`, with what would go, unless it is confirmed.
+    `Forbidden`, with what would go, unless it is confirmed, `MisconfiguredError` if an extension
+    that has tables isn't loaded.
     """
     made(settings.data)
     database = Database(settings.database_url)
     try:
-        await database.migrate(ROUTER)
-        erasing = PersonErasure(database, tenant, person)
+        await migrate_all(database, settings)
+        await check_all_loaded(database, settings)
+        erasing = PersonErasure(database, tenant, person, personal_rows(settings))
         client = await connect(settings)
         there = await erasing.holdings()
         theirs = of_person(tenant, person, there.workflows)

@@ -25,6 +25,7 @@ def find_faults(found: Extensions) -> list[OmittedExtension]:
         CommandTable().add_extension,
         lambda each: each.checks(),
         lambda each: each.settings(),
+        lambda each: each.tables(),
     )
 
 

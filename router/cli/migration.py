@@ -6,6 +6,7 @@ import typer
 
 from router.cli.options import DataFolder, settings_in
 from router.runtime.data_folder import made
+from router.runtime.tables import migrate_all
 from router.settings import Settings
 from router.store.database import Database
 from router.store.tables import ROUTER
@@ -24,7 +25,7 @@ def migrate(data: DataFolder = None) -> None:
 async def _migrated(settings: Settings) -> str:
     database = Database(settings.database_url)
     try:
-        await database.migrate(ROUTER)
+        await migrate_all(database, settings)
         return str(database)
     finally:
         await database.dispose()

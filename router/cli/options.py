@@ -22,11 +22,11 @@ from router.domain.principals import DEFAULT_TENANT, Principal
 from router.domain.records import SHELL, Act, AuditEntry
 from router.domain.visible_text import inline, isolated
 from router.runtime.data_folder import made, served
+from router.runtime.tables import aged_rows, migrate_all
 from router.settings import NO_TLS, Section, Settings
 from router.store.audit import AuditTrail
 from router.store.database import Database
 from router.store.store import Store
-from router.store.tables import ROUTER
 from router.webhook.webhook_files import OtherSystems
 
 LOCAL_API = "http://127.0.0.1:8000"
@@ -157,9 +157,10 @@ async def with_store(settings: Settings, work: Callable[[Store], Awaitable[Found
     """What the work comes to with the store of these settings, its tables up to date."""
     made(settings.data)
     database = Database(settings.database_url)
-    store = Store(database, OtherSystems.of(settings).subscriptions)
+    subscriptions = OtherSystems.of(settings).subscriptions
+    store = Store(database, subscriptions, aged_rows(settings))
     try:
-        await database.migrate(ROUTER)
+        await migrate_all(database, settings)
         return await work(store)
     finally:
         await store.aclose()

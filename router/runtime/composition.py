@@ -40,6 +40,7 @@ from router.runtime.definitions import (
     tenants_of,
     vocabulary,
 )
+from router.runtime.tables import aged_rows, migrate_all
 from router.runtime.temporal import TemporalConnection
 from router.runtime.tenant_configuration import Configuration, HouseConfiguration
 from router.settings import ROLES, ModelAccess, ModelRole, Settings
@@ -47,7 +48,6 @@ from router.skill.loader import WatchedSkills
 from router.skill.skill import Skill
 from router.store.database import Database
 from router.store.store import Store
-from router.store.tables import ROUTER
 from router.tool.context import Dependencies
 from router.tool.kinds import ToolSources
 from router.tool.registry import Registry
@@ -267,8 +267,6 @@ def _provided(
     dependencies.provide(provided.request_kinds, offered)
     dependencies.provide(provided.results, store.results)
     dependencies.provide(provided.files, store.files)
-    dependencies.provide(provided.workspaces, store.workspaces)
-    dependencies.provide(provided.notifications, store.notifications)
     dependencies.provide(provided.skill_files, store.skill_files)
     dependencies.provide(provided.temporal, TemporalConnection(settings))
     dependencies.provide(provided.task_queue, settings.task_queue)
@@ -292,9 +290,9 @@ async def _sandbox_of(settings: Settings, registry: Registry) -> Sandbox:
 async def _stored(settings: Settings) -> AsyncIterator[tuple[Database, Store, OtherSystems]]:
     systems = OtherSystems.of(settings)
     database = Database(settings.database_url, settings.database_connections)
-    store = Store(database, systems.subscriptions)
+    store = Store(database, systems.subscriptions, aged_rows(settings))
     try:
-        await database.migrate(ROUTER)
+        await migrate_all(database, settings)
         yield database, store, systems
     finally:
         await store.aclose()

@@ -319,17 +319,8 @@ class Settings(Section):
     """A folder of skill folders; None is the project's own."""
     skill_sandbox: Literal["bwrap"] | None = None
     """What runs the scripts of skills: `bwrap` (bubblewrap); None: they are never run."""
-    workspace: bool = False
-    """Whether each person has files of their own, which tools save, read, edit and search."""
-    workspace_files: Annotated[int, Field(ge=1, le=10_000)] = 200
-    """How many files one person may have there."""
-    workspace_bytes: Annotated[int, Field(ge=1024, le=1024**3)] = 10 * 1024 * 1024
-    """How many bytes they may have all together."""
     fetch_pages: bool = False
     """Whether a tool may fetch pages of the public web, as text."""
-    run_commands: bool = False
-    """Whether models may run commands of their own over a person's files, in the sandbox that
-    `skill_sandbox` names."""
     policies: Path | None = None
     """A folder of policies in Markdown, with `limits.yaml`; None is the sample's."""
     rates_url: values.WebUrl | None = Field(None, repr=False)

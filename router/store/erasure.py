@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -126,20 +126,26 @@ def _names(column: ColumnElement[Any], quoted: str) -> ColumnElement[bool]:
     return cast(column, Text).contains(quoted, autoescape=True)
 
 
-_owned: tuple[tuple[str, Table, str], ...] = (
-    ("files", tables.files, "owner"),
-    ("results of tools", tables.results, "owner"),
-    ("idempotency keys", tables.keys, "user"),
-    ("news", tables.log, "recipient"),
-    ("memories", tables.memories, "owner"),
-    ("hand-offs", tables.hand_offs, "requester"),
-    ("workspace files", tables.workspace_files, "owner"),
-    ("workspaces with deleted files", tables.workspace_versions, "owner"),
-    ("drafts of flows", tables.flow_drafts, "author"),
-    ("notification preferences", tables.notification_preferences, "person"),
-    ("posts held back", tables.deferred_posts, "person"),
+class PersonalRows(NamedTuple):
+    """The rows of a table that are deleted with the person whose they are."""
+
+    label: str
+    """What they are called where they are counted, such as `files`."""
+    table: Table
+    """It has a column `tenant`."""
+    column: str
+    """The column with the id of the person."""
+
+
+_PERSONAL = (
+    PersonalRows("files", tables.files, "owner"),
+    PersonalRows("results of tools", tables.results, "owner"),
+    PersonalRows("idempotency keys", tables.keys, "user"),
+    PersonalRows("news", tables.log, "recipient"),
+    PersonalRows("memories", tables.memories, "owner"),
+    PersonalRows("hand-offs", tables.hand_offs, "requester"),
+    PersonalRows("drafts of flows", tables.flow_drafts, "author"),
 )
-"""What is simply theirs: what it is called, its table and the column with the person."""
 
 
 @dataclass(frozen=True)
@@ -161,10 +167,14 @@ class Holdings:
 class PersonErasure:
     """What a database keeps of one person of a tenant, and doing away with it."""
 
-    def __init__(self, database: Database, tenant: str, person: str) -> None:
+    def __init__(
+        self, database: Database, tenant: str, person: str, personal: Sequence[PersonalRows] = ()
+    ) -> None:
+        """`personal` are rows of extensions."""
         self._database = database
         self._tenant = tenant
         self._person = person
+        self._personal = (*_PERSONAL, *personal)
 
     async def holdings(self) -> Holdings:
         """What there is now."""
@@ -190,7 +200,10 @@ class PersonErasure:
         counts = {
             "conversations": len(conversations),
             "runs": len(workflows),
-            **{what: self._count(connection, table, column) for what, table, column in _owned},
+            **{
+                label: self._count(connection, table, column)
+                for label, table, column in self._personal
+            },
             "decisions": self._count(connection, asked, "person"),
             "budgets": self._count(connection, tables.spending, "user"),
             "audited calls": self._count(connection, tables.audit, "person"),
@@ -281,7 +294,7 @@ class PersonErasure:
         self._delete(connection, box, (box.c.kind == "conversation") & box.c.subject.in_(here))
         handed_in = select(files.c.id).where(*self._theirs(files, "owner"))
         self._delete(connection, shown, shown.c.file.in_(handed_in.scalar_subquery()))
-        for _, table, column in _owned:
+        for _, table, column in self._personal:
             self._delete(connection, table, table.c[column] == self._person)
         told = tables.webhook_deliveries
         self._delete(connection, told, of_person(self._tenant, self._person))

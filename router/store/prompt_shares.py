@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, exists, func, insert, literal, select, update
 
+from router.domain.periods import Period
 from router.domain.records import Record
-from router.domain.traffic import Period
 from router.store import tables
 from router.store.columns import MomentType
 from router.store.database import Aggregate

@@ -25,7 +25,7 @@ from sqlalchemy import (
 from router.domain.errors import Conflict
 from router.store import tables
 from router.store.columns import MomentType, moment_there
-from router.store.database import Aggregate
+from router.store.database import Aggregate, Database
 from router.store.erasure import delete_words
 from router.store.flow_runs import GOING_ON
 from router.store.legal_holds import of_held_conversation, of_held_person, of_held_run
@@ -51,12 +51,14 @@ class _Batch(NamedTuple):
     """Where the next one goes on; None where there is nothing more to look at."""
 
 
-class _Aged(NamedTuple):
-    """What goes by its own age: the column that says it, and whose it is."""
+class AgedRows(NamedTuple):
+    """The rows of a table that are deleted when they are old, unless they are on legal hold."""
 
     table: Table
     moment: str
+    """The column with the moment that their age counts from; it has an index."""
     person: str | None = None
+    """The column with the person whose they are."""
 
     def due(self, before: datetime) -> Select[Any]:
         """The moments of what is older than that and may go."""
@@ -87,16 +89,13 @@ class _Aged(NamedTuple):
 
 
 _AGED = (
-    _Aged(tables.results, "kept_at", "owner"),
-    _Aged(tables.keys, "claimed_at", "user"),
-    _Aged(_log, "at", "recipient"),
-    _Aged(tables.workspace_files, "changed_at", "owner"),
-    _Aged(tables.workspace_versions, "deleted_at", "owner"),
-    _Aged(tables.deferred_posts, "due", "person"),
+    AgedRows(tables.results, "kept_at", "owner"),
+    AgedRows(tables.keys, "claimed_at", "user"),
+    AgedRows(_log, "at", "recipient"),
 )
-_FILES = _Aged(tables.files, "at", "owner")
+_FILES = AgedRows(tables.files, "at", "owner")
 """What goes by its age too, unless a run has it."""
-_UNREACHED = _Aged(tables.webhook_deliveries, "created_at", "requester")
+_UNREACHED = AgedRows(tables.webhook_deliveries, "created_at", "requester")
 """Events that were given up: however many, a consumer was away once, and no clock is wrong."""
 
 
@@ -107,9 +106,15 @@ class Retention(Aggregate):
     second process that does the same finds nothing left. What a legal hold keeps is passed over.
     """
 
+    def __init__(self, database: Database, aged: Sequence[AgedRows] = ()) -> None:
+        """`aged` are rows of extensions."""
+        super().__init__(database)
+        self._aged = (*_AGED, *aged)
+
     async def check(self, days: int) -> None:
         """Return where no more is due than goes at once as a rule; `Conflict` says what would."""
-        await self._database.read(lambda connection: _check_share(connection, days))
+        aged = (_FILES, *self._aged)
+        await self._database.read(lambda connection: _check_share(connection, days, aged))
 
     async def expire(self, days: int, *, confirmed: bool = False) -> int:
         """Delete what nothing has happened to for so long; how many conversations that were.
@@ -126,7 +131,7 @@ class Retention(Aggregate):
             await self.check(days)
         before = await self._database.read(moment_there) - timedelta(days=days)
         gone = await self._in_batches(lambda c, after: _silent_ones(c, before, after))
-        for aged in (*_AGED, _UNREACHED, _Aged(tables.kept_answers, "kept_at")):
+        for aged in (*self._aged, _UNREACHED, AgedRows(tables.kept_answers, "kept_at")):
             await self._in_batches(partial(aged.delete, before=before))
         await self._in_batches(lambda c, after: _old_files(c, before, after))
         await self._in_batches(lambda c, after: self._nobodys(c, before.date(), after))
@@ -139,7 +144,7 @@ class Retention(Aggregate):
         becomes of the conversation in which they said so. A legal hold keeps it still.
         """
         before = await self._database.read(moment_there) - timedelta(days=days)
-        memories = _Aged(tables.memories, "created_at", "owner")
+        memories = AgedRows(tables.memories, "created_at", "owner")
         return await self._in_batches(partial(memories.delete, before=before))
 
     async def _in_batches(self, step: Callable[[Connection, Any], _Batch]) -> int:
@@ -166,13 +171,13 @@ class Retention(Aggregate):
         return _Batch(int(some is not None), some)
 
 
-def _check_share(connection: Connection, days: int) -> None:
+def _check_share(connection: Connection, days: int, aged: Iterable[AgedRows]) -> None:
     """Refuse what no day does, where things come and go evenly: a day's share is 1 / (days + 1)."""
     before = moment_there(connection) - timedelta(days=days)
     most = max(_SHARE, 3 / (days + 1))
     due: list[tuple[Table, Select[Any]]] = [
         (_conversations, select(_conversations.c.id).where(_silent(before))),
-        *((a.table, a.due(before)) for a in (_FILES, *_AGED)),
+        *((each.table, each.due(before)) for each in aged),
     ]
     for table, old in due:
         there = _rows_there(connection, table)

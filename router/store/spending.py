@@ -28,7 +28,7 @@ from router.domain.budgets import Spent
 from router.domain.costs import MOST_LINES, Part, Purpose, SpendingLine, SpentAmounts
 from router.domain.errors import InvalidInput
 from router.domain.messages import Cost, Usage
-from router.domain.traffic import Period
+from router.domain.periods import Period
 from router.store import tables
 from router.store.database import Database, Insert
 

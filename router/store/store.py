@@ -25,13 +25,10 @@ from router.store.kept_answers import KeptAnswers
 from router.store.legal_holds import LegalHolds
 from router.store.live import InProcessLive, Live, PostgresLive
 from router.store.memories import Memories
-from router.store.notifications import Notifications
 from router.store.prompt_shares import PromptOutcomes, PromptShares
-from router.store.retention import Retention
+from router.store.retention import AgedRows, Retention
 from router.store.spending import Spending
-from router.store.traffic import TrafficCounts
 from router.store.webhook_deliveries import WebhookDeliveries, WebhookOutbox
-from router.store.workspaces import Workspaces
 
 
 class Store:
@@ -41,9 +38,19 @@ class Store:
     """What happens in turns right now: for all processes, or on SQLite within this one."""
 
     def __init__(
-        self, database: Database, subscriptions: Sequence[WebhookSubscription] = ()
+        self,
+        database: Database,
+        subscriptions: Sequence[WebhookSubscription] = (),
+        aged: Sequence[AgedRows] = (),
     ) -> None:
-        """`subscriptions` are those of other systems, for whom events are kept."""
+        """Create the aggregates.
+
+        Args:
+            database: For extensions too, which create aggregates of their own over it.
+            subscriptions: Those of other systems, for whom events are kept.
+            aged: Rows of extensions that expire.
+        """
+        self.database = database
         self.live = PostgresLive(database) if database.dialect == "postgresql" else InProcessLive()
         self.clock = SharedClock(database)
         self.conversations = Conversations(database)
@@ -57,7 +64,6 @@ class Store:
         self.audit = ToolCallAudit(database)
         self.routed = RoutedTurns(database)
         self.trail = AuditTrail(database)
-        self.traffic = TrafficCounts(database)
         self.prompt_shares = PromptShares(database)
         self.configuration = ConfigurationStore(database)
         self.flow_drafts = FlowDrafts(database)
@@ -66,14 +72,12 @@ class Store:
         self.files = Files(database)
         self.documents = Documents(database)
         self.memories = Memories(database)
-        self.notifications = Notifications(database)
-        self.workspaces = Workspaces(database)
         self.answers = KeptAnswers(database)
         self.consistency = Consistency(database)
         self.health_checks = HealthChecks(database)
         self.key_seals = KeySeals(database)
         self.houses = Houses(database)
-        self.retention = Retention(database)
+        self.retention = Retention(database, aged)
         self.erasure = ConversationErasure(database)
         self.legal_holds = LegalHolds(database)
         self.mailboxes = Mailboxes(database)

@@ -441,56 +441,6 @@ memories = Table(
 )
 index("memories_by_age", memories, "created_at")
 
-# Texts that people, and skills at work for them, keep in a space of their own.
-workspace_files = Table(
-    "workspace_files",
-    metadata,
-    *texts("tenant", "owner", "path"),
-    required("content", LargeBinary),
-    required("size", Integer),
-    required("version", Integer),
-    required("changed_at", MomentType),
-    PrimaryKeyConstraint("tenant", "owner", "path"),
-)
-index("workspace_files_by_age", workspace_files, "changed_at")
-
-# The highest version of an owner's files that were deleted: a file that is new begins above it.
-workspace_versions = Table(
-    "workspace_versions",
-    metadata,
-    *texts("tenant", "owner"),
-    required("highest", Integer),
-    required("deleted_at", MomentType),
-    PrimaryKeyConstraint("tenant", "owner"),
-)
-index("workspace_versions_by_age", workspace_versions, "deleted_at")
-
-# How each person wishes to be written to unasked, as `router.domain.notifications` has it.
-notification_preferences = Table(
-    "notification_preferences",
-    metadata,
-    *texts("tenant", "person"),
-    required("preferences", JSON),
-    required("changed_at", MomentType),
-    optional("channels_before", JSON),
-    optional("moved_at", MomentType),
-    PrimaryKeyConstraint("tenant", "person"),
-)
-
-# What somebody is told once their hours open: what a `run` asks of them, by the number of its row
-# in the log; where `run` is empty, the next digest, by the number of the day of the last one.
-deferred_posts = Table(
-    "deferred_posts",
-    metadata,
-    *texts("tenant", "person", "platform", "run"),
-    required("number", BigInteger),
-    # False of a request that its reader hasn't heard of yet.
-    required("reminds", Boolean),
-    required("due", MomentType),
-    PrimaryKeyConstraint("tenant", "person", "platform", "run"),
-)
-index("deferred_posts_due", deferred_posts, "due")
-
 # Answers of models that are the same for everyone: nobody's, so that nothing of a person is in one.
 kept_answers = Table(
     "kept_answers",

@@ -71,7 +71,7 @@ from router.tool.implementation import FunctionImplementation
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 
-OWN = "activities.builtin."
+OWN = ("activities.builtin.", "router.extensions.")
 """Tools of modules that begin so work on the trial's own runs and files, and are called."""
 LONGEST_LINE = 64 * 1024 * 1024
 MAX_TRIAL_BYTES = 256 * MIB

@@ -33,7 +33,7 @@ from router.tool.registry import Registry
 from router.tool.tool import Tool
 
 T = TypeVar("T")
-OWN_TOOLS = "activities.builtin."
+OWN_TOOLS = ("activities.builtin.", "router.extensions.")
 """Tools of modules that begin so are the router's own, and every desk has them."""
 
 

@@ -22,14 +22,13 @@ export function operations(page) {
   const late = runList(page, t("waitsLong"), t("nothingWaitsLong"), quiet, () => load());
   const stuck = failingWorkflows();
   const missed = undelivered(page);
-  const figures = traffic(page);
-  const costs = spending(page);
+  const counted = page.has("statistics") ? [traffic(page), spending(page)] : [];
   const title = element("h1", { tabindex: "-1" }, t("operations"));
   const again = button(t("reload"), () => page.trying(show));
-  const view = element("section", { class: "sheet operations" }, title, element("div", { class: "actions" }, again), stuck.view, held.view, late.view, missed.view, figures.view, costs.view, ...(page.has("evaluation") ? [lessons(page)] : []), trail(page));
+  const view = element("section", { class: "sheet operations" }, title, element("div", { class: "actions" }, again), stuck.view, held.view, late.view, missed.view, ...counted.map((each) => each.view), ...(page.has("evaluation") ? [lessons(page)] : []), trail(page));
 
   const load = () => Promise.all([held.load(), late.load()]);
-  const show = () => Promise.all([load(), stuck.load(), missed.load(), figures.load(), costs.load()]);
+  const show = () => Promise.all([load(), stuck.load(), missed.load(), ...counted.map((each) => each.load())]);
   return { view, show, refresh: async () => {} };
 }
 

@@ -24,7 +24,7 @@ from router.contracts import flow
 from router.runtime.server import create_app
 from router.store.database import Database
 from router.store.store import Store
-from router.store.tables import ROUTER
+from tests.databases import migrate
 from tests.fuzz.entrance import Outcome
 from tests.integration.api.conftest import QUEUE, Offering, capability, services_over
 from tests.integration.api.test_runs import approval_record, run_record
@@ -263,7 +263,7 @@ async def desk() -> AsyncIterator[Desk]:
     workflows = [EchoConversation, OneApprovalFlow, DocumentWorkflow]
     with tempfile.TemporaryDirectory() as folder, written.noting():
         database = Database(f"sqlite:///{folder}/router.db")
-        await database.migrate(ROUTER)
+        await migrate(database)
         store = Store(database)
         async with await dev_server() as environment:
             await register_attributes(environment.client)

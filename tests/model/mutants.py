@@ -11,10 +11,10 @@ from typing import Any
 from activities import tool_caller
 from router.domain.messages import ENDED
 from router.extensions.channels.outbox import Outbox
+from router.extensions.notifications.store import LEASE
 from router.flow.engine import amendment, compensation, decisions, events, machine
 from router.flow.engine.run import Approval, Run
 from router.store import flow_runs
-from router.store.notifications import LEASE
 from tests.model import conversation, ledger, outbox, promises, run
 from workflows import flow as workflow
 from workflows import memory, publication, tasks

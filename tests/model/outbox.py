@@ -23,7 +23,7 @@ from unittest import mock
 from router.domain.errors import Unavailable
 from router.domain.records import LogEntry, Mailbox
 from router.extensions.channels import outbox
-from router.store.notifications import LEASE
+from router.extensions.notifications.store import LEASE
 from tests.model.exploration import BrokenPromise
 
 REACHES = "what is said reaches its reader"

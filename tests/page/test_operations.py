@@ -265,7 +265,7 @@ ERP = WebhookSubscription("https://erp.example/hooks?key=1", frozenset(EVENTS))
 
 async def missed(parts: Parts, run: str) -> None:
     """An event of a run's that the ERP never took, and the one after it."""
-    told = Store(parts.store.notifications._database, (ERP,))
+    told = Store(parts.store.database, (ERP,))
     begun = run_record(run, status="collecting", state="details")
     await told.runs.publish(begun, [])
     done = {"status": "completed", "state": "done", "events": 9}

@@ -9,7 +9,7 @@ from temporalio.client import Client
 
 from router.domain.budgets import Budget, Budgets
 from router.domain.messages import Usage
-from router.domain.traffic import Period
+from router.domain.periods import Period
 from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChains
 from router.llm.prices import Prices

@@ -16,9 +16,9 @@ from router.api.idempotency import IdempotencyKey, claim, claimed
 from router.api.params import StrictRoute
 from router.domain.errors import Conflict, InvalidInput, NotFound
 from router.domain.locale import LOCALES, Locale
+from router.domain.periods import MOST_DAYS, Period
 from router.domain.principals import Principal
 from router.domain.rates import Rate
-from router.domain.traffic import MOST_DAYS, Period
 from router.routing.prompts import JOBS, Job
 from router.store.prompt_shares import SetShares, VersionCounts
 

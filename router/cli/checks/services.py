@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
+from sqlalchemy import Connection
 from temporalio.api.workflowservice.v1 import DescribeWorkerDeploymentRequest
 from temporalio.client import Client
 
@@ -29,6 +30,7 @@ from router.llm.types import AccessRefused, ChatRequest, Function, ModelRefused,
 from router.runtime.composition import SERVERS
 from router.runtime.definitions import load_capabilities
 from router.runtime.editions import drafted
+from router.runtime.tables import aged_rows, all_migrations
 from router.runtime.temporal import (
     certificate_of,
     check_namespace,
@@ -76,7 +78,7 @@ async def database(settings: Settings) -> str:
     database = Database(settings.database_url)
     try:
         async with asyncio.timeout(SECONDS):
-            current = await database.read(lambda connection: is_usable(connection, ROUTER))
+            current = await database.read(lambda connection: _are_current(connection, settings))
             if current:
                 await HealthChecks(database).write("doctor")
     except TimeoutError:
@@ -93,6 +95,10 @@ async def database(settings: Settings) -> str:
             "need the newer version"
         )
     return f"{database}, up to date"
+
+
+def _are_current(connection: Connection, settings: Settings) -> bool:
+    return all(is_usable(connection, each) for each in all_migrations(settings))
 
 
 async def clock(settings: Settings) -> str:
@@ -115,7 +121,9 @@ async def retention(settings: Settings) -> str:
     if days is None or absent_database(settings):
         return "nothing expires" if days is None else f"after {days} days"
     async with _opened(settings) as database:
-        await Retention(database).check(days)
+        if not await database.read(lambda connection: _are_current(connection, settings)):
+            return "not looked at: the tables aren't those of this version"
+        await Retention(database, aged_rows(settings)).check(days)
     return f"after {days} days"
 
 

@@ -20,6 +20,7 @@ class ChannelsExtension(Extension):
     """Posts on chat platforms, and takes in what people say and press there."""
 
     name = "channels"
+    requires = ("notifications",)
 
     def api_part(self, state: "AppState") -> ApiPart:
         from router.extensions.channels.mounting import mount_platforms

@@ -15,13 +15,6 @@ from datetime import date, datetime, timedelta
 from router.api.dependencies import Services
 from router.api.params import derived_id
 from router.domain.errors import RouterError, TooManyRequests, Unavailable
-from router.domain.notifications import (
-    NotificationPreferences,
-    beginning,
-    local_day,
-    opens,
-    plan_digest,
-)
 from router.domain.principals import PeopleDirectory, Principal
 from router.domain.records import ApprovalRecord, Mailbox
 from router.extensions.channels.base import (
@@ -33,7 +26,19 @@ from router.extensions.channels.base import (
     ReadingOutbound,
     Undeliverable,
 )
-from router.store.notifications import LEASE, ChosenPreferences, DeferredPost
+from router.extensions.notifications.preferences import (
+    NotificationPreferences,
+    beginning,
+    local_day,
+    opens,
+    plan_digest,
+)
+from router.extensions.notifications.store import (
+    LEASE,
+    ChosenPreferences,
+    DeferredPost,
+    Notifications,
+)
 
 IN_TIME = LEASE * 0.75
 """For which one post may take, waiting for its turn included: what takes longer is left, lest
@@ -159,11 +164,11 @@ class Deferral:
             number=number,
             due=due,
         )
-        await self.services.store.notifications.defer(post)
+        await Notifications(self.services.store.database).defer(post)
 
     async def round(self, platform: str, now: datetime) -> None:
         """Post what is due there, wherever nobody else is at it."""
-        kept = self.services.store.notifications
+        kept = Notifications(self.services.store.database)
         claimed = await kept.claim([platform], now, AT_ONCE)
         ends = await asyncio.gather(
             *(self._post(post, now) for post in claimed), return_exceptions=True
@@ -181,10 +186,10 @@ class Deferral:
         except (TooManyRequests, NotAdmitted, Unavailable) as error:
             pause = pause_after(error, post.platform)
             store = self.services.store
-            await store.notifications.again(post, store.clock() + pause)
+            await Notifications(store.database).again(post, store.clock() + pause)
 
     async def _reminder(self, post: DeferredPost, now: datetime) -> None:
-        kept = self.services.store.notifications
+        kept = Notifications(self.services.store.database)
         person = await self.services.directory.find(post.tenant, post.person)
         if person is not None:
             choice = await kept.choice(post.tenant, post.person)
@@ -235,7 +240,7 @@ class Deferral:
         return place_now(self.services.directory, mailbox, post.person)
 
     async def _digest(self, post: DeferredPost, now: datetime) -> None:
-        kept = self.services.store.notifications
+        kept = Notifications(self.services.store.database)
         person = await self.services.directory.find(post.tenant, post.person)
         wishes = await kept.chosen(post.tenant, post.person)
         if person is None:

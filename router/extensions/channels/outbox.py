@@ -53,8 +53,8 @@ from router.extensions.channels.deferral import (
     place_now,
     wanted,
 )
+from router.extensions.notifications.store import LEASE, Notifications
 from router.flow.engine.events import Decided
-from router.store.notifications import LEASE
 from router.telemetry.metrics import UNPOSTED
 
 
@@ -334,7 +334,7 @@ class Outbox:
         person = await services.directory.find(tenant, mailbox.subject)
         if person is None or not _is_told(row, reads=self._reads(mailbox.platform)):
             return None
-        choice = await services.store.notifications.choice(tenant, person.id)
+        choice = await Notifications(services.store.database).choice(tenant, person.id)
         # A platform may be behind: by what is chosen since, each could leave a row to the other.
         wishes, then = choice.preferences, choice.at(row.at)
         if row.kind == "handoff":

@@ -1,6 +1,6 @@
 """The base of extensions that connect a chat platform."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from router.extension import Extension
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class ChatPlatform(Extension):
     """A chat platform. Its name is that of accounts on it in the directory."""
 
-    requires = ("channels",)
+    requires: ClassVar[tuple[str, ...]] = ("channels",)
 
     def settings(self) -> "type[PlatformSettings]":
         """Return the class of the platform's settings."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from router.api.dependencies import Audited, Given, Operator
 from router.api.errors import problems
 from router.api.params import StrictRoute
-from router.domain.traffic import MOST_DAYS
+from router.domain.periods import MOST_DAYS
 from router.extensions.evaluation.lessons import LogLessons, unserved_topics
 
 MOST_UNSERVED = 500

@@ -15,6 +15,7 @@ class MailExtension(ChatPlatform):
     """Sends mail, and serves the pages that its links lead to."""
 
     name = "mail"
+    requires = ("channels", "notifications")
 
     def settings(self) -> "type[MailSettings]":
         from router.extensions.mail.settings import MailSettings

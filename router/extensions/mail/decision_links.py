@@ -32,6 +32,7 @@ from router.extensions.channels.base import LONGEST_COMMENT, VERDICTS, CardDecis
 from router.extensions.channels.deferral import card_of
 from router.extensions.channels.dispatcher import Dispatcher
 from router.extensions.channels.outbox import decided, standing_of
+from router.extensions.notifications.store import Notifications
 
 LONGEST_TOKEN = 1000
 """Characters of a token: ours have half of that."""
@@ -392,7 +393,7 @@ class DigestPage(LinkPage):
             person = await self._whose(token)
         except BadLink:
             return self.nothing()
-        kept = self.dispatcher.state.services.store.notifications
+        kept = Notifications(self.dispatcher.state.services.store.database)
         chosen = await kept.chosen(person.tenant, person.id)
         if chosen.digest is not None:
             without = chosen.model_copy(update={"digest": None})

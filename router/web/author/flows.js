@@ -96,7 +96,7 @@ export function flows(page) {
       about && element("p", {}, about),
       element("p", { class: "hint" }, counts.join(" · ")),
       ...drafts.map((words) => element("p", { class: "hint" }, words)),
-      one.started ? unfolding(t("goes"), () => page.trying(() => figures(one.flow))) : null,
+      one.started && page.has("statistics") ? unfolding(t("goes"), () => page.trying(() => figures(one.flow))) : null,
     );
   }
 

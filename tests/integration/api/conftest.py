@@ -34,9 +34,9 @@ from router.runtime.tenant_configuration import Configuration, HouseConfiguratio
 from router.settings import Settings
 from router.store.database import Database
 from router.store.store import Store
-from router.store.tables import ROUTER
 from router.understanding.reader import Reader
 from router.understanding.reading import PatternHit, Reading
+from tests.databases import migrate
 from tests.fakes.clock import Clock
 from tests.fakes.encoder import PairsEncoder
 from tests.integration.api.workflows import EchoConversation, OneApprovalFlow
@@ -124,7 +124,7 @@ async def temporal(temporal_client: Client) -> AsyncIterator[Client]:
 @pytest.fixture(scope="session")
 async def store(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Store]:
     database = Database(f"sqlite:///{tmp_path_factory.mktemp('api')}/router.db")
-    await database.migrate(ROUTER)
+    await migrate(database)
     yield Store(database, [TOLD])
     await database.dispose()
 

@@ -18,7 +18,7 @@ from router.api.dependencies import Services
 from router.beginnings.paragraph import LONGEST_PARAGRAPH
 from router.beginnings.source_file import LARGEST
 from router.domain.budgets import Budget, Budgets
-from router.domain.traffic import Period
+from router.domain.periods import Period
 from router.runtime.composition import chains_of
 from router.settings import Settings
 from tests.fakes.model_server import Behaviour, ModelServer, calls, fails, says

@@ -18,35 +18,40 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, MetaData, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.util import await_only
 
 from router.domain.errors import BackendUnavailable, MisconfiguredError, Unavailable
-from router.store import tables
-from router.store.database import Database, SharedClock
+from router.store.database import Database, Migrations, SharedClock
 from router.store.postgresql import SILENCE_SECONDS
 from router.store.tables import ROUTER
+from tests.databases import OF_ROUTER
 from tests.e2e.chaos.wire import Wire
 from tests.postgres import make_database, order
 from tests.table import each_row
 
 
 async def test_the_migrations_make_exactly_the_tables_in_use(database: Database) -> None:
+    everything = MetaData()
+    for table in (table for each in OF_ROUTER for table in each.tables.sorted_tables):
+        table.to_metadata(everything)
+
     def differences(connection: Connection) -> list[object]:
         context = MigrationContext.configure(connection)
-        found = compare_metadata(context, tables.metadata)
+        found = compare_metadata(context, everything)
         return [d for d in found if "alembic_" not in str(d)]
 
     assert await database.read(differences) == []
 
 
-def test_the_head_that_is_written_down_is_the_newest_revision() -> None:
+@each_row("migrations", OF_ROUTER, ids=lambda migrations: migrations.version_table)
+def test_the_head_that_is_written_down_is_the_newest_revision(migrations: Migrations) -> None:
     config = Config()
-    config.set_main_option("script_location", str(ROUTER.folder))
+    config.set_main_option("script_location", str(migrations.folder))
     config.set_main_option("path_separator", "os")
-    assert ScriptDirectory.from_config(config).get_current_head() == ROUTER.head
+    assert ScriptDirectory.from_config(config).get_current_head() == migrations.head
 
 
 @pytest.mark.slow

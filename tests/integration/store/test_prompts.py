@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from router.domain.messages import FlowSummary, Route, Turn
+from router.domain.periods import Period
 from router.domain.records import LogEntry
-from router.domain.traffic import Period
 from router.store.database import Database
 from router.store.erasure import PersonErasure
 from router.store.prompt_shares import SetShares, VersionCounts

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, column, delete, func, insert, select, table
 
 from router.domain.costs import Purpose
 from router.domain.messages import Cost, Usage
+from router.domain.periods import Period
 from router.domain.records import ConversationRecord, LogEntry, Mailbox
-from router.domain.traffic import Period
 from router.store import retention, tables
 from router.store.database import Database
 from router.store.erasure import PersonErasure

@@ -13,7 +13,6 @@ from router.directory.sources import people_of
 from router.domain.errors import Conflict, MisconfiguredError
 from router.domain.locale import Localised
 from router.domain.messages import Usage
-from router.domain.notifications import NotificationPreferences
 from router.domain.principals import Principal
 from router.domain.records import (
     ApprovalRecord,
@@ -37,7 +36,6 @@ from router.store.database import Database
 from router.store.erasure import PersonErasure
 from router.store.legal_holds import LegalHold
 from router.store.store import Store
-from router.store.workspaces import WorkspaceQuota
 from tests.integration.store import test_store
 
 NOW = datetime(2026, 11, 18, 10, 30, tzinfo=UTC)
@@ -110,12 +108,6 @@ async def furnish(store: Store, person: str, at: datetime = NOW) -> None:
     await store.results.keep("default", person, "look", WORDS)
     speaker = Principal(id=person, name=person)
     await store.memories.keep("default", person, MemoryRecord.of(speaker, WORDS, "zh", at))
-    quota = WorkspaceQuota(files=9, together=999)
-    for path in ("a.md", "b.md"):
-        await store.workspaces.save(("default", person, path), WORDS.encode(), 3, quota)
-    await store.workspaces.delete(("default", person, "b.md"))
-    wishes = NotificationPreferences(digest="09:00")
-    await store.notifications.choose("default", person, wishes)
     await store.keys.claim("default", person, "k1", "d")
     await store.spending.add("default", person, date(2026, 11, 18), Usage(llm_calls=2))
     called = test_store.audited(0, person, "look", "admitted")
@@ -204,8 +196,6 @@ async def test_it_is_counted_and_what_waits_is_named(store: Store, database: Dat
     await store.runs.publish(going_on, [approval(going_on, "alice", None)])
     there = await PersonErasure(database, "default", "alice").holdings()
     assert there.counts["memories"] == 1
-    assert there.counts["notification preferences"] == 1
-    assert there.counts["posts held back"] == 1
     assert there.counts["conversations"] == there.counts["files"] == there.counts["runs"] == 1
     own = {"conversation/default/of-alice", "leave_request/default/run-alice"}
     assert (set(there.workflows), there.awaited, there.named) == (own, ["r2-alice"], ["r2"])

@@ -22,7 +22,7 @@ from router.runtime.server import LOOPBACK
 from router.settings import PREFIX, Settings
 from router.store.database import Database
 from router.store.store import Store
-from router.store.tables import ROUTER
+from tests.databases import migrate
 from tests.fakes.model_server import ModelServer, calls, refuses, says
 from tests.fakes.oidc_provider import Served, jwk, serving
 from tests.fakes.providers import ANTHROPIC, GEMINI, RESPONSES, Dialect, ProviderServer, Said
@@ -202,7 +202,7 @@ async def test_a_clock_and_a_retention_that_the_database_says_are_wrong_are_told
     assert await services.clock(settings) == "nothing to compare it with"
     database = Database(settings.database_url)
     store = Store(database)
-    await database.migrate(ROUTER)
+    await migrate(database)
     assert await services.clock(settings) == "as the database's"
     assert await services.retention(settings) == "after 30 days"
     for number in range(25):

@@ -70,10 +70,6 @@ def upgrade() -> None:
     _create_houses()
     _create_legal_holds()
     _create_memories()
-    _create_workspace_files()
-    _create_workspace_versions()
-    _create_notification_preferences()
-    _create_deferred_posts()
     _create_kept_answers()
     _create_webhook_deliveries()
     _keep_lines_of_the_audit_trail()
@@ -83,10 +79,6 @@ def downgrade() -> None:
     for table in (
         "webhook_deliveries",
         "kept_answers",
-        "deferred_posts",
-        "notification_preferences",
-        "workspace_versions",
-        "workspace_files",
         "memories",
         "legal_holds",
         "houses",
@@ -619,54 +611,6 @@ def _create_memories() -> None:
         _key("tenant", "owner", "id"),
     )
     _index("memories_by_age", "memories", ["created_at"])
-
-
-def _create_workspace_files() -> None:
-    op.create_table(
-        "workspace_files",
-        *_texts("tenant", "owner", "path"),
-        _required("content", sa.LargeBinary),
-        _required("size", sa.Integer),
-        _required("version", sa.Integer),
-        _required("changed_at", _MOMENT),
-        _key("tenant", "owner", "path"),
-    )
-    _index("workspace_files_by_age", "workspace_files", ["changed_at"])
-
-
-def _create_workspace_versions() -> None:
-    op.create_table(
-        "workspace_versions",
-        *_texts("tenant", "owner"),
-        _required("highest", sa.Integer),
-        _required("deleted_at", _MOMENT),
-        _key("tenant", "owner"),
-    )
-    _index("workspace_versions_by_age", "workspace_versions", ["deleted_at"])
-
-
-def _create_notification_preferences() -> None:
-    op.create_table(
-        "notification_preferences",
-        *_texts("tenant", "person"),
-        _required("preferences", sa.JSON),
-        _required("changed_at", _MOMENT),
-        _optional("channels_before", sa.JSON),
-        _optional("moved_at", _MOMENT),
-        _key("tenant", "person"),
-    )
-
-
-def _create_deferred_posts() -> None:
-    op.create_table(
-        "deferred_posts",
-        *_texts("tenant", "person", "platform", "run"),
-        _required("number", sa.BigInteger),
-        _required("reminds", sa.Boolean),
-        _required("due", _MOMENT),
-        _key("tenant", "person", "platform", "run"),
-    )
-    _index("deferred_posts_due", "deferred_posts", ["due"])
 
 
 def _create_kept_answers() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from router.domain.principals import FLOW_ROLE
 from router.flow.engine.events import Began, Called
 from router.flow.prompts.field_names import FIELDS, VALUES
 from router.routing.tool_form import form_of
+from router.runtime.extensions import import_packages, load_extensions
 from router.tool.http.client import OutboundGuard, Sender
 from router.tool.implementation import FunctionImplementation
 from router.tool.kinds.declarations import HttpImplementation, load_http_tools
@@ -30,7 +32,9 @@ LATIN = re.compile(r"[A-Za-z]")
 
 def callable_by_people() -> dict[str, Tool]:
     declared = load_http_tools(HTTP, SEARCH, Sender(OutboundGuard())).tools
-    found = [*Registry().discover(activities.builtin, company.tools), *declared]
+    of_extensions = chain.from_iterable(map(import_packages, load_extensions()))
+    packages = (activities.builtin, company.tools, *of_extensions)
+    found = [*Registry().discover(*packages), *declared]
     return {tool.name: tool for tool in found if tool.roles != {FLOW_ROLE}}
 
 

@@ -157,7 +157,7 @@ async def test_a_senseless_claim_is_refused(desk: Desk, arguments: Any, field: s
 
 def test_only_the_looking_and_ones_own_requests_are_for_everyone(desk: Desk) -> None:
     shown = {capability.name for capability in desk.registry.capabilities(ALICE)}
-    own = {"withdraw_request", "nudge_approver", "change_notification_settings"}
+    own = {"withdraw_request", "nudge_approver"}
     reads = {tool.name for tool in desk.registry if not tool.writes and tool.options.listed}
     assert shown == reads | own
     assert "read_more" not in shown

@@ -13,6 +13,7 @@ from sqlalchemy import select
 from temporalio.client import Client
 
 from router.directory.file import SAMPLE
+from router.extensions.notifications.tables import deferred_posts
 from router.runtime.composition import Parts
 from router.store import tables
 from tests.fakes.slack import Slack
@@ -109,8 +110,8 @@ async def nudge(router: AsyncClient, run: str) -> None:
 
 async def held_back(house: House, run: str, *platforms: str) -> None:
     """Return once what the run asks is put down for later; for mail and Slack if none is named."""
-    query = select(tables.deferred_posts.c.platform).filter_by(run=run)
-    database = house.parts.store.notifications._database
+    query = select(deferred_posts.c.platform).filter_by(run=run)
+    database = house.parts.store.database
     async with asyncio.timeout(20):
         while True:
             rows = await database.read(lambda c: c.execute(query).all())
@@ -123,7 +124,7 @@ async def passed(house: House, platform: str, behind: str) -> None:
     """Return once bob's mailbox on this platform is further than the one that is `behind`."""
     box = tables.mailboxes.c
     query = select(box.platform, box.position).where(box.subject == "bob", box.kind == "person")
-    database = house.parts.store.notifications._database
+    database = house.parts.store.database
     async with asyncio.timeout(60):
         while True:
             rows = await database.read(lambda c: c.execute(query).all())

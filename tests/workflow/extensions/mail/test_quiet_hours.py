@@ -9,8 +9,8 @@ import pytest
 from httpx import AsyncClient
 from sqlalchemy import select
 
-from router.store import tables
-from router.store.notifications import DeferredPost
+from router.extensions.notifications.store import DeferredPost, Notifications
+from router.extensions.notifications.tables import deferred_posts
 from tests.fakes.smtp import Letter
 from tests.fakes.web_server import Reply
 from tests.workflow.extensions.mail.mail_house import (
@@ -128,8 +128,8 @@ async def test_what_waits_for_their_hours_comes_where_it_is_chosen_by_then(
 
 async def planned(house: House, last: date) -> DeferredPost:
     """Bob's digest, once it is known when it comes and that `last` was the day of the last one."""
-    query = select(tables.deferred_posts).filter_by(person="bob", run="")
-    database = house.parts.store.notifications._database
+    query = select(deferred_posts).filter_by(person="bob", run="")
+    database = house.parts.store.database
     async with asyncio.timeout(20):
         while True:
             row = await database.read(lambda c: c.execute(query).mappings().first())
@@ -151,7 +151,9 @@ async def test_a_digest_of_what_waits_comes_once_a_day_whichever_process_is_up(
         # Wished for after the hour of today's: the first one is tomorrow's.
         post = await planned(house, today)
         assert not [each for each in house.mail.letters if len(each.links) > 1]
-        await house.parts.store.notifications.again(post, datetime.now(UTC), yesterday.toordinal())
+        await Notifications(house.parts.store.database).again(
+            post, datetime.now(UTC), yesterday.toordinal()
+        )
         digest = await house.mail.received(BOBS, f"{today}：")
         await planned(house, today)
         await asks_for_leave(another, "2027-06-03 到 2027-06-03")

@@ -17,10 +17,10 @@ from router.domain.records import Mailbox
 from router.extensions.channels import deferral
 from router.extensions.channels.base import GivenFile, InboundFile, Outbound, Place, Post, Statement
 from router.extensions.channels.outbox import Outbox
+from router.extensions.notifications.store import LEASE
 from router.store.database import Database
-from router.store.notifications import LEASE
 from router.store.store import Store
-from router.store.tables import ROUTER
+from tests.databases import migrate
 from tests.integration.api.extensions.channels.test_adapters import told
 from tests.integration.store.test_store import conversation
 
@@ -91,7 +91,7 @@ class OutOfTime(Silent):
 async def there(services: Services, tmp_path: Path) -> AsyncIterator[Services]:
     """A desk with a database of its own: Alice talks on Slack, and elsewhere by mail."""
     database = Database(f"sqlite:///{tmp_path}/router.db")
-    await database.migrate(ROUTER)
+    await migrate(database)
     store = Store(database)
     for platform, account in (("slack", "UALICE"), ("mail", "alice@example.com")):
         await store.conversations.create(conversation(platform))

@@ -1,0 +1,1 @@
+"""Tools for a person's notification settings."""

@@ -1,0 +1,1 @@
+"""The routes of statistics, a module for each kind of figures."""

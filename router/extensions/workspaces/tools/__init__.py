@@ -1,0 +1,1 @@
+"""Tools for files that belong to one person."""
