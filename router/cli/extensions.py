@@ -13,6 +13,7 @@ from router.runtime.extensions import (
     import_packages,
     load_configured,
 )
+from router.runtime.prompts import PromptJobTable
 from router.runtime.server import make_api
 from router.settings import Settings
 
@@ -25,6 +26,7 @@ def find_faults(found: Extensions) -> list[OmittedExtension]:
         CommandTable().add_extension,
         lambda each: each.checks(),
         lambda each: each.settings(),
+        PromptJobTable().add_extension,
     )
 
 

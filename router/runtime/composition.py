@@ -40,6 +40,7 @@ from router.runtime.definitions import (
     tenants_of,
     vocabulary,
 )
+from router.runtime.prompts import load_shipped_prompts
 from router.runtime.temporal import TemporalConnection
 from router.runtime.tenant_configuration import Configuration, HouseConfiguration
 from router.settings import ROLES, ModelAccess, ModelRole, Settings
@@ -355,7 +356,9 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     flow_files = WatchedFlows(flow_folder(settings), lambda: vocabulary(registry))
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
     tenants = tenants_of(settings)
-    prompt_files = WatchedPrompts(settings.prompts, settings.prompt_shares, tenants)
+    prompt_files = WatchedPrompts(
+        settings.prompts, settings.prompt_shares, tenants, load_shipped_prompts(settings)
+    )
     directory = LiveDirectory.load(source_of(settings), entitled=tenants.entitled)
     prices = _prices_of(settings, loaded.catalog)
     async with (

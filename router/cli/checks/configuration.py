@@ -19,12 +19,12 @@ from router.domain.loopback import may_be_proxied
 from router.domain.principals import DEFAULT_TENANT
 from router.llm.embeddings import OpenAIEmbeddings
 from router.retrieval.selection import Thresholds, read_thresholds
-from router.routing.prompts import Prompts
 from router.runtime import definitions, temporal_server
 from router.runtime.composition import encoder
 from router.runtime.data_folder import served
 from router.runtime.definitions import load_catalog, load_registry, skill_folders, skill_remarks
 from router.runtime.extensions import check_sections, load_configured, setting_sections
+from router.runtime.prompts import load_prompts
 from router.runtime.server import LOOPBACK, Ports
 from router.settings import PREFIX, Settings, slips
 from router.settings.trials import TrialSettings
@@ -161,7 +161,7 @@ async def skill_sandbox(settings: Settings) -> str:
 
 async def prompts(settings: Settings) -> str:
     """The prompts can be loaded, and their shares name versions that there are."""
-    return ", ".join(Prompts.load(settings.prompts, settings.prompt_shares).versions)
+    return ", ".join(load_prompts(settings).versions)
 
 
 async def embedder(settings: Settings) -> str:

@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Self
 from zoneinfo import ZoneInfo
 
 from activities.models import ModelQuestions, Models
-from router.beginnings.beginning import Beginning, BeginningContext
-from router.beginnings.paragraph import UnusableSketch, beginning_of_answer, question
+from router.api.dependencies import Services
 from router.contracts.activities import Account
 from router.domain.errors import InvalidInput, TooManyRequests, Unavailable
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
+from router.extensions.importers.beginning import Beginning, BeginningContext
+from router.extensions.importers.paragraph import UnusableSketch, beginning_of_answer, question
 from router.llm.fallback import FallbackChains
 from router.llm.types import BudgetSpent, ChatRequest, ModelRefused, ModelUnavailable
 from router.routing.prompts import Prompts
@@ -29,6 +31,13 @@ class FlowSketcher:
     chains: FallbackChains
     prompts: Prompts
     models: Models
+
+    @classmethod
+    def from_services(cls, services: Services) -> Self:
+        """Ask the models of a process of the API, within the budgets of its settings."""
+        budgets, spending = services.settings.llm_budgets, services.store.spending
+        models = Models(budgets, spending, thrifty=services.chains.thrifty)
+        return cls(services.chains, services.prompts, models)
 
     async def beginning_of(
         self, author: Principal, paragraph: str, around: BeginningContext

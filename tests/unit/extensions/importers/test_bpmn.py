@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from router.beginnings.beginning import Beginning, BeginningContext
-from router.beginnings.bpmn_flow import beginning_of_bpmn
-from router.beginnings.conditions import Untranslated, compared, translated
 from router.domain.errors import InvalidInput
+from router.extensions.importers.beginning import Beginning, BeginningContext
+from router.extensions.importers.bpmn_flow import beginning_of_bpmn
+from router.extensions.importers.conditions import Untranslated, compared, translated
 from router.flow.loader import FlowFile, Vocabulary, examine_text
 from tests.table import each_row
 

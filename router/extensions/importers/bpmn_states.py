@@ -5,9 +5,10 @@ from collections.abc import Collection, Mapping
 from datetime import date
 from typing import Any, get_args
 
-from router.beginnings.beginning import FlowSketch, both, name_of, slot_name
-from router.beginnings.bpmn_process import KIND, BpmnProcess, FlowNode, form_fields
-from router.beginnings.bpmn_words import (
+from router.domain.messages import EndStatus
+from router.extensions.importers.beginning import FlowSketch, both, name_of, slot_name
+from router.extensions.importers.bpmn_process import KIND, BpmnProcess, FlowNode, form_fields
+from router.extensions.importers.bpmn_words import (
     APPROVAL,
     Performers,
     asked,
@@ -16,8 +17,7 @@ from router.beginnings.bpmn_words import (
     slots_of,
     spelt_span,
 )
-from router.beginnings.conditions import bare
-from router.domain.messages import EndStatus
+from router.extensions.importers.conditions import bare
 from router.formats.regex import compiled
 
 HUMAN = frozenset({"userTask", "manualTask", "task"})

@@ -1,10 +1,10 @@
 """Files that a flow can begin with, told apart by their content."""
 
-from router.beginnings.beginning import Beginning, BeginningContext
-from router.beginnings.bpmn_flow import beginning_of_bpmn
-from router.beginnings.form import beginning_of_form
 from router.domain.errors import InvalidInput
 from router.domain.locale import Localised
+from router.extensions.importers.beginning import Beginning, BeginningContext
+from router.extensions.importers.bpmn_flow import beginning_of_bpmn
+from router.extensions.importers.form import beginning_of_form
 
 LARGEST = 5 * 1024 * 1024
 """Bytes of a file that a flow begins with."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from router.beginnings.beginning import Beginning, BeginningContext
-from router.beginnings.form import MOST_FIELDS
-from router.beginnings.source_file import beginning_of_file
 from router.domain.errors import InvalidInput
+from router.extensions.importers.beginning import Beginning, BeginningContext
+from router.extensions.importers.form import MOST_FIELDS
+from router.extensions.importers.source_file import beginning_of_file
 from router.flow.definition import FlowDefinition
 from router.flow.loader import examine_text
 from tests.table import each_row

@@ -7,12 +7,12 @@ from playwright.async_api import FilePayload, expect
 from temporalio.client import Client
 
 from tests.fakes.model_server import ModelServer, calls
-from tests.integration.api.test_flow_beginnings import PAPER
+from tests.integration.api.extensions.importers.test_flow_beginnings import PAPER
 from tests.page.author_house import Author, authors_house, writing
 from tests.page.house import Door, Served
 from tests.page.test_looks import violations
 from tests.samples import one_in
-from tests.unit.beginnings.test_paragraph import PURCHASE
+from tests.unit.extensions.importers.test_paragraph import PURCHASE
 
 pytestmark = pytest.mark.slow
 

@@ -12,24 +12,26 @@ from zoneinfo import ZoneInfo
 import pytest
 from httpx import AsyncClient, Response
 
-from activities.flow_sketcher import FlowSketcher
-from activities.models import Models
 from router.api.dependencies import Services
-from router.beginnings.paragraph import LONGEST_PARAGRAPH
-from router.beginnings.source_file import LARGEST
 from router.domain.budgets import Budget, Budgets
 from router.domain.traffic import Period
+from router.extensions.importers import ImportersExtension
+from router.extensions.importers.paragraph import LONGEST_PARAGRAPH
+from router.extensions.importers.source_file import LARGEST
+from router.routing.prompts import Prompts, ShippedPrompts
 from router.runtime.composition import chains_of
 from router.settings import Settings
 from tests.fakes.model_server import Behaviour, ModelServer, calls, fails, says
 from tests.integration.api.conftest import As, problem
 from tests.integration.api.test_configuration import Company, ok
 from tests.table import each_row
-from tests.unit.beginnings.test_bpmn import APPROVE, END, FORM, START, bpmn
-from tests.unit.beginnings.test_paragraph import PURCHASE
+from tests.unit.extensions.importers.test_bpmn import APPROVE, END, FORM, START, bpmn
+from tests.unit.extensions.importers.test_paragraph import PURCHASE
 
 PATH = "/v1/flow-drafts/beginnings"
 PAPER = bpmn(START + FORM + APPROVE + '<serviceTask id="x" name="Pack"/>' + END, "s>t t>a a>x x>e")
+SHIPPED = ShippedPrompts.load(ImportersExtension().prompt_jobs())
+PROMPTS = Prompts.load(shipped=SHIPPED)
 _NUMBERS = count()
 Telling = Callable[..., AbstractAsyncContextManager[tuple[AsyncClient, ModelServer]]]
 
@@ -97,25 +99,6 @@ async def test_other_fields_and_bodies_are_refused(anna: AsyncClient) -> None:
     assert problem(await anna.post(PATH, files={"other": b"x"}), 422)
 
 
-@pytest.mark.slow
-async def test_a_flow_is_documented_as_bpmn_and_so_is_the_authors_draft_of_it(
-    anna: AsyncClient,
-) -> None:
-    path = "/v1/flow-drafts/leave_request/bpmn"
-
-    held = await anna.get(path, params={"locale": "en"})
-    assert (held.status_code, held.headers["content-type"]) == (200, "application/xml")
-    assert "Manager decides" in held.text
-
-    text = ok(await anna.get("/v1/flow-drafts/leave_request"))["text"]
-    changed = {"text": text.replace("Manager decides", "The boss decides"), "revision": 0}
-    ok(await anna.put("/v1/flow-drafts/leave_request", json=changed))
-    assert "The boss decides" in (await anna.get(path, params={"locale": "en"})).text
-
-    ok(await anna.put("/v1/flow-drafts/leave_request", json={"text": "flow: 1", "revision": 1}))
-    assert problem(await anna.get(path), 422)["errors"]
-
-
 async def test_who_writes_no_flows_begins_none(caller: As) -> None:
     assert problem(await begin(caller("alice"), PAPER), 404)
 
@@ -137,9 +120,9 @@ def telling(services: Services, tmp_path: Path) -> Telling:
                 data=tmp_path, llm_base_url=model.url, llm_model="scripted", llm_api_key="k"
             )
             async with chains_of(settings) as chains:
-                models = Models(budgets or Budgets(), services.store.spending)
-                sketches = FlowSketcher(chains, services.prompts, models)
-                company = Company(replace(services, sketches=sketches), f"t{next(_NUMBERS)}")
+                paid = services.settings.model_copy(update={"llm_budgets": budgets or Budgets()})
+                desk = replace(services, chains=chains, prompts=PROMPTS, settings=paid)
+                company = Company(desk, f"t{next(_NUMBERS)}")
                 async with company("anna") as anna:
                     yield anna, model
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from router.beginnings.beginning import slot_name
+from router.extensions.importers.beginning import slot_name
 from router.formats.regex import compiled
 
 _TOKEN = re.compile(

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from router.beginnings.beginning import FlowSketch, both, choices_of, name_of, slot_name
-from router.beginnings.bpmn_process import FlowNode, form_fields
-from router.beginnings.conditions import bare, compared
 from router.domain.messages import EndStatus
+from router.extensions.importers.beginning import FlowSketch, both, choices_of, name_of, slot_name
+from router.extensions.importers.bpmn_process import FlowNode, form_fields
+from router.extensions.importers.conditions import bare, compared
 from router.formats.regex import compiled
 
 _REJECTED = compiled(

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from router.beginnings.beginning import Beginning, BeginningContext
-from router.beginnings.paragraph import (
+from router.extensions.importers.beginning import Beginning, BeginningContext
+from router.extensions.importers.paragraph import (
     LONGEST_PARAGRAPH,
     MOST_FIELDS,
     NO_PROCESS,

@@ -9,7 +9,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from router.beginnings.beginning import (
+from router.domain.visible_text import one_line
+from router.extensions.importers.beginning import (
     Beginning,
     BeginningContext,
     FlowSketch,
@@ -18,7 +19,6 @@ from router.beginnings.beginning import (
     name_of,
     written,
 )
-from router.domain.visible_text import one_line
 from router.flow.language.functions import WITHOUT_CENTS
 from router.flow.slot_types.worded_checks import CHECKS
 from router.llm.types import ChatAnswer, ChatRequest, Function, SystemMessage, UserMessage

@@ -9,8 +9,14 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from router.beginnings.beginning import Beginning, BeginningContext, FlowSketch, both, written
-from router.beginnings.bpmn_process import (
+from router.extensions.importers.beginning import (
+    Beginning,
+    BeginningContext,
+    FlowSketch,
+    both,
+    written,
+)
+from router.extensions.importers.bpmn_process import (
     EXIT,
     GATEWAYS,
     KIND,
@@ -20,9 +26,9 @@ from router.beginnings.bpmn_process import (
     SequenceFlow,
     read_process,
 )
-from router.beginnings.bpmn_states import StateMaker
-from router.beginnings.bpmn_words import verdict_of
-from router.beginnings.conditions import Untranslated, are_opposite, bare, translated
+from router.extensions.importers.bpmn_states import StateMaker
+from router.extensions.importers.bpmn_words import verdict_of
+from router.extensions.importers.conditions import Untranslated, are_opposite, bare, translated
 from router.flow.definition import KINDS
 
 MOST_WALKED = 20_000

@@ -1,26 +1,25 @@
-"""Beginnings of flows, for authors: a draft of a file or a paragraph, and BPMN of a flow.
+"""Beginnings of flows, for authors: a draft of a file or a paragraph.
 
 Nothing is saved or published: what is answered is a text to go on from.
 """
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.datastructures import UploadFile
 
-from router.api.author_jobs import draw_bpmn
-from router.api.dependencies import Author, FlowSketches, Given, Services, Work
+from router.api.dependencies import Author, Given, Services, Work
 from router.api.errors import problems
-from router.api.files import FIELD, disposition, posted_form
+from router.api.files import FIELD, posted_form
 from router.api.params import SaidText
-from router.api.routes.flow_drafts import NOT_THERE, Named, held_flow, surroundings_of
-from router.beginnings.beginning import Beginning, BeginningContext
-from router.beginnings.paragraph import LONGEST_PARAGRAPH
-from router.beginnings.source_file import LARGEST, beginning_of_file
-from router.domain.errors import InvalidInput, NotFound, Unavailable
+from router.api.routes.flow_drafts import surroundings_of
+from router.domain.errors import InvalidInput, Unavailable
 from router.domain.locale import Locale, Localised
-from router.domain.principals import Principal
+from router.extensions.importers.beginning import Beginning, BeginningContext
+from router.extensions.importers.paragraph import LONGEST_PARAGRAPH
+from router.extensions.importers.sketcher import FlowSketcher
+from router.extensions.importers.source_file import LARGEST, beginning_of_file
 
 PREFIX = "/v1/flow-drafts"
 PATH = f"{PREFIX}/beginnings"
@@ -134,39 +133,6 @@ _BODY: dict[str, Any] = {
 }
 
 
-_XML: dict[int | str, dict[str, Any]] = {
-    200: {"description": "BPMN 2.0 with its picture.", "content": {"application/xml": {}}}
-}
-
-
-@router.get("/{flow:draft}/bpmn", response_class=Response, responses={**problems(404), **_XML})
-async def bpmn(
-    services: Given,
-    author: Author,
-    work: Work,
-    flow: Named,
-    locale: Annotated[Locale | None, Query()] = None,
-) -> Response:
-    """Get a flow as BPMN 2.0: the caller's draft of it, else what holds.
-
-    Names are in the language of `locale`, the caller's own without one. 422 where the draft can't
-    be read as a flow at all.
-    """
-    draft = await services.store.flow_drafts.find(author.tenant, author.id, flow)
-    text = draft.text if draft else await _held(services, author, flow)
-    known = services.flow_texts.vocabulary(author.tenant)
-    written = await work.run(draw_bpmn, flow, text, known, locale or author.locale)
-    headers = {"Content-Disposition": disposition(f"{flow}.bpmn")}
-    return Response(written, media_type="application/xml", headers=headers)
-
-
-async def _held(services: Services, author: Principal, flow: str) -> str:
-    _, held = await held_flow(services, author, flow)
-    if held is None:
-        raise NotFound(NOT_THERE)
-    return held.text
-
-
 @router.post("/beginnings", responses=problems(400, 404, 413, 415), openapi_extra=_BODY)
 async def begin(
     services: Given, author: Author, work: Work, sent: Annotated[bytes | str, Depends(_sent)]
@@ -181,17 +147,18 @@ async def begin(
     taken = frozenset(beside.flows) | {draft.flow for draft in drafts}
     around = BeginningContext(beside.known, taken, beside.roles or frozenset())
     if isinstance(sent, str):
-        sketching = _sketches(services).beginning_of(author, sent, around)
+        sketching = _sketcher(services).beginning_of(author, sent, around)
         made = await work.while_client_stays(sketching)
     else:
         made = await work.run(beginning_of_file, sent, around)
     return BeginningView.of(made, author.locale)
 
 
-def _sketches(services: Services) -> FlowSketches:
-    if services.sketches is None:
+def _sketcher(services: Services) -> FlowSketcher:
+    """Return what has a model make drafts. Raises `Unavailable` if no model is configured."""
+    if services.chains.usual is None:
         raise Unavailable(_NO_MODEL)
-    return services.sketches
+    return FlowSketcher.from_services(services)
 
 
 _NO_MODEL = Localised(

@@ -7,7 +7,9 @@ form that is filled in: a label, and beside it an empty cell, boxes to tick, or 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from router.beginnings.beginning import (
+from router.domain.errors import InvalidInput
+from router.domain.locale import Localised
+from router.extensions.importers.beginning import (
     Beginning,
     BeginningContext,
     FlowSketch,
@@ -16,10 +18,8 @@ from router.beginnings.beginning import (
     name_of,
     written,
 )
-from router.beginnings.bpmn_words import asked
-from router.beginnings.form_table import FormTable, TableCell, table_of
-from router.domain.errors import InvalidInput
-from router.domain.locale import Localised
+from router.extensions.importers.bpmn_words import asked
+from router.extensions.importers.form_table import FormTable, TableCell, table_of
 from router.formats.regex import compiled
 
 MOST_FIELDS = 150

@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from router.beginnings.beginning import Unmapped
 from router.documents.file_format import FileReading, Limits, UnreadableFile
 from router.documents.xml_tree import Element, parsed
 from router.domain.errors import InvalidInput
 from router.domain.locale import Localised
+from router.extensions.importers.beginning import Unmapped
 
 LARGEST = 5 * 1024 * 1024
 MOST_ELEMENTS = 2_000
