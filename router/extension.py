@@ -161,6 +161,13 @@ class Extension:
         """Return the import names of packages with tools, hooks, lookups and document types."""
         return ()
 
+    def file_formats(self) -> Sequence[str]:
+        """Return the import names of packages with formats of files that are read.
+
+        A format is a `FileFormat` of `router.documents.file_format` in a module of the package.
+        """
+        return ()
+
     def prompt_jobs(self) -> Sequence[PromptJob]:
         """Return jobs that models are asked to do, each with prompts that can be replaced."""
         return ()

@@ -10,6 +10,7 @@ from router.cli.options import echo_aligned
 from router.runtime.extensions import (
     Extensions,
     OmittedExtension,
+    import_formats,
     import_packages,
     load_configured,
 )
@@ -23,6 +24,7 @@ def find_faults(found: Extensions) -> list[OmittedExtension]:
     return found.find_faults(
         make_api().include_extension,
         import_packages,
+        import_formats,
         CommandTable().add_extension,
         lambda each: each.checks(),
         lambda each: each.settings(),

@@ -21,7 +21,14 @@ import signal
 import sys
 from contextlib import suppress
 
-from router.documents.file_format import FileReading, Limits, UnreadableFile, formats, read_here
+from router.documents.file_format import (
+    FORMATS,
+    FileReading,
+    Limits,
+    UnreadableFile,
+    load_formats,
+    read_here,
+)
 
 OPEN_FILES = 64
 _NEAR = 0.85
@@ -33,7 +40,8 @@ def main() -> None:
     """Read files until nobody is there any more."""
     channel, given = _channel(), sys.stdin.buffer
     _seclude()
-    for one in set(formats().values()):
+    load_formats(sys.argv[1:])
+    for one in set(FORMATS.values()):
         if one.is_available:
             one.load()
     _say(channel, {"ready": True})

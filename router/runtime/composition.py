@@ -33,6 +33,7 @@ from router.retrieval.vector_cache import VectorFile
 from router.routing.prompts import Prompts, WatchedPrompts
 from router.runtime.definitions import (
     flow_folder,
+    format_packages,
     load_capabilities,
     load_tools,
     names_in,
@@ -366,7 +367,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         chains_of(settings, tenants, prices) as chains,
         index_of(settings) as index,
         _provided(settings, database, store, offered, directory) as dependencies,
-        DocumentReader() as papers,
+        DocumentReader(format_packages(settings)) as papers,
     ):
         await store.skill_files.keep(loaded.contents)
         written_by = _writer(settings, store, chains, prompt_files.prompts)

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.documents.file_format import FileReading, UnreadableFile
-from router.documents.layout import Edges, Piece, Sheet, rows
 from router.documents.page import Page, PageCode
+from router.extensions.document_formats.layout import Edges, Piece, Sheet, rows
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -7,10 +7,12 @@ import pytest
 
 from router.documents.file_format import UNREADABLE, Limits, UnreadableFile
 from router.documents.reader import DocumentReader
+from router.extensions.document_formats import DocumentFormatsExtension
 from tests.document_files import INVOICE, NUMBER, pdf
 from tests.hostile_files import HOSTILE, INSTRUCTION, READ, Hostile
 
 GOOD = pdf(INVOICE)
+FORMATS = DocumentFormatsExtension().file_formats()
 LIMITS = Limits(seconds=300)
 HASTE = Limits(seconds=300, cpu_seconds=5)
 """For what is to be stopped: a machine may need longer than this for what is to be read."""
@@ -18,13 +20,13 @@ HASTE = Limits(seconds=300, cpu_seconds=5)
 
 @pytest.fixture(scope="module")
 async def reader() -> AsyncIterator[DocumentReader]:
-    async with DocumentReader(LIMITS) as one:
+    async with DocumentReader(FORMATS, limits=LIMITS) as one:
         yield one
 
 
 @pytest.fixture(scope="module")
 async def hasty() -> AsyncIterator[DocumentReader]:
-    async with DocumentReader(HASTE) as one:
+    async with DocumentReader(FORMATS, limits=HASTE) as one:
         yield one
 
 

@@ -20,14 +20,14 @@ from router.documents.file_format import (
     only_first,
     registered,
 )
-from router.documents.layout import Edges, Piece, Sheet, is_cjk, lines_of
 from router.documents.likeness import likeness
 from router.documents.page import Material, Page, PageCode
-from router.documents.pictures import can_see, codes_of, opened, picture_page
 from router.documents.xml_tree import Element, fields
 from router.documents.zip_archive import ZipArchive
 from router.domain.documents import Place
 from router.domain.file_types import type_of
+from router.extensions.document_formats.layout import Edges, Piece, Sheet, is_cjk, lines_of
+from router.extensions.document_formats.pictures import can_see, codes_of, opened, picture_page
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -5,8 +5,14 @@ from typing import ClassVar
 from router.documents.file_format import FileFormat, FileReading, registered
 from router.documents.likeness import likeness
 from router.documents.page import Material
-from router.documents.pictures import SIGHT, load_recognition, opened, picture_page, preview_of
 from router.domain.file_types import type_of
+from router.extensions.document_formats.pictures import (
+    SIGHT,
+    load_recognition,
+    opened,
+    picture_page,
+    preview_of,
+)
 
 KINDS = {
     "image/png": "PNG",

@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 from PIL import Image, ImageEnhance, ImageFilter
 
-from router.documents.file_format import FileReading, read_here
+from router.documents.file_format import FileReading, load_formats, read_here
 from router.documents.likeness import nearness
 from router.documents.page import Material
+from router.extensions.document_formats import DocumentFormatsExtension
 from tests.data.documents.receipts import LINES
 from tests.document_files import DATA, INVOICE, LATIN, ofd, pdf, picture, qr, saved
 from tests.samples import one_in
+
+load_formats(DocumentFormatsExtension().file_formats())
 
 
 @pytest.fixture(scope="module")

@@ -19,12 +19,18 @@ from router.documents.file_format import (
     only_first,
     registered,
 )
-from router.documents.layout import Edges, Piece, Sheet, lines_of
 from router.documents.likeness import likeness
 from router.documents.page import Line, Material, Page
-from router.documents.pictures import LONGEST, SIGHT, codes_of, picture_page, preview_of
 from router.documents.xml_tree import fields, parsed
 from router.domain.file_types import is_invoice_xml
+from router.extensions.document_formats.layout import Edges, Piece, Sheet, lines_of
+from router.extensions.document_formats.pictures import (
+    LONGEST,
+    SIGHT,
+    codes_of,
+    picture_page,
+    preview_of,
+)
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -14,6 +14,7 @@ import pytest_asyncio
 
 from router.documents.document_type import recognised
 from router.documents.reader import DocumentReader
+from router.extensions.document_formats import DocumentFormatsExtension
 from tests.table import each_row
 from tests.unit.documents.types.paper import TODAY
 
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.xdist_group("files of documents")
 @pytest_asyncio.fixture(scope="session")
 async def reader() -> AsyncIterator[DocumentReader]:
     """A reader for all of them."""
-    async with DocumentReader() as one:
+    async with DocumentReader(DocumentFormatsExtension().file_formats()) as one:
         yield one
 
 

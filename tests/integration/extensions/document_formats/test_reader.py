@@ -17,16 +17,18 @@ from router.documents.file_format import Limits, UnreadableFile
 from router.documents.page import Material
 from router.documents.reader import PROGRAM, QUEUE_LIMITS, DocumentReader
 from router.domain.errors import Unavailable
+from router.extensions.document_formats import DocumentFormatsExtension
 from router.isolation.fair_queue import QueueFull
 from tests.document_files import EINVOICE, INVOICE, NUMBER, ofd, pdf, picture, saved
 from tests.table import each_row
 
 GOOD = pdf(INVOICE)
+FORMATS = DocumentFormatsExtension().file_formats()
 
 
 @pytest.fixture(scope="module")
 async def reader() -> AsyncIterator[DocumentReader]:
-    async with DocumentReader() as one:
+    async with DocumentReader(FORMATS) as one:
         yield one
 
 
@@ -168,7 +170,7 @@ async def test_a_process_that_is_killed_while_it_reads_says_nothing_of_the_file(
         f"print({material!r}, flush=True)\n"
         'print(\'{"ended": 0, "cpu": 0, "memory": 0}\', flush=True)\n'
     )
-    async with DocumentReader(command=(sys.executable, "-c", READY + program)) as reader:
+    async with DocumentReader(FORMATS, command=(sys.executable, "-c", READY + program)) as reader:
         with nullcontext() if reads else pytest.raises(UnreadableFile):
             await reader.read(GOOD)
 
@@ -176,7 +178,7 @@ async def test_a_process_that_is_killed_while_it_reads_says_nothing_of_the_file(
 @pytest.mark.slow
 async def test_closing_it_ends_what_it_reads_and_starts_nothing_anew() -> None:
     began = asyncio.Event()
-    async with DocumentReader() as closing:
+    async with DocumentReader(FORMATS) as closing:
         content = saved(picture())
         asked = asyncio.create_task(closing.read(content, on_progress=lambda *_: began.set()))
         waiting = asyncio.create_task(closing.read(GOOD))
@@ -189,7 +191,7 @@ async def test_closing_it_ends_what_it_reads_and_starts_nothing_anew() -> None:
 
 @pytest.mark.slow
 async def test_it_goes_when_it_has_nothing_to_do() -> None:
-    async with DocumentReader(idle=0) as idle:
+    async with DocumentReader(FORMATS, idle=0) as idle:
         await idle.read(EINVOICE.encode())
         assert idle.pid is not None
         process = psutil.Process(idle.pid)
@@ -224,7 +226,7 @@ async def test_what_reads_files_has_no_secrets_no_rights_and_little_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ROUTER_LLM_API_KEY", "secret")
-    async with DocumentReader(command=(sys.executable, "-c", LOOK)) as looking:
+    async with DocumentReader(FORMATS, command=(sys.executable, "-c", LOOK)) as looking:
         seen = json.loads((await looking.read(GOOD)).text)
     assert not any(name.startswith("ROUTER_") for name in seen["environment"])
     assert (seen["core"], seen["new"], seen["written"]) == ([0, 0], True, 0)
@@ -252,14 +254,14 @@ READY = "import sys; print('{\"ready\": true}', flush=True); sys.stdin.buffer.re
     ],
 )
 async def test_nonsense_of_a_program_is_a_file_that_cannot_be_read(answer: str) -> None:
-    async with DocumentReader(command=(sys.executable, "-c", READY + answer)) as lying:
+    async with DocumentReader(FORMATS, command=(sys.executable, "-c", READY + answer)) as lying:
         with pytest.raises(UnreadableFile) as refused:
             await lying.read(GOOD)
         assert refused.value.code == "damaged"
 
 
 async def test_a_program_that_does_not_start_is_told_apart_from_a_bad_file() -> None:
-    async with DocumentReader(command=(sys.executable, "-c", "")) as dead:
+    async with DocumentReader(FORMATS, command=(sys.executable, "-c", "")) as dead:
         with pytest.raises(Unavailable, match="doesn't start"):
             await dead.read(GOOD)
 

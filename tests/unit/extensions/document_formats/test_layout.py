@@ -1,7 +1,7 @@
 """Pieces of text become lines as people read them."""
 
-from router.documents.layout import Edges, Piece, Sheet, joined, lines_of, rows
 from router.domain.documents import Place
+from router.extensions.document_formats.layout import Edges, Piece, Sheet, joined, lines_of, rows
 
 
 def piece(text: str, left: float, top: float, size: float = 10) -> Piece:

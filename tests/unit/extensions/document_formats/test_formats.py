@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 
 from router.documents.file_format import (
+    FORMATS,
     UNREADABLE,
     FileFormat,
     FileReading,
     Limits,
     UnreadableFile,
-    available,
+    load_formats,
     read_here,
 )
 from router.documents.page import Material
+from router.extensions.document_formats import DocumentFormatsExtension
 from tests.document_files import (
     EINVOICE,
     INVOICE,
@@ -39,6 +41,9 @@ SAYS = [
     "Total amount 100.00",
 ]
 CODE = f"01,32,,{NUMBER},100.00,20261119,,ABCD"
+
+PACKAGES = DocumentFormatsExtension().file_formats()
+load_formats(PACKAGES)
 
 
 def read(content: bytes, **limits: float) -> Material:
@@ -166,8 +171,10 @@ import sys
 gone = ("PIL", "pypdfium2", "rapidocr", "onnxruntime", "cv2", "zxingcpp", "pi_heif")
 sys.modules.update(dict.fromkeys(gone))
 from router.documents import reader
-from router.documents.file_format import FileReading, UnreadableFile, available, read_here
-print(*sorted(name for name, can in available().items() if can))
+from router.documents.file_format import FORMATS, FileReading, UnreadableFile
+from router.documents.file_format import load_formats, read_here
+load_formats(["router.extensions.document_formats.formats"])
+print(*sorted(name for name, one in FORMATS.items() if one.is_available))
 for path in sys.argv[1:]:
     try:
         with open(path, "rb") as file:
@@ -195,5 +202,14 @@ def test_without_the_extra_text_of_ofd_and_xml_is_read_and_the_rest_is_said(
 
 
 def test_with_it_all_are_available() -> None:
-    assert available()
-    assert all(available().values())
+    assert all(one.is_available for one in FORMATS.values())
+
+
+def test_without_any_format_a_known_file_has_no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    for media_type in [*FORMATS]:
+        monkeypatch.delitem(FORMATS, media_type)
+
+    for content, code in ((pdf(INVOICE), "no_reader"), (b"nothing known", "unknown_format")):
+        with pytest.raises(UnreadableFile) as refused:
+            read(content)
+        assert refused.value.code == code
