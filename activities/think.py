@@ -34,7 +34,7 @@ from router.routing.planner import (
     reflect_request,
     review_request,
 )
-from router.routing.prompts import Job, Prompt, Prompts, shown
+from router.routing.prompts import Prompt, Prompts, shown
 from router.routing.replies import BUDGET_SPENT
 from router.routing.skill_step import MOST_HAND_OVERS, CallGuard, Means, SkillTask
 from router.skill.loop import ANSWER_TOKENS, Stop
@@ -69,7 +69,7 @@ class Thinker:
     async def thought(self, given: activities.Think) -> activities.SkillThought:
         """The same, over the tools that this one has."""
         skill, account = given.task.skill, given.account
-        job: Job = "step" if given.task.part else "skill"
+        job: str = "step" if given.task.part else "skill"
         prompt = _prompt(self.prompts, job, given)
         drafts = given.task.part or given.task.chain or (skill.reflect and not given.last)
         models = self.models.unheard if drafts else self.models
@@ -179,7 +179,7 @@ def _foreseen(given: activities.SkillQuestion, question: ChatRequest) -> int:
 
 
 def _prompt(
-    prompts: Prompts, job: Job, given: activities.SkillQuestion | activities.Condense
+    prompts: Prompts, job: str, given: activities.SkillQuestion | activities.Condense
 ) -> Prompt:
     account = given.account
     return prompts.of(job, account.conversation, given.locale, account.caller.tenant)

@@ -25,7 +25,7 @@ from router.llm.types import (
     SystemMessage,
     UserMessage,
 )
-from router.routing.prompts import Job, Prompts, material
+from router.routing.prompts import Prompts, material
 from router.routing.replies import BUDGET_SPENT
 from router.tool.context import Provider, ToolContext
 
@@ -72,7 +72,7 @@ class Writer:
     chain: FallbackChain | None
     prompts: Prompts
 
-    async def write(self, job: Job, ctx: ToolContext, **sections: str) -> str:
+    async def write(self, job: str, ctx: ToolContext, **sections: str) -> str:
         """What a model writes, given these sections, each marked as material under its name.
 
         Raises `PermanentToolError` where there is no model, it declines, or nobody would pay,
@@ -99,7 +99,7 @@ class Writer:
         finally:
             meter.usage += asking.usage
 
-    def _request(self, job: Job, ctx: ToolContext, sections: dict[str, str]) -> ChatRequest:
+    def _request(self, job: str, ctx: ToolContext, sections: dict[str, str]) -> ChatRequest:
         prompt = self.prompts.of(job, ctx.conversation or "", ctx.locale, ctx.caller.tenant)
         given = "\n".join(
             f"<{name}>\n{material(text)}\n</{name}>" for name, text in sections.items()

@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from router.documents.likeness import ALIKE, SAME, likeness, likeness_distance
 from router.documents.reader import DocumentReader
+from router.extensions.document_formats import DocumentFormatsExtension
 from tests.document_files import DATA, EINVOICE, INVOICE, ofd, pdf, qr, saved
 
 TIMES, FORMS, FILLINGS = 3, 12, 6
@@ -84,7 +85,7 @@ def files() -> Iterator[tuple[str, bytes]]:
 
 async def timed() -> None:
     print(f"{'':32}{'pages':>6}{'s/page':>9}{'CPU s/page':>12}{'MiB at most':>13}{'lines':>7}")
-    async with DocumentReader() as reader:
+    async with DocumentReader(DocumentFormatsExtension().file_formats()) as reader:
         began = time.perf_counter()
         await reader.read(EINVOICE.encode())
         print(f"{'(loading everything, once)':32}{'':6}{time.perf_counter() - began:9.2f}")
@@ -106,7 +107,7 @@ async def timed() -> None:
     walls = []
     for _ in range(TIMES):
         began = time.perf_counter()
-        async with DocumentReader() as fresh:
+        async with DocumentReader(DocumentFormatsExtension().file_formats()) as fresh:
             await fresh.read(pdf(INVOICE))
         walls.append(time.perf_counter() - began)
     print(f"{'baseline: a process a file (PDF)':32}{1:>6}{statistics.median(walls):>9.3f}")

@@ -1,6 +1,6 @@
 """Documents: which fields are read exactly, by kind and by damage, and what a page costs.
 
-The set is made anew (`document_set.py`, a fixed seed), read by the formats of `router.documents`
+The set is made anew (`document_set.py`, a fixed seed), read by the formats of `document_formats`
 (PDF, OFD, XML; pictures by character recognition and QR codes) and then by its types. Beside that,
 over the same text: whether the true value stands in it literally, in any usual spelling (`in text`:
 what no reading of text alone can beat), and one regular expression a field (`pattern`), as one
@@ -31,10 +31,13 @@ from document_set import Example, examples
 from document_sheets import TODAY
 
 from router.documents.document_type import recognised
-from router.documents.file_format import FileReading, UnreadableFile, format_of
+from router.documents.file_format import FileReading, UnreadableFile, format_of, load_formats
 from router.documents.page import Material
 from router.documents.values import folded
 from router.domain.documents import Document
+from router.extensions.document_formats import DocumentFormatsExtension
+
+load_formats(DocumentFormatsExtension().file_formats())
 
 
 @dataclass(frozen=True)

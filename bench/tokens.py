@@ -40,7 +40,7 @@ from router.retrieval.encoders import EmbeddedEncoder
 from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import Selection
 from router.retrieval.vector_cache import VectorFile
-from router.routing.prompts import Prompts
+from router.runtime.prompts import load_prompts
 from router.settings import Settings
 from router.skill.skill import SkillCatalog
 from router.tool.registry import Registry
@@ -102,7 +102,7 @@ async def sizes_of(
     model = ChatModel(server.url, "scripted", "-")
     offered = Capabilities(Catalog([]), SkillCatalog(), registry)
     settings = Settings.load()
-    prompts = Prompts.load(settings.prompts, settings.prompt_shares)
+    prompts = load_prompts(settings)
     decider = Decider(offered, index, FallbackChains([model]), prompts, Models(UNBOUNDED))
     await index.update(offered.everything())
     counted, right = [], []

@@ -11,6 +11,7 @@ The extensions of this project are registered in the same way. The core never im
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -71,6 +72,25 @@ class Command:
     """A function or a Typer app, as `package.module:attribute`, which is imported when called."""
     summary: str
     """The line in the list of commands."""
+
+
+@dataclass(frozen=True)
+class PromptJob:
+    """A job that a model is asked to do, with its prompts and the cases that evaluate them.
+
+    >>> PromptJob("badge", Path("prompts"), Path("cases"), "acme_badges.cases:BadgeCase").name
+    'badge'
+    """
+
+    name: str
+    """Lower-case letters, digits and `_`."""
+    prompts: Path
+    """The folder with `<name>-<version>.zh.md` and `<name>-<version>.en.md`."""
+    cases: Path
+    """The folder with files of cases for `intent-router prompts eval`."""
+    case_input: str
+    """The subclass of `router.routing.prompt_cases.CaseInput` that says what a case gives, as
+    `package.module:attribute`, which is imported when cases are read."""
 
 
 Check = Callable[["Settings"], Awaitable[str]]
@@ -148,6 +168,17 @@ class Extension:
         Aggregates over them are created from `services.store.database`.
         """
         return None
+
+    def file_formats(self) -> Sequence[str]:
+        """Return the import names of packages with formats of files that are read.
+
+        A format is a `FileFormat` of `router.documents.file_format` in a module of the package.
+        """
+        return ()
+
+    def prompt_jobs(self) -> Sequence[PromptJob]:
+        """Return jobs that models are asked to do, each with prompts that can be replaced."""
+        return ()
 
     def commands(self) -> Mapping[str, Command]:
         """Return commands by name. `"tools badge"` is one in the group `tools` of the core."""

@@ -22,8 +22,6 @@ from router.api.intake import Intake, IntakeLimits
 from router.api.isolated_work import IsolatedWork, run_while_client_stays
 from router.api.limits import Backlog, RateLimits, TurnLimits
 from router.api.turns import Turns
-from router.beginnings.beginning import Beginning, BeginningContext
-from router.beginnings.paragraph import ReadAnswer
 from router.contracts.start_options import Fairness
 from router.directory.persona import Persona
 from router.domain.configuration_documents import DocumentKind, Examined
@@ -36,6 +34,7 @@ from router.domain.records import ConversationRecord
 from router.flow.definition import FlowDefinition
 from router.flow.loader import Vocabulary
 from router.gateway.failing_workflows import FailingWorkflowMonitor
+from router.llm.fallback import FallbackChains
 from router.retrieval.index import CapabilityIndex
 from router.routing.prompts import Prompts
 from router.settings import Settings
@@ -161,21 +160,6 @@ class FlowTexts(Protocol):
         """What the house's file of the flow says, and the stories beside it; None without one."""
 
 
-class FlowSketches(Protocol):
-    """What has a model make drafts of flows."""
-
-    async def beginning_of(
-        self, author: Principal, paragraph: str, around: BeginningContext, read: ReadAnswer
-    ) -> Beginning:
-        """The draft that a model makes of the author's paragraph, on their account.
-
-        The model's answers are read by `read`.
-
-        Raises `InvalidInput` for one that tells of no process, `TooManyRequests` where nobody would
-        pay for it today, and `Unavailable` where no model gives one.
-        """
-
-
 class Trials(Protocol):
     """What tries drafts of flows, on a run that touches nothing real."""
 
@@ -228,8 +212,8 @@ class Services:
     """What a browser has to show once, under `dev`; None: nothing."""
     currency: str = "USD"
     """That of the prices of models."""
-    models: Callable[[], Mapping[str, str]] = dict
-    """How the circuit breaker of each model stands in this process, where it asks any."""
+    chains: FallbackChains = field(default_factory=FallbackChains)
+    """The models that this process asks; none by default."""
 
     working_from: Callable[[Principal, datetime], Awaitable[datetime]] = weekdays_from
     """The first moment from one on at which a person works, by their house's calendar."""
@@ -240,8 +224,6 @@ class Services:
     """Who the desk is to people of a tenant; None where nobody has said."""
     trials: Trials | None = None
     """What tries drafts of flows; None where nothing does."""
-    sketches: FlowSketches | None = None
-    """What has a model make drafts of flows; None where no model is configured."""
     isolated_work: IsolatedWork = field(default_factory=IsolatedWork)
     """Runs what is done with people's texts in child processes."""
     hand_off_desk: Callable[[str], HandOffDesk | None] = lambda _: None

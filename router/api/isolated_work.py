@@ -23,10 +23,8 @@ MODULES = (
     "router.api.author_jobs",
     "router.api.flow_difference",
     "router.api.flow_examination",
-    "router.beginnings.paragraph",
-    "router.beginnings.source_file",
 )
-"""What the process imports before the first job: the functions of all jobs stand in these."""
+"""What the process imports before the first job: the functions of the core's jobs."""
 LIMITS = ProcessLimits(memory_bytes=256 * MIB, cpu_seconds=10, wall_seconds=30.0)
 QUEUE_LIMITS = QueueLimits(processes=2, waiting_per_person=5, waiting_per_tenant=40)
 P = ParamSpec("P")
@@ -41,6 +39,10 @@ class IsolatedWork:
         prepare = partial(declare_lookups, tuple(LOOKUPS.values()))
         self.runner = IsolatedRunner(*MODULES, prepare=prepare)
         self._queue = FairQueue(QUEUE_LIMITS, _FULL)
+
+    def preload(self, module: str) -> None:
+        """Import a module with functions of jobs before the first job."""
+        self.runner.preload(module)
 
     async def run(
         self, person: Principal, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs

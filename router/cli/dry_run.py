@@ -25,6 +25,7 @@ from router.routing.decider import DecisionPolicy
 from router.routing.prompts import Prompts
 from router.runtime.composition import VECTORS, chains_of, index_of
 from router.runtime.definitions import load_capabilities
+from router.runtime.prompts import load_prompts
 from router.settings import Settings
 from router.understanding.reader import Reader
 from router.understanding.reading import Reading
@@ -102,7 +103,7 @@ async def dry_run_of(
             offered=offered,
             index=index,
             chains=chains if with_model else FallbackChains(),
-            prompts=Prompts.load(settings.prompts, settings.prompt_shares),
+            prompts=load_prompts(settings),
             policy=DecisionPolicy.of(
                 settings.llm_offer, settings.llm_offer_tokens, settings.llm_steps
             ),

@@ -10,9 +10,11 @@ from router.cli.options import echo_aligned
 from router.runtime.extensions import (
     Extensions,
     OmittedExtension,
+    import_formats,
     import_packages,
     load_configured,
 )
+from router.runtime.prompts import PromptJobTable
 from router.runtime.server import make_api
 from router.settings import Settings
 
@@ -22,10 +24,12 @@ def find_faults(found: Extensions) -> list[OmittedExtension]:
     return found.find_faults(
         make_api().include_extension,
         import_packages,
+        import_formats,
         CommandTable().add_extension,
         lambda each: each.checks(),
         lambda each: each.settings(),
         lambda each: each.tables(),
+        PromptJobTable().add_extension,
     )
 
 

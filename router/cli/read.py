@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,7 @@ from router.documents.page import Material
 from router.documents.reader import DocumentReader
 from router.domain.documents import OTHER, Document, ReadField
 from router.domain.errors import InvalidInput, NotFound
-from router.runtime.definitions import load_registry
+from router.runtime.definitions import format_packages, load_registry
 from router.settings import Settings
 
 _WIDTH = 9
@@ -34,11 +34,12 @@ def read(
     In a process of its own that is bounded as ever, and with the types of documents that there
     are, the project's own too. Nothing is kept. Exit status 1: nothing can be read of it.
     """
-    load_registry(Settings.load())
+    settings = Settings.load()
+    load_registry(settings)
     if not file.is_file():
         raise NotFound(f"there is no file {file}")
     try:
-        material, document = asyncio.run(_read(file.read_bytes()))
+        material, document = asyncio.run(_read(file.read_bytes(), format_packages(settings)))
     except UnreadableFile as refused:
         raise InvalidInput(f"{file}: {refused.text.en} ({refused.code})") from None
     if as_json:
@@ -50,8 +51,8 @@ def read(
         typer.echo("\n".join(["", *(line.text for line in material.lines)]))
 
 
-async def _read(content: bytes) -> tuple[Material, Document]:
-    async with DocumentReader() as reader:
+async def _read(content: bytes, formats: Sequence[str]) -> tuple[Material, Document]:
+    async with DocumentReader(formats) as reader:
         material = await reader.read(content)
     return material, recognised(material, (datetime.now(UTC) + EASTERNMOST).date())
 

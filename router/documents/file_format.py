@@ -1,4 +1,4 @@
-"""A format that files come in, and what has to be known of it; each is a module in `formats/`.
+"""A format that files come in, and what has to be known of it: extensions have them.
 
 A format makes a `Material` of bytes that nobody vouches for. It runs in a process of its own
 (`router.documents.program`), so it may be slow, run out of memory or be killed; it writes nothing,
@@ -7,9 +7,8 @@ asks nobody, and says `UnreadableFile` where there is nothing to be had.
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
@@ -207,7 +206,7 @@ class FileFormat(ABC):
 
 
 FORMATS: dict[str, FileFormat] = {}
-"""Every format, by each media type that it reads."""
+"""Every format that was imported, by each media type that it reads."""
 F = TypeVar("F", bound=type[FileFormat])
 
 
@@ -218,28 +217,21 @@ def registered(kind: F) -> F:
     return kind
 
 
-@cache
-def formats() -> Mapping[str, FileFormat]:
-    """Every format there is, by media type: each module of `router.documents.formats` is asked."""
-    from router.documents import formats as folder
-
-    for module in iter_modules(folder.__path__, f"{folder.__name__}."):
-        import_module(module.name)
-    return FORMATS
-
-
-def available() -> dict[str, bool]:
-    """By media type, whether such files can be read here; those of `[documents]` may not be."""
-    return {media_type: one.is_available for media_type, one in formats().items()}
+def load_formats(packages: Iterable[str]) -> None:
+    """Import all modules of these packages, whose formats are known from then on."""
+    for package in packages:
+        folder = import_module(package)
+        for module in iter_modules(folder.__path__, f"{package}."):
+            import_module(module.name)
 
 
 def format_of(content: bytes) -> FileFormat:
     """What reads it, by its first bytes; raises `UnreadableFile` where nothing could."""
     kind = document_kind(content)
-    found = formats().get(kind.media_type) if kind is not None else None
-    if found is None:
+    if kind is None:
         raise UnreadableFile("unknown_format")
-    if not found.is_available:
+    found = FORMATS.get(kind.media_type)
+    if found is None or not found.is_available:
         raise UnreadableFile("no_reader")
     return found
 

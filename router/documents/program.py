@@ -18,7 +18,14 @@ import os
 import resource
 import sys
 
-from router.documents.file_format import FileReading, Limits, UnreadableFile, formats, read_here
+from router.documents.file_format import (
+    FORMATS,
+    FileReading,
+    Limits,
+    UnreadableFile,
+    load_formats,
+    read_here,
+)
 from router.isolation.limits import MAX_OPEN_FILES, die_with_parent, seclude_process
 
 _NEAR = 0.85
@@ -28,7 +35,8 @@ def main() -> None:
     """Read files until nobody is there any more."""
     channel, given = _channel(), sys.stdin.buffer
     seclude_process()
-    for one in set(formats().values()):
+    load_formats(sys.argv[1:])
+    for one in set(FORMATS.values()):
         if one.is_available:
             one.load()
     _say(channel, {"ready": True})

@@ -1,6 +1,6 @@
 """Files that people hand in, read in a process that may die of them.
 
-    async with DocumentReader() as reader:
+    async with DocumentReader(format_packages(settings)) as reader:
         material = await reader.read(content, on_progress=tell)
 
 One process is kept warm, since loading the models of character recognition takes longer than most
@@ -21,9 +21,8 @@ from contextlib import suppress
 from inspect import isawaitable
 from typing import Any, NamedTuple, Self
 
-from router.documents.file_format import Limits, UnreadableFile, format_of
+from router.documents.file_format import Limits, UnreadableFile, format_of, load_formats
 from router.documents.page import Material
-from router.documents.pictures import UNOBSERVED
 from router.domain.errors import Unavailable
 from router.domain.locale import Localised
 from router.isolation.fair_queue import FairQueue, QueueLimits
@@ -59,6 +58,7 @@ class DocumentReader:
     """Reads files, one after the other, each in a process of its own.
 
     Args:
+        formats: The import names of packages with the formats that it reads.
         limits: What binds each reading, unless `read` says otherwise.
         idle: Seconds without a file until the process is ended.
         command: What is run.
@@ -66,14 +66,16 @@ class DocumentReader:
 
     def __init__(
         self,
-        limits: Limits | None = None,
+        formats: Sequence[str],
         *,
+        limits: Limits | None = None,
         idle: float = IDLE,
         command: Sequence[str] = PROGRAM,
     ) -> None:
+        load_formats(formats)
         self._limits = limits or Limits()
         self._idle = idle
-        self._command = command
+        self._command = (*command, *formats)
         self._queue = FairQueue(QUEUE_LIMITS, _QUEUE_IS_FULL)
         self._is_reading = False
         self._process: Process | None = None
@@ -260,7 +262,7 @@ async def _started(command: Sequence[str]) -> Process:
         stdout=PIPE,
         stderr=DEVNULL,
         limit=2 * Limits().output,
-        env=child_environment() | UNOBSERVED,
+        env=child_environment(),
         start_new_session=True,  # a Ctrl-C isn't for it, and it is killed with its children
     )
 

@@ -1,9 +1,9 @@
 """A flow as BPMN 2.0 XML with its picture, for whoever documents processes.
 
 <https://www.omg.org/spec/BPMN/2.0.2>. Each state is the task, event or gateway that says the same;
-attributes of our own keep its kind and by which way out a sequence flow leaves it, so that
-`router.beginnings` reads the same states and ways again. What a flow says beyond that (texts,
-checks, arguments) stays in its file.
+attributes of our own keep its kind and by which way out a sequence flow leaves it, so that the
+`importers` read the same states and ways again. What a flow says beyond that (texts, checks,
+arguments) stays in its file.
 """
 
 import re

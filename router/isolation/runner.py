@@ -116,6 +116,11 @@ class IsolatedRunner:
         """The process that forks children; None while there is none."""
         return self._running.process.pid if self._running is not None else None
 
+    def preload(self, module: str) -> None:
+        """Import a module in addition, once the process starts the next time."""
+        if module not in self._modules:
+            self._modules = (*self._modules, module)
+
     async def run(
         self, limits: ProcessLimits, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:

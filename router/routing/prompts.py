@@ -11,16 +11,17 @@ somebody's words.
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Literal, Protocol, Self, get_args
+from typing import Protocol, Self
 
 from router.domain.errors import InvalidInput, MisconfiguredError, nearest
 from router.domain.locale import LOCALES, Locale, Localised
 from router.domain.messages import RecalledCall, SpokenLine
 from router.domain.principals import DEFAULT_TENANT
+from router.extension import PromptJob
 from router.flow.paused import Situation
 from router.formats.watcher import Watcher
 from router.llm.types import (
@@ -34,7 +35,7 @@ from router.llm.types import (
     UserMessage,
 )
 
-Job = Literal[
+JOBS = (
     "router",
     "phrase",
     "skill",
@@ -45,19 +46,16 @@ Job = Literal[
     "condense",
     "translate",
     "summarise",
-    "suggest",
     "document",
-    "judge",
     "structure",
-    "sketch",
-]
-JOBS: tuple[Job, ...] = get_args(Job)
+)
+"""The jobs of the core; extensions add others."""
 
-SHIPPED = Path(__file__).parent / "prompts"
+_FOLDER = Path(__file__).parent / "prompts"
 
 _log = logging.getLogger("router.prompts")
 
-_FILE = re.compile(rf"(?P<job>{'|'.join(JOBS)})-(?P<number>[0-9]+)\.(?P<locale>zh|en)\.md")
+_FILE = re.compile(r"(?P<job>[a-z][a-z0-9_]*)-(?P<number>[0-9]+)\.(?P<locale>zh|en)\.md")
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-IN_PERSON: frozenset[Job] = frozenset({"router", "phrase", "skill", "step", "plan", "reflect"})
+IN_PERSON: frozenset[str] = frozenset({"router", "phrase", "skill", "step", "plan", "reflect"})
 """The jobs that decide, or whose answers people read: the rest is between models."""
 
 
@@ -120,6 +118,35 @@ Shares = Mapping[str, int]
 """Weights by version, such as `{"router-1": 9, "router-2": 1}`."""
 
 
+@dataclass(frozen=True)
+class ShippedPrompts:
+    """The prompts that come with the core and with extensions.
+
+    >>> ShippedPrompts.load().jobs[:2]
+    ('router', 'phrase')
+    """
+
+    jobs: tuple[str, ...]
+    texts: Mapping[str, Localised]
+    """By version, such as `router-1`."""
+
+    @classmethod
+    def load(cls, more: Iterable[PromptJob] = ()) -> Self:
+        """Read the prompts of the core and those of `more` jobs.
+
+        Raises:
+            MisconfiguredError: A job has no prompt in both languages.
+        """
+        jobs, texts = [*JOBS], dict(_core_texts())
+        for job in more:
+            found = _read(job.prompts, {job.name})
+            if not found:
+                raise MisconfiguredError(f"{job.prompts}: write {job.name}-1.zh.md and …-1.en.md")
+            jobs.append(job.name)
+            texts |= found
+        return cls((*jobs,), texts)
+
+
 class Prompts:
     """Every version there is, and its share of the traffic, as of now: both may be replaced.
 
@@ -131,18 +158,31 @@ class Prompts:
     'router-1'
     """
 
-    def __init__(self, texts: Mapping[str, Localised], shares: Shares) -> None:
+    def __init__(
+        self, texts: Mapping[str, Localised], shares: Shares, shipped: ShippedPrompts
+    ) -> None:
         self._texts = texts
+        self._shipped = shipped
         self.personas: Personas | None = None
         """Who the desk is; None: nobody in particular."""
-        self._usual = {job: _usable(shares, job, texts) or _newest(texts, job) for job in JOBS}
+        self._usual = {job: _usable(shares, job, texts) or _newest(texts, job) for job in self.jobs}
         self._configured = shares
-        self._own: Mapping[tuple[str, Job], Shares] = {}
+        self._own: Mapping[tuple[str, str], Shares] = {}
 
     @classmethod
-    def load(cls, folder: Path | None = None, shares: Shares | None = None) -> Self:
-        """Those that ship and those of `folder`; raises `MisconfiguredError` for one of no use."""
-        prompts = cls(_shipped() | (_read(folder) if folder else {}), shares or {})
+    def load(
+        cls,
+        folder: Path | None = None,
+        shares: Shares | None = None,
+        shipped: ShippedPrompts | None = None,
+    ) -> Self:
+        """Those that ship and those of `folder`; raises `MisconfiguredError` for one of no use.
+
+        Without `shipped`, those of the core ship.
+        """
+        shipped = shipped or ShippedPrompts.load()
+        own = _read(folder, shipped.jobs) if folder else {}
+        prompts = cls({**shipped.texts, **own}, shares or {}, shipped)
         for job in {_job(version) for version in shares or {}}:
             of_job = {v: share for v, share in (shares or {}).items() if _job(v) == job}
             if why_not := prompts.why_unfit(job, of_job):
@@ -151,12 +191,13 @@ class Prompts:
 
     def only(self, version: str) -> "Prompts":
         """The same, with everybody's questions of that version's job asked with it."""
-        alone = Prompts(self._texts, {**self._configured_but(_job(version)), version: 1})
+        shares = {**self._configured_but(_job(version)), version: 1}
+        alone = Prompts(self._texts, shares, self._shipped)
         alone.personas = self.personas
         return alone
 
     def replace(
-        self, texts: Mapping[str, Localised], own: Mapping[tuple[str, Job], Shares]
+        self, texts: Mapping[str, Localised], own: Mapping[tuple[str, str], Shares]
     ) -> bool:
         """Go on with these texts, and these shares by tenant and job, from the next question on.
 
@@ -164,7 +205,7 @@ class Prompts:
         shares, those of the settings hold. False where nothing is another than it was.
         """
         before = (self._texts, self._usual, self._own)
-        fresh = Prompts(texts, self._configured)
+        fresh = Prompts(texts, self._configured, self._shipped)
         usable = {place: _usable(shares, place[1], texts) for place, shares in own.items()}
         self._texts, self._usual = fresh._texts, fresh._usual
         self._own = {place: shares for place, shares in usable.items() if shares}
@@ -186,6 +227,11 @@ class Prompts:
         return None
 
     @property
+    def jobs(self) -> tuple[str, ...]:
+        """What models are asked to do: the jobs of the core and those of extensions."""
+        return self._shipped.jobs
+
+    @property
     def texts(self) -> Mapping[str, Localised]:
         """Every version's."""
         return self._texts
@@ -202,17 +248,17 @@ class Prompts:
         found = [version for version in self._texts if _job(version) == job]
         return sorted(found, key=lambda version: int(version.rpartition("-")[2]))
 
-    def shares(self, job: Job, tenant: str = DEFAULT_TENANT) -> Shares:
+    def shares(self, job: str, tenant: str = DEFAULT_TENANT) -> Shares:
         """Who of a job's versions gets how much; those that aren't named get nothing."""
         return self._own.get((tenant, job), self._usual[job])
 
-    def holding(self, job: Job, wanted: Shares) -> Shares:
+    def holding(self, job: str, wanted: Shares) -> Shares:
         """These shares of a job, as far as there are such versions, else those of the settings."""
         return _usable(wanted, job, self._texts) or self._usual[job]
 
     def is_shipped(self, version: str) -> bool:
         """True where its texts are the project's own."""
-        return _shipped().get(version) == self._texts[version]
+        return self._shipped.texts.get(version) == self._texts[version]
 
     @property
     def versions(self) -> list[str]:
@@ -224,7 +270,7 @@ class Prompts:
         who = persona.within(locale) if persona is not None else ""
         return Prompt(version, self._texts[version].within(locale), who)
 
-    def shared(self, job: Job) -> list[Prompt]:
+    def shared(self, job: str) -> list[Prompt]:
         """All that questions of this job are asked with by now, in every language."""
         own = [shares for (_, of), shares in self._own.items() if of == job]
         versions = dict.fromkeys(v for shares in [self._usual[job], *own] for v in shares)
@@ -236,7 +282,7 @@ class Prompts:
             for persona in personas
         ]
 
-    def of(self, job: Job, conversation: str, locale: Locale, tenant: str) -> Prompt:
+    def of(self, job: str, conversation: str, locale: Locale, tenant: str) -> Prompt:
         """What this conversation's questions are asked with, by people of this tenant."""
         persona = self.persona_of(tenant) if job in IN_PERSON else None
         shares = self.shares(job, tenant)
@@ -272,24 +318,30 @@ class WatchedPrompts:
     """The prompts that ship, and those of a folder that is followed while the program runs."""
 
     def __init__(
-        self, folder: Path | None, shares: Shares, personas: Personas | None = None
+        self,
+        folder: Path | None,
+        shares: Shares,
+        personas: Personas | None = None,
+        shipped: ShippedPrompts | None = None,
     ) -> None:
         """Read everything; raises `MisconfiguredError` for what is of no use."""
-        self.prompts = Prompts.load(folder, shares)
+        self._shipped = shipped or ShippedPrompts.load()
+        self.prompts = Prompts.load(folder, shares, self._shipped)
         self.prompts.personas = personas
+        read = partial(_read, jobs=self._shipped.jobs)
         self._watcher = Watcher[Mapping[str, Localised]](
             lambda: [folder] if folder else [],
-            _read,
+            read,
             self._complain,
             lambda path, _: path.glob("*.md"),
         )
-        self._watcher.begin(lambda: {folder: _read(folder)} if folder else {})
+        self._watcher.begin(lambda: {folder: read(folder)} if folder else {})
 
     @property
     def texts(self) -> Mapping[str, Localised]:
         """Every version as it was last read."""
         own = {v: text for texts in self._watcher.items for v, text in texts.items()}
-        return _shipped() | own
+        return {**self._shipped.texts, **own}
 
     def reload(self) -> bool:
         """Read anew what has changed; False where nothing has. Looks at files."""
@@ -301,19 +353,21 @@ class WatchedPrompts:
 
 
 @cache
-def _shipped() -> dict[str, Localised]:
-    return _read(SHIPPED)
+def _core_texts() -> dict[str, Localised]:
+    return _read(_FOLDER, JOBS)
 
 
 def _job(version: str) -> str:
     return version.rpartition("-")[0]
 
 
-def _read(folder: Path) -> dict[str, Localised]:
+def _read(folder: Path, jobs: Collection[str]) -> dict[str, Localised]:
+    """Read a folder's prompts for these jobs, by version."""
     found: dict[str, dict[str, str]] = {}
     try:
         for path in sorted(folder.iterdir()):
-            if match := _FILE.fullmatch(path.name):
+            match = _FILE.fullmatch(path.name)
+            if match is not None and match["job"] in jobs:
                 version = f"{match['job']}-{int(match['number'])}"
                 found.setdefault(version, {})[match["locale"]] = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -33,6 +33,7 @@ from router.retrieval.vector_cache import VectorFile
 from router.routing.prompts import Prompts, WatchedPrompts
 from router.runtime.definitions import (
     flow_folder,
+    format_packages,
     load_capabilities,
     load_tools,
     names_in,
@@ -40,6 +41,7 @@ from router.runtime.definitions import (
     tenants_of,
     vocabulary,
 )
+from router.runtime.prompts import load_shipped_prompts
 from router.runtime.tables import aged_rows, migrate_all
 from router.runtime.temporal import TemporalConnection
 from router.runtime.tenant_configuration import Configuration, HouseConfiguration
@@ -353,7 +355,9 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
     flow_files = WatchedFlows(flow_folder(settings), lambda: vocabulary(registry))
     offered = load_capabilities(settings, registry, loaded.catalog, flow_files.load())
     tenants = tenants_of(settings)
-    prompt_files = WatchedPrompts(settings.prompts, settings.prompt_shares, tenants)
+    prompt_files = WatchedPrompts(
+        settings.prompts, settings.prompt_shares, tenants, load_shipped_prompts(settings)
+    )
     directory = LiveDirectory.load(source_of(settings), entitled=tenants.entitled)
     prices = _prices_of(settings, loaded.catalog)
     async with (
@@ -361,7 +365,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         chains_of(settings, tenants, prices) as chains,
         index_of(settings) as index,
         _provided(settings, database, store, offered, directory) as dependencies,
-        DocumentReader() as papers,
+        DocumentReader(format_packages(settings)) as papers,
     ):
         await store.skill_files.keep(loaded.contents)
         written_by = _writer(settings, store, chains, prompt_files.prompts)

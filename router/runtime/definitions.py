@@ -17,7 +17,7 @@ from router.domain.principals import ALL_NAMES, CapabilityKind, NameSelection
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, Vocabulary, load_flows, read_flow, sub_flow_problems
-from router.runtime.extensions import import_packages, load_configured
+from router.runtime.extensions import import_formats, import_packages, load_configured
 from router.settings import Settings
 from router.settings.project import check_package, find_project
 from router.settings.sample import (
@@ -227,6 +227,11 @@ def declared_tools(settings: Settings) -> LoadedTools:
     """The tools that the files of the settings' folder declare, by themselves."""
     watched = DeclarationSource(settings, Registry(), _packages(settings)).watched
     return watched.load() if watched else LoadedTools()
+
+
+def format_packages(settings: Settings) -> list[str]:
+    """Return the packages with file formats that the configured extensions have."""
+    return [*chain.from_iterable(load_configured(settings).collect(import_formats))]
 
 
 def _packages(settings: Settings) -> list[ModuleType]:

@@ -170,6 +170,15 @@ def import_packages(extension: Extension) -> list[ModuleType]:
     return [import_module(package) for package in extension.packages()]
 
 
+def import_formats(extension: Extension) -> list[str]:
+    """Import the packages with file formats of an extension, and return their names."""
+    from router.documents.file_format import load_formats
+
+    packages = [*extension.file_formats()]
+    load_formats(packages)
+    return packages
+
+
 def _fault(each: LoadedExtension, error: Exception) -> OmittedExtension:
     """Describe what an extension has raised."""
     name = each.extension.name

@@ -26,9 +26,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from activities.flow_sketcher import FlowSketcher
 from activities.look_up import LookUps
-from activities.models import Models
 from router.api import errors, openapi, routes
 from router.api.dependencies import AppState, Services
 from router.api.dev_access import ASSETS, PARAMETER, DevAccess
@@ -543,15 +541,6 @@ class ApiServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _sketches(parts: Parts) -> FlowSketcher | None:
-    """What has a model make drafts of flows; None without a model."""
-    if parts.chains.usual is None:
-        return None
-    budgets, spending = parts.settings.llm_budgets, parts.store.spending
-    models = Models(budgets, spending, thrifty=parts.chains.thrifty)
-    return FlowSketcher(parts.chains, parts.prompts, models)
-
-
 def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
     """The API over these parts; requests under way when it is stopped have `grace` seconds."""
     store = parts.store
@@ -573,7 +562,7 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
         flow_texts=LiveFlowTexts(parts.settings, parts.offered, parts.tenants),
         page_token=page_token(parts.settings.data) if parts.settings.auth == "dev" else None,
         currency=parts.prices.currency,
-        models=lambda: parts.chains.states,
+        chains=parts.chains,
         systems=parts.systems,
         isolated_work=work,
         trials=DraftTrials(
@@ -583,6 +572,5 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
             work=work,
             author_tools=parts.tenants.author_tools,
         ),
-        sketches=_sketches(parts),
     )
     return ApiServer(create_app(services), grace)

@@ -21,7 +21,6 @@ from router.flow.loader import examine_all
 from router.formats.watcher import SECONDS
 from router.isolation.upkeep_threads import run_upkeep
 from router.retrieval.vector_cache import VectorFile, VectorMemory
-from router.routing.prompts import JOBS
 from router.runtime.composition import VECTORS, Parts, assembled
 from router.runtime.definitions import check_versions, flow_folder, taken_up, vocabulary
 from router.secrecy.codec import opens, sealed_with
@@ -204,7 +203,8 @@ async def _prompts_kept_up(parts: Parts) -> None:
 async def _prompts_taken_up(parts: Parts) -> None:
     """Have questions asked with the texts that there are by now, in the shares that hold by now."""
     held = await parts.store.prompt_shares.holding()
-    own = {(each.tenant, job): each.shares for each in held for job in JOBS if job == each.job}
+    jobs = parts.prompts.jobs
+    own = {(each.tenant, each.job): each.shares for each in held if each.job in jobs}
     texts = parts.prompt_files.texts
     if parts.prompts.replace(texts, own):
         told = ", ".join(f"{v}={n}" for shares in own.values() for v, n in shares.items())

@@ -29,7 +29,7 @@ from router.cli.schemas import attribute_docs
 from router.directory.file import FileDirectory
 from router.directory.persona import Persona
 from router.domain.budgets import Budget, Budgets
-from router.extensions.evaluation.commands.prompt_jobs import JOB_INPUTS
+from router.extensions.evaluation.commands.prompt_jobs import job_inputs
 from router.extensions.evaluation.dataset import LabelledLine
 from router.extensions.evaluation.prompt_cases import read_cases
 from router.flow.definition import State, Triggers, Withdrawal
@@ -68,7 +68,7 @@ def check_yaml(snippet: Snippet, folder: Path) -> None:
         return
     if text.startswith("job:"):
         (folder / "cases.yaml").write_text(text, encoding="utf-8")
-        assert read_cases(folder / "cases.yaml", JOB_INPUTS)
+        assert read_cases(folder / "cases.yaml", job_inputs([]))
         return
     if "secret_env:" in text:
         path = folder / "webhooks.yaml"

@@ -8,20 +8,22 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import date
 
-from router.beginnings.beginning import BeginningContext
-from router.beginnings.source_file import beginning_of_file
 from router.documents.document_type import recognised
 from router.documents.file_format import FileReading, Limits, UnreadableFile, format_of
 from router.documents.reader import DocumentReader
 from router.domain.errors import InvalidInput
+from router.extensions.document_formats import DocumentFormatsExtension
+from router.extensions.importers.beginning import BeginningContext
+from router.extensions.importers.source_file import beginning_of_file
 from tests.document_files import EINVOICE, INVOICE, ofd_parts, packed, pdf, picture, saved
 from tests.fuzz.entrance import BESIDE_IT, Entrance, Outcome, Take, as_bytes, registered
 from tests.fuzz.texts import REFUSED, function
 from tests.raw_pdf import SAID, page_of, stream
-from tests.unit.beginnings import test_bpmn, test_form
+from tests.unit.extensions.importers import test_bpmn, test_form
 
 PART = b"\n=== "
 TODAY = date(2026, 11, 20)
+FORMATS = DocumentFormatsExtension().file_formats()
 SMALL = Limits(seconds=60, cpu_seconds=5)
 
 
@@ -147,7 +149,7 @@ registered(
 
 @asynccontextmanager
 async def _reading_apart() -> AsyncIterator[Take]:
-    async with DocumentReader(SMALL) as reader:
+    async with DocumentReader(FORMATS, limits=SMALL) as reader:
 
         async def take(data: bytes) -> Outcome:
             try:

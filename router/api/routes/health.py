@@ -140,7 +140,7 @@ class Probe:
             return ReadinessCheck(status="degraded", detail=detail)
         trouble = [one for one in await self._models.trouble() if one]
         named = [f"{m.model} at {m.base_url}" for m in models]
-        states = self._services.models()
+        states = self._services.chains.states
         alone = [
             f"{name} is left alone until it answers a trial and has read ahead"
             for name, state in states.items()

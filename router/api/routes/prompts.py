@@ -19,7 +19,6 @@ from router.domain.locale import LOCALES, Locale
 from router.domain.periods import MOST_DAYS, Period
 from router.domain.principals import Principal
 from router.domain.rates import Rate
-from router.routing.prompts import JOBS, Job
 from router.store.prompt_shares import SetShares, VersionCounts
 
 MOST_SHARE = 1_000_000
@@ -45,7 +44,7 @@ class PromptVersion(BaseModel):
 class PromptJob(BaseModel):
     """What models are asked to do, with which versions of the rules for it."""
 
-    job: Job
+    job: str
     source: Literal["settings", "operator"]
     """Whose shares hold."""
     set_by: str | None = None
@@ -121,7 +120,7 @@ async def index(
     held = {each.job: each for each in await store.prompt_shares.holding(tenant)}
     counts = await store.prompt_outcomes.counted(tenant, period)
     return PromptPage(
-        items=[_job(services, job, held.get(job)) for job in JOBS],
+        items=[_job(services, job, held.get(job)) for job in services.prompts.jobs],
         days=days,
         outcomes=[PromptOutcome.of(each) for each in counts],
     )
@@ -132,7 +131,7 @@ async def put_shares(
     job: str, body: SharesBody, services: Given, operator: Operator, audit: Audited
 ) -> PromptJob:
     """Give the versions of a job other shares, from the next question of every process on."""
-    known = _known(job)
+    known = _known(services, job)
     if why_not := services.prompts.why_unfit(known, body.shares):
         raise InvalidInput.at("shares", f"it {why_not}")
     given = {version: share for version, share in body.shares.items() if share}
@@ -149,7 +148,7 @@ async def roll_back(
     job: str, services: Given, operator: Operator, audit: Audited, key: IdempotencyKey
 ) -> PromptJob:
     """Take the shares back that were set last, so that those before them hold."""
-    known = _known(job)
+    known = _known(services, job)
     if await claimed(services, operator, key):
         await claim(services, operator, key, f"roll back {known}")
         return await _now(services, operator, known)
@@ -162,28 +161,27 @@ async def roll_back(
     return await _now(services, operator, known)
 
 
-def _known(job: str) -> Job:
-    for each in JOBS:
-        if each == job:
-            return each
-    raise NotFound("There is no such job of prompts.")
+def _known(services: Services, job: str) -> str:
+    if job not in services.prompts.jobs:
+        raise NotFound("There is no such job of prompts.")
+    return job
 
 
-async def _held(services: Services, reader: Principal, job: Job) -> SetShares | None:
+async def _held(services: Services, reader: Principal, job: str) -> SetShares | None:
     held = await services.store.prompt_shares.holding(reader.tenant)
     return next((each for each in held if each.job == job), None)
 
 
-async def _shares_of(services: Services, reader: Principal, job: Job) -> dict[str, int] | None:
+async def _shares_of(services: Services, reader: Principal, job: str) -> dict[str, int] | None:
     held = await _held(services, reader, job)
     return held.shares if held else None
 
 
-async def _now(services: Services, reader: Principal, job: Job) -> PromptJob:
+async def _now(services: Services, reader: Principal, job: str) -> PromptJob:
     return _job(services, job, await _held(services, reader, job))
 
 
-def _job(services: Services, job: Job, held: SetShares | None) -> PromptJob:
+def _job(services: Services, job: str, held: SetShares | None) -> PromptJob:
     prompts = services.prompts
     weights = prompts.holding(job, held.shares if held else {})
     whole = sum(weights.values())

@@ -19,7 +19,6 @@ from router.domain.loopback import may_be_proxied
 from router.domain.principals import DEFAULT_TENANT
 from router.llm.embeddings import OpenAIEmbeddings
 from router.retrieval.selection import Thresholds, read_thresholds
-from router.routing.prompts import Prompts
 from router.runtime import definitions, temporal_server
 from router.runtime.composition import encoder
 from router.runtime.data_folder import served
@@ -30,6 +29,7 @@ from router.runtime.extensions import (
     omitted_prefixes,
     setting_sections,
 )
+from router.runtime.prompts import load_prompts
 from router.runtime.server import LOOPBACK, Ports
 from router.settings import PREFIX, Section, Settings, slips
 from router.settings.project import find_project
@@ -178,7 +178,7 @@ async def skill_sandbox(settings: Settings) -> str:
 
 async def prompts(settings: Settings) -> str:
     """The prompts can be loaded, and their shares name versions that there are."""
-    return ", ".join(Prompts.load(settings.prompts, settings.prompt_shares).versions)
+    return ", ".join(load_prompts(settings).versions)
 
 
 async def embedder(settings: Settings) -> str:

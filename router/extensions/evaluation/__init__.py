@@ -3,10 +3,12 @@
 Labelled lines, cases and tasks are run, and nothing is executed for anybody.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from router.extension import Command, Extension, Routes
+from router.extension import Command, Extension, PromptJob, Routes
 
+_FOLDER = Path(__file__).parent
 _COMMANDS = "router.extensions.evaluation.commands"
 
 
@@ -19,6 +21,15 @@ class EvaluationExtension(Extension):
         from router.extensions.evaluation.routes import router
 
         return Routes([router])
+
+    def prompt_jobs(self) -> Sequence[PromptJob]:
+        return [
+            PromptJob(name, _FOLDER / "prompts", _FOLDER / "cases", f"{_COMMANDS}.{case_input}")
+            for name, case_input in (
+                ("suggest", "prompt_jobs:SuggestGiven"),
+                ("judge", "prompt_jobs:JudgeGiven"),
+            )
+        ]
 
     def commands(self) -> Mapping[str, Command]:
         return {

@@ -6,7 +6,6 @@ a check. A further kind is a class here with `@assertion`. Only `judge` asks any
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Protocol
 
@@ -17,6 +16,7 @@ from router.formats.regex import AUTHORED, compile_foreign, refused
 from router.formats.schema_check import CheckTooCostly, check_schema, find_errors, validator_of
 from router.formats.validation import said
 from router.formats.yaml_document import Unreadable, read_text
+from router.routing.prompt_cases import Observed, ObservedTool
 
 SHOWN = 80
 """Characters of a value that a complaint quotes."""
@@ -26,36 +26,6 @@ Several = Annotated[
     Words | Annotated[list[Words], Field(min_length=1, max_length=20)],
     said("write a text, or a list of texts that isn't empty"),
 ]
-
-
-@dataclass(frozen=True)
-class ObservedTool:
-    """A tool that was called, and what with."""
-
-    name: str
-    arguments: Mapping[str, JsonValue] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Observed:
-    """What an answer came to.
-
-    `route` is where it leads, in a word of the job's: a capability, a tool, a verdict; `text` what
-    a person would read; `value` what is structured in it: arguments, steps, fields. `calls` are
-    the tools that were called and came to something, in their order; `folder` is where files are
-    that a case names.
-    """
-
-    route: str
-    text: str = ""
-    value: JsonValue = field(default_factory=dict)
-    calls: Sequence["ObservedTool"] = ()
-    folder: Path = Path()
-
-    @property
-    def words(self) -> str:
-        """The text; where there is none the value, as JSON."""
-        return self.text or json.dumps(self.value, ensure_ascii=False)
 
 
 class JudgeSilent(Exception):

@@ -13,9 +13,10 @@ from typing import Any
 from router.domain.locale import Locale
 from router.domain.messages import Usage
 from router.domain.rates import Difference, Rate
-from router.extensions.evaluation.assertions import ASSERTIONS, Observed
+from router.extensions.evaluation.assertions import ASSERTIONS
 from router.extensions.evaluation.figures import rendered
 from router.extensions.evaluation.prompt_cases import PromptCase, Subject
+from router.routing.prompt_cases import Observed
 
 LONGEST = 400
 """Characters of an answer that the report shows."""

@@ -15,10 +15,10 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from router.domain.errors import InvalidInput, nearest
 from router.domain.locale import Locale
 from router.domain.messages import Usage
-from router.extensions.evaluation.assertions import Observed, ObservedTool
 from router.extensions.evaluation.prompt_cases import PromptCase
 from router.extensions.evaluation.prompt_figures import JobFigures, PromptReport, Trial, figures_of
 from router.formats.validation import Entry
+from router.routing.prompt_cases import Observed, ObservedTool
 
 LARGEST = 64 * 1024 * 1024
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")

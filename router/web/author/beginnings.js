@@ -15,7 +15,8 @@ const LONGEST = 4000; // characters of a paragraph
 export function beginnings(page, made) {
   const group = freshId("beginning");
   const shown = element("div", {});
-  const ways = [["nothing", nothing], ["gallery", gallery], ["file", file], ["paragraph", paragraph]];
+  const imports = page.has("importers") ? [["file", file], ["paragraph", paragraph]] : [];
+  const ways = [["nothing", nothing], ["gallery", gallery], ...imports];
   const choose = async (form) => shown.replaceChildren(...[await form(page, made)].flat().filter(Boolean));
   const radio = ([name, form], number) => {
     const input = element("input", { type: "radio", name: group, value: name, checked: number === 0, onchange: () => page.trying(() => choose(form)) });

@@ -3,7 +3,8 @@
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from httpx import AsyncClient
@@ -11,6 +12,7 @@ from httpx import AsyncClient
 from router.api.dependencies import Services
 from router.api.routes import health
 from router.gateway.failing_workflows import FailingWorkflowMonitor
+from router.llm.fallback import FallbackChains
 from router.retrieval.index import CapabilityIndex
 from router.secrecy.redaction import redact
 from router.settings import Fallback
@@ -67,7 +69,10 @@ async def test_a_model_that_is_left_alone_is_told(
     services: Services, states: dict[str, str], status: str
 ) -> None:
     async with ModelServer() as server:
-        found = await llm(replace(services, models=lambda: states), server.url)
+        found = await llm(
+            replace(services, chains=cast("FallbackChains", SimpleNamespace(states=states))),
+            server.url,
+        )
     assert found["status"] == status
     assert ("qwen at x is left alone" in found["detail"]) is (states["qwen at x"] != "closed")
 

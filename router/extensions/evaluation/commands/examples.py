@@ -38,7 +38,6 @@ from router.extensions.evaluation.examples.source import ExampleSources, check_a
 from router.extensions.evaluation.examples.source_file import SourceFile
 from router.extensions.evaluation.examples.suggestion import Suggester
 from router.flow.paused import Situation
-from router.routing.prompts import Prompts
 from router.runtime.composition import chains_of, index_of
 from router.runtime.definitions import (
     declared_tools,
@@ -47,6 +46,7 @@ from router.runtime.definitions import (
     load_tools,
     skill_folders,
 )
+from router.runtime.prompts import load_prompts
 from router.settings import Settings
 from router.tool.kinds.mcp_servers import servers_of
 from router.understanding.reader import Reader
@@ -203,7 +203,7 @@ async def suggest(house: House, options: SuggestionOptions) -> None:
 @asynccontextmanager
 async def _suggester(house: House) -> AsyncIterator[Suggester]:
     settings = house.settings
-    prompts = Prompts.load(settings.prompts, settings.prompt_shares)
+    prompts = load_prompts(settings)
 
     def rules(locale: Locale) -> Rules:
         prompt = prompts.of("suggest", "", locale, DEFAULT_TENANT)

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar, Literal
-from zoneinfo import ZoneInfo
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from activities.capabilities import Capabilities
 from activities.models import ModelQuestions, Models
@@ -14,7 +13,6 @@ from router.domain.errors import InvalidInput
 from router.domain.locale import Locale
 from router.domain.messages import SpokenLine
 from router.domain.principals import DEFAULT_TENANT, Principal
-from router.extensions.evaluation.assertions import Observed
 from router.formats.validation import Entry
 from router.llm.fallback import ChainAnswer, FallbackChain, FallbackChains, LedRole
 from router.llm.types import (
@@ -24,14 +22,12 @@ from router.llm.types import (
 )
 from router.retrieval.index import CapabilityIndex
 from router.routing.decider import DecisionPolicy
-from router.routing.prompts import Job, Prompts
+from router.routing.prompt_cases import CaseInput, Observed
+from router.routing.prompts import Prompts
 from router.skill.skill import Skill
 
 SECONDS = 600.0
 """For one question: nobody waits, and a small model on a busy machine takes its time."""
-UNUSABLE = "unusable"
-"""The route of an answer that the desk could do nothing with."""
-HOME = ZoneInfo("Asia/Shanghai")
 SAID = "said"
 """The route of words that are shown to the person."""
 
@@ -100,6 +96,12 @@ class Bench:
         chain = self.chains.of(role) if role else self.chains.usual
         return self.models.asking(chain, account)
 
+    async def ask(
+        self, role: LedRole | None, request: ChatRequest, user: str, now: datetime
+    ) -> ChatAnswer:
+        """Return the answer of the model of a role, without one of the usual model."""
+        return await self.asking(role, self.account(user, now))(request)
+
     def skill(self, name: str) -> Skill:
         """The skill of this name; `InvalidInput` where there is none."""
         found = next((one for one in self.offered.skills if one.name == name), None)
@@ -119,25 +121,23 @@ class SaidLine(Entry):
     text: str
 
 
-class Given(Entry):
-    """What every job's case may say: who speaks, and when."""
-
-    job: ClassVar[Job]
-    """Whose cases are read into it."""
-
-    user: str = "alice"
-    """A user id of the directory."""
-    now: datetime = datetime(2026, 11, 18, 10, tzinfo=HOME)
-    """The moment, with its zone; a Wednesday morning where nothing is said."""
+@runtime_checkable
+class ObservableCase(Protocol):
+    """What a case gives, of whatever job."""
 
     async def observed(self, bench: Bench) -> Observed:
-        """What the model's answer comes to."""
-        raise NotImplementedError
+        """Have the model do the case, and return what its answer comes to."""
 
-    @property
-    def moment(self) -> datetime:
-        """The moment, in the house's zone where none is written."""
-        return self.now if self.now.tzinfo else self.now.replace(tzinfo=HOME)
+
+class Given(CaseInput):
+    """What a case of a job gives that isn't an extension's."""
+
+    job: ClassVar[str]
+    """Whose cases are read into it."""
+
+    async def observed(self, bench: Bench) -> Observed:
+        """Have the model do the case, and return what its answer comes to."""
+        raise NotImplementedError
 
 
 def spoken(history: Sequence[SaidLine]) -> list[SpokenLine]:

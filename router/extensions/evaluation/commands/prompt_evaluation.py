@@ -21,9 +21,16 @@ from router.domain.errors import InvalidInput, MisconfiguredError, RouterError, 
 from router.domain.locale import LOCALES
 from router.domain.messages import Usage
 from router.domain.principals import DEFAULT_TENANT, Principal
-from router.extensions.evaluation.assertions import ASSERTIONS, Judge, JudgeSilent, Observed
-from router.extensions.evaluation.commands.prompt_bench import SECONDS, Bench, Given, HeardChains
-from router.extensions.evaluation.commands.prompt_jobs import JOB_INPUTS
+from router.extension import PromptJob
+from router.extensions.evaluation import judgement
+from router.extensions.evaluation.assertions import ASSERTIONS, Judge, JudgeSilent
+from router.extensions.evaluation.commands.prompt_bench import (
+    SECONDS,
+    Bench,
+    HeardChains,
+    ObservableCase,
+)
+from router.extensions.evaluation.commands.prompt_jobs import job_inputs
 from router.extensions.evaluation.prompt_cases import SHIPPED, PromptCase, cases_in
 from router.extensions.evaluation.prompt_figures import (
     JobFigures,
@@ -37,11 +44,12 @@ from router.extensions.evaluation.prompt_figures import (
 from router.llm.fallback import FallbackChain, FallbackChains
 from router.llm.types import AccessRefused, ModelUnavailable, NoModelAnswered
 from router.retrieval.index import CapabilityIndex
-from router.routing import judgement
 from router.routing.decider import DecisionPolicy, cost
-from router.routing.prompts import JOBS, Prompt, Prompts
+from router.routing.prompt_cases import Observed
+from router.routing.prompts import Prompt, Prompts
 from router.runtime.composition import chains_of, index_of
 from router.runtime.definitions import load_capabilities
+from router.runtime.prompts import load_prompts, prompt_jobs
 from router.settings import Settings
 
 PAUSE = 1.0
@@ -76,11 +84,13 @@ class EvaluationPlan:
     at_once: int
 
     @classmethod
-    def of(cls, options: PromptOptions, prompts: Prompts) -> "EvaluationPlan":
+    def of(
+        cls, options: PromptOptions, prompts: Prompts, jobs: Sequence[PromptJob] = ()
+    ) -> "EvaluationPlan":
         """The plan; raises `InvalidInput` for what there is no version, job or case of."""
         named = [prompts.version(each) for each in (options.against, options.prompt) if each]
         wanted = [*dict.fromkeys([*options.jobs, *(job for job, _ in named)])]
-        cases = cases_in(options.folder or SHIPPED, JOB_INPUTS)
+        cases = read_all_cases(options.folder, jobs)
         for job in wanted:
             if job not in cases:
                 there = nearest(job, cases) or f"there are cases of {', '.join(sorted(cases))}"
@@ -100,21 +110,31 @@ class EvaluationPlan:
         return cls(chosen, versions, options.runs, options.at_once)
 
 
+def read_all_cases(folder: Path | None, jobs: Sequence[PromptJob]) -> dict[str, list[PromptCase]]:
+    """Read the cases of a folder; without one those that ship, with those of `jobs`."""
+    inputs = job_inputs(jobs)
+    if folder is not None:
+        return cases_in(folder, inputs)
+    found: dict[str, list[PromptCase]] = {}
+    for each in dict.fromkeys([SHIPPED, *(job.cases for job in jobs)]):
+        found |= cases_in(each, inputs)
+    return found
+
+
 def _named(cases: Sequence[PromptCase], names: Sequence[str]) -> list[PromptCase]:
     return [case for case in cases if not names or case.name in names]
 
 
 def _usual(prompts: Prompts, job: str) -> str:
     """The version that most conversations get, by the settings."""
-    known = next(each for each in JOBS if each == job)
-    shares = prompts.shares(known)
+    shares = prompts.shares(job)
     return max(shares, key=lambda version: shares[version])
 
 
 async def evaluated(settings: Settings, options: PromptOptions) -> PromptReport:
     """The report of what was asked for; raises `RouterError` where it can't be made."""
-    prompts = Prompts.load(settings.prompts, settings.prompt_shares)
-    plan = EvaluationPlan.of(options, prompts)
+    prompts = load_prompts(settings)
+    plan = EvaluationPlan.of(options, prompts, prompt_jobs(settings))
     async with prompt_evaluator(settings, prompts, options.judge) as evaluator:
         return await evaluator.report(plan)
 
@@ -210,7 +230,7 @@ class PromptEvaluator:
 
     async def _trial(self, case: PromptCase, version: str, run: int) -> Trial:
         bench, began = self._bench(case, version), time.perf_counter()
-        assert isinstance(case.given, Given)  # noqa: S101 - read as one of JOB_INPUTS
+        assert isinstance(case.given, ObservableCase)  # noqa: S101 - read as one of a job's
         observed, error = await _tried(case, case.given, bench)
         seconds, heard = time.perf_counter() - began, bench.chains.heard
         checks: dict[str, str | None] = {}
@@ -277,7 +297,9 @@ async def held_against(
     return checks, error
 
 
-async def _tried(case: PromptCase, given: Given, bench: Bench) -> tuple[Observed | None, str]:
+async def _tried(
+    case: PromptCase, given: ObservableCase, bench: Bench
+) -> tuple[Observed | None, str]:
     """What was observed, asked once more where no model answered; or why nothing was."""
     for last in (False, True):
         try:

@@ -1,10 +1,12 @@
 """The jobs of prompts as `intent-router prompts eval` has them done: what a case gives, and how.
 
 Each job is a class: the fields are what `given` holds in a case file, and `observed` has the model
-asked by the same code as in a conversation. A further job is a further class, named at the end.
+asked by the same code as in a conversation. Extensions have jobs in addition, `prompt_jobs()`.
 """
 
 import logging
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
@@ -13,9 +15,6 @@ from activities.capabilities import Capabilities
 from activities.decide import Decider
 from activities.writer import Writer
 from router.api.explanation import values_of
-from router.beginnings import paragraph as paragraphs
-from router.beginnings.beginning import BeginningContext, written
-from router.beginnings.paragraph import LONGEST_PARAGRAPH, UnusableSketch
 from router.contracts import activities
 from router.contracts.activities import RoutingDecision
 from router.documents.renditions import PDF, PictureReader
@@ -24,11 +23,11 @@ from router.domain.documents import OTHER, Document
 from router.domain.errors import InvalidInput, PermanentToolError
 from router.domain.messages import Message, Route, TextReply
 from router.domain.principals import DEFAULT_TENANT
-from router.extensions.evaluation.assertions import Observed
+from router.extension import PromptJob
+from router.extensions.evaluation import judgement
 from router.extensions.evaluation.commands.examples import parameters_of
 from router.extensions.evaluation.commands.prompt_bench import (
     SAID,
-    UNUSABLE,
     Bench,
     Given,
     SaidLine,
@@ -43,8 +42,9 @@ from router.formats.validation import Entry
 from router.llm.types import (
     ShownPicture,
 )
-from router.routing import judgement, paper_question, replies, structured
+from router.routing import paper_question, replies, structured
 from router.routing.faithfulness import Doubt
+from router.routing.prompt_cases import UNUSABLE, Observed
 from router.routing.response_schema import ResponseSchema
 from router.routing.structured import AnsweredTurn
 from router.tool.context import ToolContext, ToolLogger
@@ -347,39 +347,6 @@ class JudgeGiven(Given):
         return Observed("yes" if yes else "no", why)
 
 
-class SketchGiven(Given):
-    """An author's paragraph, and the roles that somebody holds.
-
-    The route is `sketched`, `no_process` or `unusable`; the text is the draft's, and the value has
-    the `types` of its slots and the `approvers` of its approvals, each in their order.
-    """
-
-    job = "sketch"
-
-    paragraph: Annotated[str, Field(min_length=1, max_length=LONGEST_PARAGRAPH)]
-    roles: list[str] = ["employee", "finance", "hr", "it", "legal"]
-
-    async def observed(self, bench: Bench) -> Observed:
-        """The draft that the first answer gives."""
-        around = BeginningContext(roles=frozenset(self.roles))
-        prompt = bench.prompts.of("sketch", "", bench.locale, DEFAULT_TENANT)
-        asked = paragraphs.question(self.paragraph, around.roles, prompt.text, prompt.fingerprint)
-        asking = bench.asking("skill", bench.account(self.user, self.moment))
-        answer = await asking(asked)
-        try:
-            sketch = paragraphs.sketch_of_answer(answer, around.roles)
-        except UnusableSketch as unusable:
-            route = UNUSABLE if unusable.why == "unfit" else unusable.why
-            return Observed(route, str(unusable))
-        found: dict[str, JsonValue] = {
-            "types": [slot["type"] for slot in sketch.slots.values()],
-            "approvers": [
-                state["approve"]["by"] for state in sketch.states.values() if "approve" in state
-            ],
-        }
-        return Observed("sketched", written(sketch, around).text, found)
-
-
 _JOBS: tuple[type[Given], ...] = (
     RouterGiven,
     PhraseGiven,
@@ -387,10 +354,19 @@ _JOBS: tuple[type[Given], ...] = (
     *SKILL_JOBS,
     TranslateGiven,
     SummariseGiven,
-    SuggestGiven,
-    SketchGiven,
     DocumentGiven,
-    JudgeGiven,
 )
-JOB_INPUTS: dict[str, type[Given]] = {kind.job: kind for kind in _JOBS}
-"""What each job is given, by its name."""
+
+
+def job_inputs(jobs: Iterable[PromptJob]) -> dict[str, type[Entry]]:
+    """Return what a case of each job gives, by the job's name: of the core and of `jobs`."""
+    return {
+        **{kind.job: kind for kind in _JOBS},
+        **{job.name: _imported(job.case_input) for job in jobs},
+    }
+
+
+def _imported(case_input: str) -> type[Entry]:
+    module, _, name = case_input.partition(":")
+    found: type[Entry] = getattr(import_module(module), name)
+    return found

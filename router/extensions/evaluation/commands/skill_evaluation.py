@@ -27,14 +27,14 @@ from router.domain.messages import Usage
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.entities.booleans import consent
 from router.entities.normalisation import normalise
-from router.extensions.evaluation.assertions import Observed, ObservedTool, lines_of
+from router.extensions.evaluation.assertions import lines_of
 from router.extensions.evaluation.commands.prompt_bench import SECONDS, Given, SaidLine, spoken
 from router.extensions.evaluation.commands.prompt_evaluation import held_against, judge_of
 from router.extensions.evaluation.prompt_cases import PromptCase, cases_in
 from router.extensions.evaluation.prompt_figures import Trial
 from router.extensions.evaluation.skill_runs import KeptTrial, SkillRun, SkillVersion
 from router.llm.fallback import FallbackChain
-from router.routing.prompts import Job
+from router.routing.prompt_cases import Observed, ObservedTool
 from router.routing.skill_step import SkillTask
 from router.runtime.composition import chains_of
 from router.settings import Settings
@@ -56,7 +56,7 @@ class TaskGiven(Given):
     `handed_back`, or the limit at which it stopped: `turns`, `tokens`, `errors`…
     """
 
-    job: ClassVar[Job] = "skill"
+    job: ClassVar[str] = "skill"
 
     request: Annotated[str, Field(min_length=1, max_length=8000)]
     history: list[SaidLine] = []

@@ -7,10 +7,8 @@ from pydantic import Field, JsonValue
 
 from activities.think import Condenser, Planner, Thinker
 from router.contracts import activities
-from router.extensions.evaluation.assertions import Observed, ObservedTool
 from router.extensions.evaluation.commands.prompt_bench import (
     SAID,
-    UNUSABLE,
     Bench,
     Given,
     SaidLine,
@@ -24,6 +22,7 @@ from router.llm.types import (
     UserMessage,
 )
 from router.routing.planner import Reflected
+from router.routing.prompt_cases import UNUSABLE, Observed, ObservedTool
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask
 from router.skill.plan import Plan, PlanStep, StepBrief, StepResult

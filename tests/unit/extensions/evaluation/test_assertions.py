@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from router.domain.errors import InvalidInput
-from router.extensions.evaluation.assertions import ASSERTIONS, JudgeSilent, Observed, ObservedTool
+from router.extensions.evaluation.assertions import ASSERTIONS, JudgeSilent
+from router.routing.prompt_cases import Observed, ObservedTool
 from tests.table import each_row
 
 CALLS = (ObservedTool("get_weather", {"city": "上海"}), ObservedTool("calculate"))

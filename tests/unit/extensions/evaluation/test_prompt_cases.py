@@ -6,9 +6,11 @@ import pytest
 
 from router.domain.errors import DefinitionError
 from router.extensions.evaluation.assertions import ASSERTIONS
-from router.extensions.evaluation.commands.prompt_jobs import JOB_INPUTS
-from router.extensions.evaluation.prompt_cases import SHIPPED, PromptCase, cases_in, read_cases
-from router.routing.prompts import JOBS
+from router.extensions.evaluation.commands.prompt_evaluation import read_all_cases
+from router.extensions.evaluation.commands.prompt_jobs import job_inputs
+from router.extensions.evaluation.prompt_cases import PromptCase, cases_in, read_cases
+from router.runtime.prompts import load_prompts, prompt_jobs
+from router.settings import Settings
 from tests.table import each_row
 
 ONE = """\
@@ -20,25 +22,27 @@ cases:
     expect: {language: zh}
 """
 
+INPUTS = job_inputs([])
+
 
 def problems(path: Path, text: str | bytes) -> list[str]:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(DefinitionError) as found:
-        read_cases(path, JOB_INPUTS)
+        read_cases(path, INPUTS)
     return [f"{problem.line}: {problem.what}" for problem in found.value.problems]
 
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, list[PromptCase]]:
     """All that ship, by their jobs."""
-    return cases_in(SHIPPED, JOB_INPUTS)
+    return read_all_cases(None, prompt_jobs(Settings.load()))
 
 
 @pytest.mark.slow
 def test_every_job_ships_with_six_cases_in_both_languages(
     cases: dict[str, list[PromptCase]],
 ) -> None:
-    assert set(cases) == set(JOBS) == set(JOB_INPUTS)
+    assert set(cases) == set(load_prompts(Settings.load()).jobs)
     for job, each in cases.items():
         assert len(each) >= 6, job
         assert {case.locale for case in each} == {"zh", "en"}, job
@@ -55,7 +59,7 @@ def test_every_kind_of_assertion_is_used_by_a_case_that_ships(
 
 def test_a_case_has_what_is_given_and_what_is_asserted(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(ONE)
-    (case,) = read_cases(tmp_path / "a.yaml", JOB_INPUTS)
+    (case,) = read_cases(tmp_path / "a.yaml", INPUTS)
     assert (case.job, case.name, case.locale, case.expect) == (
         "translate",
         "lift",
@@ -118,7 +122,7 @@ def test_all_that_is_wrong_in_all_files_is_said_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(ONE.replace("locale: en", "locale: de"))
     (tmp_path / "b.yaml").write_text(ONE.replace("to: zh", "too: zh"))
     with pytest.raises(DefinitionError) as found:
-        cases_in(tmp_path, JOB_INPUTS)
+        cases_in(tmp_path, INPUTS)
     assert {Path(each.file).name for each in found.value.problems} == {"a.yaml", "b.yaml"}
 
 
@@ -126,4 +130,4 @@ def test_all_that_is_wrong_in_all_files_is_said_at_once(tmp_path: Path) -> None:
 def test_a_folder_without_cases_is_refused(tmp_path: Path, folder: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(DefinitionError, match="name one with files"):
-        cases_in(tmp_path / folder, JOB_INPUTS)
+        cases_in(tmp_path / folder, INPUTS)

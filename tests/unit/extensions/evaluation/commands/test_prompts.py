@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from router.extensions.evaluation.commands.prompt_jobs import JOB_INPUTS
-from router.extensions.evaluation.prompt_cases import SHIPPED, cases_in
+from router.extensions.evaluation.commands.prompt_evaluation import read_all_cases
+from router.runtime.prompts import prompt_jobs
+from router.settings import Settings
 from tests.fakes.model_server import Behaviour, ModelServer, calls, fails, rate_limits, says
 from tests.fakes.web_server import Received, Reply
 from tests.unit.cli.conftest import Run, serving
@@ -188,11 +189,11 @@ def test_without_a_model_it_says_what_to_set(run: Run, cases: Path) -> None:
 def test_every_case_that_ships_can_be_asked(run: Run, model: ModelServer) -> None:
     """Whatever a model answers: nothing in a case names what this house doesn't have."""
     model._script = says("I can't tell.")
-    found = run(*("prompts", "eval", *sorted(JOB_INPUTS), "--json"))
+    shipped = read_all_cases(None, prompt_jobs(Settings.load()))
+    found = run(*("prompts", "eval", *sorted(shipped), "--json"))
     versions = {each["job"]: each["versions"][0] for each in json.loads(found.out)["jobs"]}
     names = {job: sorted(each["case"] for each in v["cases"]) for job, v in versions.items()}
-    shipped = cases_in(SHIPPED, JOB_INPUTS)
-    assert names == {job: sorted(case.name for case in shipped[job]) for job in JOB_INPUTS}
+    assert names == {job: sorted(case.name for case in each) for job, each in shipped.items()}
     assert len(model.chats + model.looks) >= sum(map(len, names.values()))
     runs = [each for v in versions.values() for case in v["cases"] for each in case["runs"]]
     wrong = [each["error"] for each in runs if each["error"] and "neither" not in each["error"]]

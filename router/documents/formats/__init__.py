@@ -1,1 +1,0 @@
-"""A module for each format that files come in; `router.documents.file_format` finds them."""
