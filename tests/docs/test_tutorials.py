@@ -26,6 +26,7 @@ from tests.e2e.house import COMMAND, Chat, House, Person
 from tests.fakes.model_server import Behaviour, ModelServer, calls, says
 from tests.ports import free_ports
 from tests.unit.cli.conftest import serving
+from tests.waiting import HANGS_AFTER_S
 
 pytestmark = pytest.mark.slow
 
@@ -105,8 +106,6 @@ def _router_slips(words: list[str]) -> Iterator[str]:
 DESK = "desk"
 STARTS = ("make dev\n", ".venv/bin/intent-router dev\n")
 HANDS_IN = "/file "
-TAKEN_UP_WITHIN = 20.0
-"""The pages say two seconds, of a machine that does nothing else."""
 TRIES = 5
 """How often it is typed again where that is what the answer says to do."""
 _SPOKEN = re.compile(r"(?P<who>[a-z]+)\s{2,}(?P<what>.+)")
@@ -174,7 +173,7 @@ class Walk:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self._here(text), encoding="utf-8")
         if self.house is not None and path.parent == self.folder / "flows":
-            deadline = time.monotonic() + TAKEN_UP_WITHIN
+            deadline = time.monotonic() + HANGS_AFTER_S
             while self._log().count("flows now") == taken_up:
                 assert time.monotonic() < deadline, f"{name} isn't taken up: {self.house.log()}"
                 time.sleep(0.1)

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 
 from tests.ports import free_ports
+from tests.waiting import HANGS_AFTER_S
 
 STOPPED_WITHIN = 60.0
 HANGS_AFTER_S = 300.0
@@ -201,7 +202,7 @@ class Chat:
     def transcript(self) -> list[dict[str, Any]]:
         return list(self.person.get(f"/v1/conversations/{self.id}/messages?limit=200")["items"])
 
-    def heard(self, text: str, within: float = 60.0, after: int = 0) -> dict[str, Any]:
+    def heard(self, text: str, within: float = HANGS_AFTER_S, after: int = 0) -> dict[str, Any]:
         """The first line of the assistant's with this in it, behind the one with the id `after`.
 
         It waits for news to arrive.

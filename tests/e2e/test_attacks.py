@@ -59,6 +59,7 @@ from tests.integration.tool.mcp.test_hostile import STOPPING, TAKES, answered
 from tests.ports import free_ports
 from tests.table import each_row
 from tests.unit.runtime.documents import overtime, server, weather
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.test_expensive_flows import COMPILED_EACH_TIME, ENDLESS, text_of
 from tests.workflow.test_unapproved_payments import ENDS, HEAD, UNASKED
 
@@ -527,7 +528,7 @@ async def test_a_published_flow_whose_expressions_cost_too_much(house: House, nu
         if put.status_code == 422:
             return
         talk = await Talk.begin(mallory)
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while not (await started(talk, name)):  # noqa: ASYNC110 - processes take it up
                 await asyncio.sleep(0.5)
         running = asyncio.create_task(talk.send(action={"type": "confirm", "value": True}))
@@ -708,7 +709,7 @@ async def test_a_workflow_that_nobody_sealed(house: House) -> None:
     id_ = flow.workflow_id("leave_request", DEFAULT_TENANT, "stolen")
     given = [RawValue(payload) for payload in plain]
     handle = await temporal.start_workflow(flow.WORKFLOW, args=given, id=id_, task_queue="router")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while "workflow_task_failed" not in await events(handle):  # noqa: ASYNC110
             await asyncio.sleep(0.2)
     await handle.terminate()
@@ -745,7 +746,7 @@ async def test_an_operator_who_has_a_friend_decide(house: House) -> None:
 async def test_a_stream_that_outlives_its_token(house: House) -> None:
     async with house.client("mallory", seconds=3) as mallory:
         stream = mallory.stream("GET", "/v1/events", headers={"accept": "text/event-stream"})
-        async with asyncio.timeout(90), stream as answer:
+        async with asyncio.timeout(HANGS_AFTER_S), stream as answer:
             assert answer.status_code == 200
             async for _ in answer.aiter_bytes():
                 pass
@@ -768,17 +769,17 @@ async def test_an_account_that_is_nobodys_any_more(house: House) -> None:
         assert (await house.slack.posted("给现在的账号看"))["channel"] == "UBOB"
         house.directory.write_text(before.replace("accounts: {slack: UBOB}", "department: gone"))
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANGS_AFTER_S):
                 while "gone" not in (await alice.get("/v1/people")).text:  # noqa: ASYNC110
                     await asyncio.sleep(0.2)
             before_it = await told_to_bob(house)
             await handed_in(alice, "不给从前的账号看")
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANGS_AFTER_S):
                 while await told_to_bob(house) <= before_it:  # noqa: ASYNC110
                     await asyncio.sleep(0.2)
         finally:
             house.directory.write_text(before, "utf-8")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while "gone" in (await alice.get("/v1/people")).text:  # noqa: ASYNC110
                 await asyncio.sleep(0.2)
         await handed_in(alice, "又给现在的账号看")

@@ -38,6 +38,7 @@ from tests.deployed import (
 from tests.fakes.model_server import ModelServer, reaches, says, waits
 from tests.ports import free_ports
 from tests.postgres import make_database, postgres_server
+from tests.waiting import HANGS_AFTER_S
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 10001
@@ -392,7 +393,7 @@ async def test_a_turn_under_way_ends_though_all_are_told_to_stop(tmp_path: Path)
             await ready(f"{ports.api_url}/readyz", api, worker)
             where = f"/conversations/{await conversation(alice)}/messages?wait=60"
             turn = asyncio.create_task(alice.post(where, json={"text": QUESTION}, timeout=90))
-            await asyncio.wait_for(asked.wait(), 60)
+            await asyncio.wait_for(asked.wait(), HANGS_AFTER_S)
             stopping = [asyncio.create_task(last_words(each)) for each in (api, worker)]
             answering.set()
             async with running(environment, "worker") as another:
@@ -440,7 +441,7 @@ async def until_refused(client: httpx.AsyncClient) -> httpx.Response:
     To new conversations: in one that lives, Temporal tries a message on whoever is there, and
     keeps it nowhere, so that nothing piles up.
     """
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while True:
             talk = await conversation(client)
             began = asyncio.get_running_loop().time()
@@ -452,7 +453,7 @@ async def until_refused(client: httpx.AsyncClient) -> httpx.Response:
 
 async def until_taken(client: httpx.AsyncClient, talk: str, message: str) -> httpx.Response:
     """The first answer that isn't a refusal: what was measured before is forgotten in seconds."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while True:
             answer = await told(client, talk, message)
             if answer.status_code != 503:

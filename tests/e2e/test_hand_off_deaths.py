@@ -13,6 +13,7 @@ from router.runtime.composition import Parts, assembled
 from tests.e2e.attending_worker import POINTS, Place, live
 from tests.e2e.mortal import Mortal, spare
 from tests.temporal import dev_server, register_attributes
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.test_hand_offs import always_worked
 from tests.workflow.test_streaming import served
 
@@ -27,8 +28,6 @@ PEOPLE = f"""users:
 TENANTS = "default: {hand_off: {roles: [hr]}}"
 IN_SHORT = {"said"}
 """The point that the quick suite tries; the slow one tries all."""
-OVER_WITHIN = 60.0
-"""Seconds for one step, over the death of its worker."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class House:
         The next time it is sent as one sends again what may have got lost.
         """
         (self.worker.plan.deaths / point).touch()
-        async with asyncio.timeout(OVER_WITHIN):
+        async with asyncio.timeout(HANGS_AFTER_S):
             first = asyncio.ensure_future(step())
             await self.worker.reborn()
             outcome = await first

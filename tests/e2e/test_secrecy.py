@@ -29,6 +29,7 @@ from tests.e2e.house import Chat, House, Person
 from tests.fakes.model_server import MODEL, Behaviour, ModelServer, calls, says, waits
 from tests.fakes.web_server import Got, Received, Reply, WebServer, json_reply
 from tests.table import each_row
+from tests.waiting import HANGS_AFTER_S
 
 LONG_ENOUGH = 8
 """Characters of base64 that aren't found by chance."""
@@ -452,7 +453,7 @@ async def begun_in_plain(house: House, workflow: str) -> None:
     given = [RawValue(plain) for plain in await codec.decode(began.input.payloads)]
     name, stolen = began.workflow_type.name, f"{workflow}-stolen"
     handle = await temporal.start_workflow(name, args=given, id=stolen, task_queue="router")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while True:
             async for event in handle.fetch_history_events():
                 if event.HasField("workflow_task_failed_event_attributes"):

@@ -30,6 +30,7 @@ from websockets.http11 import Request, Response
 from router.extensions.dingtalk.entrance import MESSAGE_TOPIC, PRESS_TOPIC
 from router.extensions.dingtalk.settings import DingTalkSettings
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
+from tests.waiting import HANGS_AFTER_S
 
 Body = dict[str, Any]
 PERSONAL, GROUPS = "/v1.0/robot/oToMessages/batchSend", "/v1.0/robot/groupMessages/send"
@@ -325,13 +326,13 @@ class DingTalk(WebServer):
         frame["headers"] = {"messageId": id_, "topic": topic, "contentType": "application/json"}
         answer = self._answers[id_] = asyncio.get_running_loop().create_future()
         await self.send(json.dumps(frame))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             said = await answer
         return {"code": said["code"], **json.loads(said["data"])}
 
     async def send(self, frame: str | bytes) -> None:
         """Send a frame by the stream, once there is one."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             await self._attached.wait()
         assert self._socket is not None
         await self._socket.send(frame)

@@ -22,6 +22,7 @@ from pydantic import SecretStr
 
 from router.extensions.slack.settings import SlackSettings
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
+from tests.waiting import HANGS_AFTER_S
 
 Post = dict[str, Any]
 
@@ -119,7 +120,7 @@ class Slack(WebServer):
 
     async def given(self, name: str) -> bytes:
         """The content of the first file of this name that was uploaded."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while name not in [each["name"] for each in self.uploads]:
                 self._changed.clear()
                 await self._changed.wait()

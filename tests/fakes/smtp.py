@@ -17,6 +17,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from pydantic import SecretStr
 
 from router.extensions.mail.settings import MailSettings
+from tests.waiting import HANGS_AFTER_S
 
 SENDER = "desk@example.com"
 SECRET = "0123456789abcdef0123456789abcdef"
@@ -150,7 +151,7 @@ class MailServer:
 
     async def received(self, to: str, text: str, *, besides: int = 0) -> Letter:
         """The first mail to this address with this in it, after so many; as soon as it is there."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while True:
                 found = [each for each in self.letters if each.to == to and text in said(each)]
                 if len(found) > besides:
@@ -160,7 +161,7 @@ class MailServer:
 
     async def tried_again(self, times: int) -> None:
         """Return once so many recipients were named in all."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while self.tried < times:
                 self._changed.clear()
                 await self._changed.wait()

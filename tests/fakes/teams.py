@@ -29,6 +29,7 @@ from pydantic import SecretStr
 from router.extensions.teams.settings import TeamsSettings
 from tests.fakes.oidc_provider import jwk
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
+from tests.waiting import HANGS_AFTER_S
 
 Body = dict[str, Any]
 
@@ -323,7 +324,7 @@ class Teams(WebServer):
 
     async def was_removed(self, id_: str) -> None:
         """Wait until a message was taken back."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while id_ not in self.removed:
                 self._changed.clear()
                 await self._changed.wait()

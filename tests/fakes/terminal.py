@@ -14,7 +14,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-PATIENCE = 30.0
+from tests.waiting import HANGS_AFTER_S
+
 ROWS, COLUMNS = 40, 200
 CURSOR_ASKED, CURSOR_AT = "\x1b[6n", b"\x1b[1;1R"
 _TAKE_TERMINAL = """
@@ -69,7 +70,7 @@ class Terminal:
         """Press a key: `b"\\x03"` is Ctrl-C."""
         os.write(self._master, key)
 
-    def sees(self, text: str, within: float = PATIENCE) -> None:
+    def sees(self, text: str, within: float = HANGS_AFTER_S) -> None:
         """Wait until the text is shown, after what was last waited for."""
         deadline = time.monotonic() + within
         while (at := self.shown.find(text, self._read_up_to)) < 0:
@@ -77,7 +78,7 @@ class Terminal:
             self._read(0.2)
         self._read_up_to = at + len(text)
 
-    def ends(self, within: float = PATIENCE) -> int:
+    def ends(self, within: float = HANGS_AFTER_S) -> int:
         """Wait until the program ends; its exit status."""
         deadline = time.monotonic() + within
         while self.process.poll() is None:

@@ -16,6 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, Self
 
+from tests.waiting import HANGS_AFTER_S
+
 
 @dataclass(frozen=True)
 class Received:
@@ -180,7 +182,7 @@ class WebServer(Listening):
     async def first(self, posts: Sequence[dict[str, Any]], text: str) -> dict[str, Any]:
         """The first of what was posted with this in it, as soon as it is there."""
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(HANGS_AFTER_S):
                 while True:
                     for post in posts:
                         if text in json.dumps(post, ensure_ascii=False):

@@ -13,6 +13,7 @@ from typing import Any
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from tests.fakes.web_server import Got, Reply, WebServer, json_reply
+from tests.waiting import HANGS_AFTER_S
 
 SECRET = "whsec_" + base64.b64encode(b"a secret of the consumer's, here").decode()
 VARIABLE = "CONSUMER_SECRET"
@@ -63,7 +64,7 @@ class WebhookConsumer(WebServer):
     async def hears(self, name: str, text: str = "") -> dict[str, Any]:
         """The first of these with this in it, as soon as it was told."""
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANGS_AFTER_S):
                 while True:
                     for event in self.told:
                         if event["type"] == name and text in json.dumps(event, ensure_ascii=False):

@@ -27,13 +27,13 @@ from router.settings import Settings
 from tests.fakes.model_server import PlanningModel, calls, drawn, says
 from tests.replays.histories import FOLDER, keep
 from tests.temporal import dev_server, register_attributes
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import QUEUE, Approver, Talk, becomes, flow_of, heard, person, run_of
 from tests.workflow.long_runs import COUNTED, COUNTING, Archive, archive, histories, reads
 from tests.workflow.skill_histories import runs
 from tests.workflow.test_plans import CHOOSE, PLANNER, STEPS, TOOLS, accepts, found_by_steps
 from tests.workflow.tooled import talking
 
-WITHIN = 20.0
 COUNTS = calls(("count_files", {}), ("read_file", {"number": 1, "size": 100}))
 
 
@@ -76,7 +76,7 @@ class FlowStories:
         await self._decide(run.id, "approve")
         await heard(talk, "批准")
         await tell(self.client, run, talk.person, Cancelled(by=talk.person.id), "cancelled")
-        async with asyncio.timeout(WITHIN):
+        async with asyncio.timeout(HANGS_AFTER_S):
             await self.client.get_workflow_handle(run.workflow_id).result()
         return {"trip-cancelled": run.workflow_id}
 

@@ -8,10 +8,9 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer
 
 from router.runtime.sandbox import sandbox
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import Talk
 from workflows.skill import SkillWorkflow
-
-WITHIN = 20.0
 
 
 async def runs(talk: Talk) -> list[WorkflowHandle[Any, Any]]:
@@ -66,7 +65,7 @@ async def ended(run: WorkflowHandle[Any, Any]) -> None:
     closing = run.fetch_history_events(
         wait_new_event=True, event_filter_type=WorkflowHistoryEventFilterType.CLOSE_EVENT
     )
-    async with asyncio.timeout(WITHIN):
+    async with asyncio.timeout(HANGS_AFTER_S):
         async for _ in closing:
             return
 
@@ -74,7 +73,7 @@ async def ended(run: WorkflowHandle[Any, Any]) -> None:
 async def finished(talk: Talk, name: str, count: int) -> None:
     """Return once so many activities of this name are done in the sub-agent at work."""
     scheduled: dict[int, str] = {}
-    async with asyncio.timeout(WITHIN):
+    async with asyncio.timeout(HANGS_AFTER_S):
         async for event in (await at_work(talk)).fetch_history_events(wait_new_event=True):
             begun = event.activity_task_scheduled_event_attributes.activity_type.name
             scheduled |= {event.event_id: begun} if begun else {}
@@ -86,7 +85,7 @@ async def finished(talk: Talk, name: str, count: int) -> None:
 
 async def signalled(talk: Talk) -> None:
     """Return once the sub-agent at work was told something."""
-    async with asyncio.timeout(WITHIN):
+    async with asyncio.timeout(HANGS_AFTER_S):
         async for event in (await at_work(talk)).fetch_history_events(wait_new_event=True):
             if event.workflow_execution_signaled_event_attributes.signal_name:
                 return

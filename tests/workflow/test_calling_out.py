@@ -33,6 +33,7 @@ from router.tool.tool import Tool
 from tests.fakes.web_server import WebServer, json_reply
 from tests.table import each_row
 from tests.unit.tool.samples import context
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import Talk, becomes, defined, flow_of
 from tests.workflow.tooled import Tooled
 from workflows.nexus_call import NexusCallWorkflow
@@ -235,7 +236,7 @@ async def test_a_call_that_somebody_stops_is_no_refusal(
         calling = asyncio.create_task(call)
         known = hashlib.sha256(key.encode()).hexdigest()[:32]
         handle = others.get_workflow_handle(f"nexus/default/{known}")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while not calling.done():
                 with suppress(RPCError):  # it has yet to begin
                     await handle.terminate("an operator's doing")

@@ -20,6 +20,7 @@ from router.runtime.upkeep import at_work
 from router.telemetry.metrics import CONFIGURATION_UNFIT
 from tests.unit.cli.test_config import fill
 from tests.unit.runtime.documents import SOUND, overtime
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.deployments import run_for_people, serve_with_worker
 
 QUEUE = "configured"
@@ -82,7 +83,7 @@ class Person:
 
 async def until(holds: Callable[[], Any]) -> Any:
     """What it comes to once it is true: others are at work on it."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while not (found := await holds()):  # noqa: ASYNC110 - other processes do it
             await asyncio.sleep(0.1)
     return found

@@ -11,6 +11,7 @@ from router.contracts.failures import ended_meanwhile, from_failure
 from router.domain.errors import Conflict, DuplicateKey, TooManyRequests
 from router.domain.messages import Message, Turn
 from router.runtime.composition import Parts
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.conftest import Passing
 from tests.workflow.desk import Approver, Talk, closed, flow_of, heard, person, run_of
 
@@ -118,7 +119,7 @@ async def left_there(talk: Talk, numbers: Iterable[int]) -> None:
 
 async def spoken_by(talk: Talk, count: int) -> list[str]:
     """What was said, once it is so much; it is the house that goes on."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while len(said := await spoken(talk)) < count:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     return said

@@ -25,6 +25,7 @@ from router.store.legal_holds import LegalHold
 from router.tool.tool import Tool, tool
 from tests.fakes.model_server import calls
 from tests.integration.api.conftest import problem
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import Talk, person
 from tests.workflow.test_streaming import served
 from tests.workflow.tooled import Tooled
@@ -128,7 +129,7 @@ async def test_a_turn_under_way_is_answered_and_what_has_not_begun_is_refused(
     bookings = Booked()
     async with at_work(tooled, bookings) as (api, talk):
         running = asyncio.create_task(send(api, talk, "book it"))
-        await asyncio.wait_for(bookings.began.wait(), 30)
+        await asyncio.wait_for(bookings.began.wait(), HANGS_AFTER_S)
         behind = [asyncio.create_task(send(api, talk, f"book {n} more")) for n in range(5)]
         await become_open(talk, 6)
         async with api.stream("GET", f"{path_of(talk)}/events") as events:
@@ -154,7 +155,7 @@ async def test_a_turn_that_takes_long_is_left_to_end_and_whoever_deletes_is_told
     monkeypatch.setattr(conversations, "FINISHED_WITHIN_S", 0.2)
     async with at_work(tooled, bookings) as (api, talk):
         running = asyncio.create_task(send(api, talk, "book it"))
-        await asyncio.wait_for(bookings.began.wait(), 30)
+        await asyncio.wait_for(bookings.began.wait(), HANGS_AFTER_S)
         early = await delete(api, talk)
         bookings.goes_on.set()
         answer, late = await running, await delete(api, talk)
@@ -167,7 +168,7 @@ async def test_a_person_is_erased_after_what_is_under_way(tooled: Tooled) -> Non
     bookings = Booked()
     async with at_work(tooled, bookings) as (api, talk):
         running = asyncio.create_task(send(api, talk, "book it"))
-        await asyncio.wait_for(bookings.began.wait(), 30)
+        await asyncio.wait_for(bookings.began.wait(), HANGS_AFTER_S)
         theirs = begun_by([talk.handle.id])
         found = [Execution(talk.handle.id, "", open=True, began_at=datetime.now(UTC))]
         ending = asyncio.create_task(erase.end_workflows(talk.client, theirs, found))

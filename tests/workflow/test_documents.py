@@ -27,6 +27,7 @@ from router.gateway.documents import DocumentReading
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.fakes.model_server import ModelServer, calls, fails
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import Talk, defined, flow_of, person, words
 from tests.workflow.tooled import furnished
 from workflows import document
@@ -165,7 +166,7 @@ async def give(talk: Talk, *files: str, text: str | None = None) -> Turn:
 
 async def told_later(talk: Talk, text: str) -> str:
     """What the conversation is told besides its turns, once it is this."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while True:
             said = [str(one.data["text"]) for one in await talk.transcript()]
             if found := [one for one in said if text in one]:
@@ -232,7 +233,7 @@ async def test_no_turn_waits_for_how_long_its_files_take(
 ) -> None:
     monkeypatch.setattr(DocumentActivities, "_seconds_until_read", estimate)
     file = await being_read(talk, taxi("33.00"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         turn = await give(talk, file, text="报车费")
     assert "正在读" in words(turn)
     assert "大约" not in words(turn)

@@ -35,6 +35,7 @@ from router.store.erasure import PersonErasure
 from router.story_runner.runner import skip
 from tests.fakes.model_server import ModelServer, calls, says
 from tests.samples import one_in
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow import desk
 from tests.workflow.test_streaming import served
 
@@ -526,7 +527,7 @@ async def test_a_hand_off_that_cannot_be_made_known_loses_no_word_and_is_made_kn
     assert await store.find("default", hand_off.hand_off) is None
     monkeypatch.setattr(store, "publish", publishes)
     await skip(environment, timedelta(hours=1, minutes=1))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while (listed := await store.find("default", hand_off.hand_off)) is None:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     news = [row.data for row in await skipped.parts.store.log.news("default", "dave", 0, 200)]

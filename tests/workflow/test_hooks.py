@@ -33,6 +33,7 @@ from router.tool.hook import Hook, hook
 from router.tool.signature import ToolFunction
 from router.tool.tool import tool
 from tests.fakes.model_server import Behaviour, calls, fails, says
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import Approver, Talk, defined, flow_of, person, run_of, words
 from tests.workflow.test_conversation import sent
 from tests.workflow.tooled import Tooled, skill
@@ -109,7 +110,7 @@ async def scheduled(handle: WorkflowHandle[Any, Any]) -> Counter[str]:
 
 
 async def eventually(holds: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while not holds():  # noqa: ASYNC110 - what is waited for is on a server
             await asyncio.sleep(0.02)
 
@@ -215,7 +216,7 @@ async def test_what_is_said_to_a_skill_at_work_is_refused_before_it_hears_it(
         working = asyncio.create_task(talk.say("等一等"))
         await entered.wait()
         steering = asyncio.create_task(talk.say("a secret", on_busy="steer"))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while not (await scheduled(talk.handle))["hook:keep_secrets"]:  # noqa: ASYNC110 - it is the server that counts
                 await asyncio.sleep(0.02)
         leave.set()

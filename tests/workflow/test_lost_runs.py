@@ -37,6 +37,7 @@ from router.settings import Settings
 from router.store import tables
 from router.store.erasure import PersonErasure
 from router.telemetry import metrics
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import Talk, becomes, person, run_of
 from tests.workflow.test_streaming import served
 
@@ -102,7 +103,7 @@ async def terminated(talk: Talk) -> RunRecord:
 async def listed(talk: Talk, run: RunRecord, status: str) -> None:
     """Return once Temporal's lists, which lag, have it so."""
     query = f"WorkflowId = '{run.workflow_id}' AND ExecutionStatus = '{status}'"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while not (await talk.client.count_workflows(query)).count:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
@@ -475,7 +476,7 @@ async def forgotten(talk: Talk) -> None:
     execution = await newest(talk.client, talk.handle.id)
     assert execution is not None
     await delete_histories(talk.client, [execution])
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while await newest(talk.client, talk.handle.id):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 

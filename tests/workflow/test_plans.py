@@ -27,6 +27,7 @@ from tests.fakes.model_server import (
     waits,
 )
 from tests.temporal import dev_server, register_attributes
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow import skill_histories
 from tests.workflow.desk import Talk, texts
 from tests.workflow.skill_histories import activities, finished, replays, runs, signalled
@@ -131,7 +132,7 @@ async def test_independent_steps_are_under_way_at_once(talk: Talk, model: Planni
         model.steps[task].append(reaches(event, waits(over, 0, says(f"{task} is done"))))
     model.reflections.append(accepts("好了。"))
     asking = asyncio.create_task(talk.say("帮我安排去上海"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await asyncio.gather(*(thinking[task].wait() for task in "ABC"))
     assert not thinking["D"].is_set()
     over.set()

@@ -9,6 +9,7 @@ from router.domain.principals import DEFAULT_TENANT
 from router.domain.records import LogEntry
 from router.tool.tool import Tool, tool
 from tests.fakes.model_server import Behaviour, calls, says
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import Talk
 from tests.workflow.tooled import Tooled, chosen, skill
 
@@ -68,7 +69,7 @@ async def test_a_stopped_turn_leaves_no_call_without_its_end(tooled: Tooled, by:
     script: list[Behaviour] = [LOOK] if by == "the model" else [CHOOSE, LOOK]
     async with tooled([look], script, [LOOKER]) as talk:
         asking = asyncio.create_task(talk.say("帮我看看", "m"))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             await at_work.wait()
             while "tool_started" not in story(await log_of(talk)):
                 await asyncio.wait([asking], timeout=0.01)

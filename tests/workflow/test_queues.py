@@ -18,6 +18,7 @@ from router.domain.records import ConversationRecord
 from router.gateway.builds import is_polled
 from router.runtime.composition import Parts
 from router.runtime.worker import Kind, build_workers
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import person
 
 TURNS, TOOLS, MODELS = "own-turns", "own-tools", "own-models"
@@ -92,7 +93,7 @@ async def test_without_own_queues_all_is_where_turns_are(real_client: Client, ow
 async def test_who_polls_is_known_by_queue(real_client: Client, own: Parts) -> None:
     own = with_queues(own, task_queue="seen-turns", tool_queue="seen-tools")
     async with at_work(real_client, own, "tools"):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while not await is_polled(real_client, "seen-tools", datetime.now(UTC)):  # noqa: ASYNC110 - Temporal's doing
                 await asyncio.sleep(0.05)
         assert not await is_polled(real_client, "seen-turns", datetime.now(UTC))

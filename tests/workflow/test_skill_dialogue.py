@@ -13,6 +13,7 @@ from router.contracts import conversation
 from router.domain.locale import Localised
 from router.runtime.composition import Parts
 from tests.fakes.model_server import Behaviour, ModelServer, calls, hangs, reaches, says
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import Talk, flow_of, texts
 from tests.workflow.skill_histories import at_work
 from tests.workflow.tooled import skill, talking
@@ -67,7 +68,7 @@ async def happened(
     Or to what is there `where`.
     """
     handle, left = where or await at_work(talk), list(kinds)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         async for event in handle.fetch_history_events(wait_new_event=True):
             if event.event_type == left[0]:
                 left.pop(0)
@@ -79,7 +80,7 @@ async def taken_in(talk: Talk, messages: int) -> None:
     """Return once so many messages of this conversation were taken in."""
     kind = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED
     seen = 0
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         async for event in talk.handle.fetch_history_events(wait_new_event=True):
             seen += event.event_type == kind
             if seen == messages:
@@ -237,7 +238,7 @@ async def test_what_had_begun_and_ended_when_a_turn_was_stopped_is_told(talk: Ta
     """To the person as a notice of the desk, and to models as what came of the calls."""
     talk.model.then(TRAIN_AND_WAIT, says("不客气。"))
     working = asyncio.create_task(talk.say("等 1 下，再看去上海的车次", message_id="to-stop"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await entered.wait()
     await happened(talk, FOUND_A_TRAIN, talk.handle)
     await talk.handle.signal(conversation.CANCEL, "to-stop")
@@ -258,7 +259,7 @@ async def test_what_had_begun_and_ended_when_a_turn_was_stopped_is_told(talk: Ta
 async def test_what_never_began_when_a_skill_was_stopped_is_told(talk: Talk) -> None:
     talk.model.then(CHOOSE, calls(*(("wait_long", {"number": n}) for n in range(6))))
     working = asyncio.create_task(talk.say("帮我安排去上海", message_id="to-stop"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await entered.wait()
     await talk.handle.signal(conversation.CANCEL, "to-stop")
     stopped = await working
@@ -301,7 +302,7 @@ async def test_a_stopped_skill_ends_within_a_second(talk: Talk) -> None:
     talk.model.then(CHOOSE, reaches(thinking, hangs(over)))
     working = asyncio.create_task(talk.say("帮我安排去上海", message_id="to-stop"))
     await thinking.wait()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await talk.handle.signal(conversation.CANCEL, "to-stop")
         assert (await working).status == "cancelled"
     over.set()

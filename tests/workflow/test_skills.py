@@ -12,6 +12,7 @@ from router.domain.budgets import Budget, Budgets
 from router.llm.fallback import FallbackChains
 from router.runtime.composition import Parts
 from tests.fakes.model_server import Behaviour, ModelServer, calls, fails, hangs, reaches, says
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import Talk, texts
 from tests.workflow.tooled import MODEL, modelled, working
 
@@ -127,7 +128,7 @@ async def test_a_turn_that_is_cancelled_cancels_its_skill(talk: Talk) -> None:
     talk.model.let_go.clear()
     await talk.handle.signal(conversation.CANCEL, "to-cancel")
     assert (await asking).status == "cancelled"
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await talk.model.let_go.wait()
     over.set()
     runs = [run async for run in talk.client.list_workflows('WorkflowType = "Skill"')]

@@ -25,14 +25,13 @@ from router.runtime.composition import Parts
 from router.tool.registry import Registry
 from router.tool.tool import Tool, tool
 from tests.fakes.model_server import Call, calls
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import Talk, defined, flow_of, person, run_of, withdrawn, words
 from tests.workflow.test_progress import LOOKER
 from tests.workflow.tooled import Tooled, chosen
 
 pytestmark = pytest.mark.usefixtures("usual_patience")
 
-HEARD_WITHIN = 20.0
-"""Before the thirty seconds are over that the tool itself may take."""
 """Seconds; one is promised, and this machine has others at work."""
 
 LOOKING = defined("""
@@ -103,7 +102,7 @@ def world() -> World:
 
 async def stopped(talk: Talk, asking: "asyncio.Task[Turn]", world: World) -> Turn:
     """The turn, stopped once the world is asked."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await world.asked.wait()
         await talk.handle.signal(conversation.CANCEL, "m")
         return await asking
@@ -141,7 +140,7 @@ async def test_who_watches_hears_that_nobody_knows_what_a_stop_leaves(
             workflow_runner=UnsandboxedWorkflowRunner(),
         ),
         store.live.listen(DEFAULT_TENANT, "watched") as heard,
-        asyncio.timeout(20),
+        asyncio.timeout(HANGS_AFTER_S),
     ):
         run = await real_client.start_workflow(CallsOne.run, call, id=queue, task_queue=queue)
         await world.asked.wait()
@@ -183,7 +182,7 @@ async def ended(talk: Talk, run: str) -> list[str]:
 
 async def over(talk: Talk, tool: str, run: str) -> None:
     handle: Any = talk.client.get_workflow_handle(workflow_id(tool, DEFAULT_TENANT, run))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await handle.result()
 
 
@@ -193,7 +192,7 @@ async def test_confirmed_writes_outlive_a_turn(tooled: Tooled, world: World, pat
     async with tooled(world.tools()) as talk:
         run = await confirming(talk)
         asking = asyncio.create_task(confirm(talk))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             await world.asked.wait()
             await talk.handle.signal(conversation.CANCEL, "m")
             if patient:
@@ -212,7 +211,7 @@ async def test_a_stopped_turn_tells_what_was_done(tooled: Tooled, world: World) 
     both: list[Call] = [("dispatch_to_flow", {"flow_name": n, "slots": {}}) for n in names]
     async with tooled(world.tools(), [calls(*both)], flows=[LOOKING]) as talk:
         asking = asyncio.create_task(talk.say("看一下，再汇一笔款", "m"))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             await world.asked.wait()
             await talk.handle.signal(conversation.CANCEL, "m")
             world.let_go.set()
@@ -238,7 +237,7 @@ async def test_who_takes_back_a_form_at_work_hears_what_became_of_it(
     async with tooled(world.tools()) as talk:
         run = await confirming(talk)
         confirmed = asyncio.create_task(confirm(talk))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             await world.asked.wait()
         assert (await withdrawn(talk, run)).status == "running"
         world.let_go.set()
@@ -252,7 +251,7 @@ async def test_who_takes_back_a_form_at_work_hears_what_became_of_it(
 async def looked(talk: Talk, world: World) -> str:
     """Into the middle of the form's call; the run's id."""
     asking = asyncio.create_task(chosen(talk, "look"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await world.asked.wait()
         turn = await asking
     assert flow_of(turn).status == "running"
@@ -261,7 +260,7 @@ async def looked(talk: Talk, world: World) -> str:
 
 async def let_alone(world: World) -> None:
     """Return once the tool was left alone."""
-    async with asyncio.timeout(HEARD_WITHIN):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await world.left.wait()
 
 

@@ -25,6 +25,7 @@ from tests.fakes.model_server import (
     says,
     waits,
 )
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow import skill_histories
 from tests.workflow.desk import Talk, texts
 from tests.workflow.skill_histories import activities, replays, runs, signalled
@@ -113,7 +114,7 @@ async def test_they_work_side_by_side(talk: Talk, model: PlanningModel) -> None:
     for task, event in thinking.items():
         model.steps[task].append(reaches(event, waits(over, 0, says("found"))))
     asking = asyncio.create_task(talk.say(REQUEST))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await asyncio.gather(*(event.wait() for event in thinking.values()))
     over.set()
     assert texts(await asking) == ["好了。"]

@@ -20,6 +20,7 @@ from tests.e2e.chaos.house import answers, temporal_at
 from tests.e2e.chaos.machine import Kept
 from tests.ports import free_ports
 from tests.temporal import register_attributes
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.test_streaming import served
 
 pytestmark = pytest.mark.slow
@@ -68,7 +69,7 @@ class House:
     async def turn(self, conversation: str, message_id: str) -> dict[str, Any]:
         """The turn that answers a message, once it is over."""
         path = f"/v1/conversations/{conversation}/messages/{message_id}"
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while (answer := await self.http.get(path)).status_code != 200:
                 assert answer.status_code in {202, 503}, answer.text
                 await asyncio.sleep(0.2)

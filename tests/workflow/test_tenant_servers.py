@@ -17,10 +17,10 @@ from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
 from router.settings import Settings
 from tests.fakes.mcp_modern import PROGRAM
-from tests.integration.tool.mcp.conftest import PATIENCE
 from tests.ports import free_ports
 from tests.table import each_row
 from tests.unit.runtime.documents import overtime, server, weather
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.test_configuration import PEOPLE, Person, until
 from tests.workflow.test_streaming import served
 
@@ -37,7 +37,7 @@ async def origin() -> AsyncIterator[str]:
     serving = await asyncio.create_subprocess_exec(sys.executable, PROGRAM, "--http", str(port))
     yield f"http://127.0.0.1:{port}"
     serving.send_signal(signal.SIGTERM)
-    await asyncio.wait_for(serving.wait(), PATIENCE)
+    await asyncio.wait_for(serving.wait(), HANGS_AFTER_S)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from router.gateway import retries
 from router.gateway.retries import ATTEMPTS, persistently
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import person
 
 TIMES = 2
@@ -93,9 +94,9 @@ async def worked_late(
     client: Client, parts: Parts, queue: str, often: Often
 ) -> AsyncIterator[None]:
     """A worker for that queue, once what is asked was refused often."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await often.wait()
-    async with build_worker(client, parts, queue), asyncio.timeout(20):
+    async with build_worker(client, parts, queue), asyncio.timeout(HANGS_AFTER_S):
         yield
 
 

@@ -25,6 +25,7 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from router.understanding.reader import Reader
 from tests.temporal import dev_server, register_attributes
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import Approver, Talk, heard, person, run_of
 
 SHIPPED = Path(flows.__path__[0]) / "leave_request.yaml"
@@ -141,7 +142,7 @@ class TestWorkers:
                 assert await worker_builds(settings) == "no run waits for a build without a worker"
                 await client.get_workflow_handle(run.workflow_id).signal("nudge")
                 # Temporal's figures are some seconds old.
-                async with asyncio.timeout(120):
+                async with asyncio.timeout(HANGS_AFTER_S):
                     while not await builds.stranded(client, "desk", ["desk"], now()):  # noqa: ASYNC110
                         await asyncio.sleep(BETWEEN)
                 with pytest.raises(MisconfiguredError, match=r"stay on build 1\.0 wait .*auto_upg"):
@@ -171,7 +172,7 @@ async def made_current(client: Client, build: str, *, polled: bool = True) -> No
         identity="tests",
         allow_no_pollers=not polled,
     )
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while not await _accepted(client, request):  # noqa: ASYNC110
             await asyncio.sleep(BETWEEN)
 

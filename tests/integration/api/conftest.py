@@ -41,6 +41,7 @@ from tests.fakes.clock import Clock
 from tests.fakes.encoder import PairsEncoder
 from tests.integration.api.workflows import EchoConversation, OneApprovalFlow
 from tests.unit.understanding.flows import LEAVE
+from tests.waiting import HANGS_AFTER_S
 from workflows.document import DocumentWorkflow
 
 QUEUE = "api-tests"
@@ -242,7 +243,7 @@ async def until(
     ask: Callable[[], Awaitable[Response]], holds: Callable[[Response], bool] = lambda _: False
 ) -> None:
     """Ask again until it holds, for a minute at most."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while not holds(await ask()):  # noqa: ASYNC110 - it is another program that changes
             await asyncio.sleep(0.05)
 

@@ -14,6 +14,7 @@ from router.domain.errors import Unavailable
 from router.runtime.server import create_app
 from tests.fakes.clock import Clock
 from tests.integration.api.conftest import client_of, problem
+from tests.waiting import HANGS_AFTER_S
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ async def unpolled(temporal: Client) -> str:
 
 
 async def until_refused(backlog: Backlog) -> Unavailable:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while True:
             await backlog.look()
             try:

@@ -20,6 +20,7 @@ from router.runtime.server import create_app
 from router.telemetry.metrics import HTTP
 from tests.integration.api.conftest import client_of, problem, served, until
 from tests.table import each_row
+from tests.waiting import HANGS_AFTER_S
 
 NOT_JSON = [
     b"{",
@@ -136,13 +137,13 @@ async def wire(address: str, sent: bytes = b"") -> AsyncIterator[Wire]:
 
 
 async def status(reader: asyncio.StreamReader) -> int:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         return int((await reader.readuntil(b"\r\n")).split()[1])
 
 
 async def hung_up(reader: asyncio.StreamReader) -> bool:
     with suppress(ConnectionResetError):
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_AFTER_S):
             await reader.read()
     return True
 
@@ -193,7 +194,7 @@ async def test_a_body_broken_off_is_no_fault_of_the_server(
     async with wire(address, head(path, "Content-Length: 60000")) as (_, writer):
         writer.write(b"--x\r\n")
         await writer.drain()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while counted("400") == refusals:  # noqa: ASYNC110 - the server counts in its own time
             await asyncio.sleep(0.02)
     assert counted("500") == faults

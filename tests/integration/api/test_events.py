@@ -27,6 +27,7 @@ from tests.integration.api.conftest import As, client_of, problem, served
 from tests.integration.api.test_following import Event, Reader, followed
 from tests.integration.api.test_runs import approval_record, run_record
 from tests.table import each_row
+from tests.waiting import HANGS_AFTER_S
 
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 EVENTS = "/v1/events"
@@ -307,7 +308,7 @@ class TestBothStreams:
         async with served(app, unread=65_536) as where:
             await house.furnish()
             with idle_reader(where, path) as idle:
-                async with reading(where, "alice", path) as other, asyncio.timeout(60):
+                async with reading(where, "alice", path) as other, asyncio.timeout(HANGS_AFTER_S):
                     # Not before: a busy machine takes longer than this to be connected.
                     monkeypatch.setattr("router.runtime.server.PATIENCE", 0.2)
                     got = 0

@@ -19,6 +19,7 @@ from router.runtime.temporal_server import DYNAMIC
 from tests.integration.api.workflows import EchoConversation
 from tests.table import each_row
 from tests.temporal import dev_server
+from tests.waiting import HANGS_AFTER_S
 
 FLOOD, FEW = 60, 4
 
@@ -51,7 +52,7 @@ async def test_a_tenants_flood_leaves_another_its_share_of_the_only_worker(fair:
 
     async def begun(ids: set[str]) -> None:
         """All are on the server, waiting for a worker."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_AFTER_S):
             for id_ in ids:
                 while not await is_there(fair, id_):  # noqa: ASYNC110 - it is the server that has them
                     await asyncio.sleep(0.05)

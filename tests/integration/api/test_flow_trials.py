@@ -27,6 +27,7 @@ from router.story.trial import StoriesReport, TrialPlay
 from tests.integration.api.conftest import As, client_of, problem
 from tests.table import each_row
 from tests.trials import APPROVED, ASKED, DRAFT, STORIES, offering
+from tests.waiting import HANGS_AFTER_S
 
 PATH = "/v1/flow-trials"
 OLGA = Principal(id="olga", name="Olga")
@@ -348,7 +349,7 @@ async def test_whoever_waits_while_it_closes_is_told_and_nothing_stays(
     asked = asyncio.create_task(
         one.play(OLGA, "parking_permit", DRAFT, TrialPlay(user="alice", steps=()))
     )
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while not found("trial-*/asked"):  # noqa: ASYNC110 - another program writes it
             await asyncio.sleep(0.05)
         await one.close()
@@ -366,7 +367,7 @@ async def test_an_answer_that_is_too_long_is_asked_for_once_and_said_to_be(
     endless.write_text(ENDLESS)
     command = (sys.executable, str(endless), str(log))
     one = DraftTrials(offering(trace), trials._directory, TrialSettings(), command)
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(HANGS_AFTER_S):
         with pytest.raises(Unavailable, match="took too much memory or time"):
             await one.play(OLGA, "parking_permit", DRAFT, TrialPlay(user="alice", steps=()))
     assert log.read_text() == "asked\n"
@@ -395,7 +396,7 @@ async def test_authors_of_one_tenant_leave_a_place_to_another_that_waits(
     settings = TrialSettings(processes=2)
     one = DraftTrials(offering(trace), trials._directory, settings, command)
     anna, away = OLGA.model_copy(update={"id": "anna"}), OLGA.model_copy(update={"tenant": "algae"})
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         asked = [ask(author, "alice") for author in (OLGA, anna)]
         await once(lambda: len(started()) == len(asked))
         asked += [ask(author, "alice") for author in (OLGA, anna)]
@@ -447,7 +448,7 @@ async def test_submissions_wait_for_each_other_alone_and_tenants_take_turns(
     command = (sys.executable, str(script), str(tmp_path))
     one = DraftTrials(offering(trace), trials._directory, TrialSettings(processes=1), command)
     lined, away = Lined(one, tmp_path), OLGA.model_copy(update={"tenant": "algae"})
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_AFTER_S):
         asked = TrialPlay(user="alice", steps=())
         playing = asyncio.create_task(one.play(OLGA, "parking_permit", DRAFT, asked))
         await lined.begun("played")
@@ -513,7 +514,7 @@ async def test_a_process_has_no_secrets_and_ends_by_itself(
         assert "secret" not in str(held.environ())
         folder = Path(held.cwd())
         assert not has_dotenv(folder)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while psutil.pid_exists(pid):  # noqa: ASYNC110 - it is another program that ends
                 await asyncio.sleep(0.05)
     await brief.close()

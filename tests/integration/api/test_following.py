@@ -18,6 +18,7 @@ from router.domain.records import LogEntry
 from router.store.live import InProcessLive
 from router.store.store import Store
 from tests.integration.api.conftest import problem
+from tests.waiting import HANGS_AFTER_S
 
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 WHOLE = [
@@ -51,7 +52,7 @@ class Reader:
         raise AssertionError("the stream has ended")
 
     async def take(self, count: int) -> list[Event]:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_AFTER_S):
             return [await self.next() for _ in range(count)]
 
 
@@ -275,7 +276,7 @@ async def test_nobody_takes_all_connections_by_following(
             bob = {"Authorization": "Bearer bob"}
             async with house.alice.stream("GET", "/v1/events", headers=bob) as answer:
                 assert answer.status_code == 200
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while not await can_follow(house):
                 pass
 

@@ -16,6 +16,7 @@ from router.store.live import Live, Readers
 from router.store.store import Store
 from tests.integration.api.conftest import desk, problem
 from tests.integration.api.workflows import MUCH
+from tests.waiting import HANGS_AFTER_S
 
 Event = tuple[str, Any]
 STREAM = {"Accept": "text/event-stream"}
@@ -215,7 +216,7 @@ async def test_a_reader_who_leaves_stops_no_turn_and_is_forgotten(chat: Chat) ->
     place = ("default", chat.id, "")
     async with chat.stream("slow", begun=True):
         assert place in readers._inboxes
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while place in readers._inboxes:  # noqa: ASYNC110 - the server's doing
             await asyncio.sleep(0.01)
     await chat.cancel()
@@ -226,7 +227,7 @@ async def test_a_reader_who_leaves_stops_no_turn_and_is_forgotten(chat: Chat) ->
 @pytest.mark.slow
 async def test_who_does_not_read_holds_nobody_up_and_still_gets_the_turn(chat: Chat) -> None:
     async with chat.stream("slow", begun=True) as events:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_AFTER_S):
             for _ in range(3000):
                 await chat.write("长" * 1000)
                 await asyncio.sleep(0)

@@ -21,6 +21,7 @@ from tests.fakes.oidc_provider import Served, jwk, serving
 from tests.integration.api.conftest import QUEUE, client_of, problem, served
 from tests.integration.api.test_operators import among_us
 from tests.table import each_row
+from tests.waiting import HANGS_AFTER_S
 
 SECRET = "a secret of the right length, 32+"
 ISSUER, AUDIENCE = "https://issuer.example", "router"
@@ -241,7 +242,7 @@ class TestStreams:
     ) -> None:
         monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.05)
         there = among_us(services, unique, "clerk")
-        async with self.opened(there, stream, unique) as lines, asyncio.timeout(60):
+        async with self.opened(there, stream, unique) as lines, asyncio.timeout(HANGS_AFTER_S):
             while "ping" not in await anext(lines):
                 pass
             monkeypatch.setattr(there.directory, "_people", {})
@@ -255,7 +256,10 @@ class TestStreams:
         there = among_us(services, unique, "service")
         stream = STREAMS["an OpenAI client's"]
         for_frank = {"X-OpenWebUI-User-Id": "frank"}
-        async with self.opened(there, stream, unique, for_frank) as lines, asyncio.timeout(60):
+        async with (
+            self.opened(there, stream, unique, for_frank) as lines,
+            asyncio.timeout(HANGS_AFTER_S),
+        ):
             people = there.directory._people  # type: ignore[attr-defined]
             monkeypatch.delitem(people, ("default", "frank"))
             assert not [line async for line in lines if "DONE" in line]

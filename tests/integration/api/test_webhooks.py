@@ -40,6 +40,7 @@ from tests.fakes.webhook_consumer import WebhookConsumer as Consumer
 from tests.integration.api.conftest import QUEUE, As, client_of, problem
 from tests.integration.api.test_runs import run_record
 from tests.table import each_row
+from tests.waiting import HANGS_AFTER_S
 
 NOW = datetime.now(UTC)
 
@@ -402,7 +403,7 @@ async def test_a_fault_ends_no_counting(opened: Opening, monkeypatch: pytest.Mon
 
         monkeypatch.setattr(desk.dispatcher, "tidy", counting)
         monkeypatch.setattr(webhook_dispatcher, "COUNTED_EVERY", 0.0)
-        async with desk.dispatcher.at_work(), asyncio.timeout(30):
+        async with desk.dispatcher.at_work(), asyncio.timeout(HANGS_AFTER_S):
             await counted.wait()
 
 

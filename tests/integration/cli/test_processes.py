@@ -28,8 +28,7 @@ from tests.fakes.mcp_program import PROGRAM
 from tests.postgres import make_database, postgres_server
 from tests.unit.cli.conftest import Run
 from tests.unit.runtime.test_pieces import free_ports
-
-STOPPED_WITHIN = 60.0
+from tests.waiting import HANGS_AFTER_S
 
 
 @pytest.mark.slow
@@ -48,7 +47,7 @@ async def test_answer_and_stop_when_told(tmp_path: Path, monkeypatch: pytest.Mon
             checks = {name: CHECKS[name] for name in ("database", "namespace", "search attributes")}
             assert [finding.fine for finding in await examine(checks)] == [True, True, True]
             for process in (worker, api):
-                async with asyncio.timeout(STOPPED_WITHIN):
+                async with asyncio.timeout(HANGS_AFTER_S):
                     status, _ = await last_words(process)
                 assert status == 0
 

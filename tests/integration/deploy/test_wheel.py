@@ -17,6 +17,7 @@ import pytest
 from supply.environment import package
 from supply.locks import held
 from tests.ports import free_ports
+from tests.waiting import HANGS_AFTER_S
 
 pytestmark = pytest.mark.slow
 
@@ -25,8 +26,6 @@ WHEEL = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hat
     "targets"
 ]["wheel"]
 ROOMS = [*WHEEL["packages"], *WHEEL["force-include"]]
-PATIENCE = 60
-"""Seconds for what is stopped to end."""
 
 
 def built(source: Path, into: Path, umask: int = 0o022, **environment: str) -> Path:
@@ -155,4 +154,4 @@ def test_dev_comes_up_from_an_empty_folder_and_ends_when_it_is_told(
     assert dev.stdout is not None
     assert "ready\n" in iter(dev.stdout.readline, "")
     dev.terminate()
-    assert dev.wait(PATIENCE) == 0
+    assert dev.wait(HANGS_AFTER_S) == 0

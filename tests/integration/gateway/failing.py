@@ -11,6 +11,8 @@ from temporalio.api.workflowservice.v1 import PollWorkflowTaskQueueRequest
 from temporalio.client import Client, WorkflowHandle
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
+from tests.waiting import HANGS_AFTER_S
+
 SECRET = "my salary is 12000"
 TOO_LARGE = 3_000_000
 """Bytes; Temporal takes two mebibytes."""
@@ -95,7 +97,7 @@ Found = TypeVar("Found")
 
 async def until(look: Callable[[], Awaitable[Found]], fits: Callable[[Found], bool]) -> Found:
     """Look until what is found fits."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while not fits(found := await look()):  # noqa: ASYNC110 - Temporal's lists lag
             await asyncio.sleep(0.1)
     return found

@@ -25,6 +25,7 @@ from router.settings import Settings
 from router.telemetry.logs import JsonLines
 from tests.temporal import dev_server
 from tests.unit.runtime.test_pieces import free_ports
+from tests.waiting import HANGS_AFTER_S
 
 
 async def test_a_namespace_that_is_not_there_is_named_with_the_command_that_makes_it(
@@ -39,10 +40,6 @@ async def test_a_namespace_that_is_not_there_is_named_with_the_command_that_make
         "ROUTER_TEMPORAL_NAMESPACE=defualt isn't there: correct it, or run "
         "`temporal operator namespace create --namespace defualt`"
     )
-
-
-PATIENCE = 60
-"""Seconds for a machine that has other things to do; a quiet one takes five."""
 
 
 class Heard(logging.Handler):
@@ -73,7 +70,7 @@ async def test_what_temporals_core_complains_of_is_a_line_as_any_other(
             server = await dev_server(runtime=seen.runtime)
             await server.shutdown()
             asking = asyncio.create_task(server.client.count_workflows(""))
-            line = json.loads(await asyncio.wait_for(heard.first, PATIENCE))
+            line = json.loads(await asyncio.wait_for(heard.first, HANGS_AFTER_S))
             asking.cancel()
     finally:
         log.removeHandler(heard)
@@ -116,7 +113,7 @@ class Dev:
         return psutil.Process(self.process.pid).children(recursive=True)
 
     def ended(self) -> int:
-        return self.process.wait(PATIENCE)
+        return self.process.wait(HANGS_AFTER_S)
 
 
 @pytest.fixture
@@ -165,7 +162,7 @@ def test_runs_until_it_is_told_to_stop_and_leaves_nothing(
     assert children
     dev.process.send_signal(signal.SIGINT)
     assert dev.ended() == 0
-    assert gone(children, PATIENCE)
+    assert gone(children, HANGS_AFTER_S)
     assert dev.errors == ""
 
 

@@ -15,8 +15,8 @@ import pytest
 
 from router.domain.errors import Unavailable
 from router.runtime.process_group import Command, ProcessGroup
+from tests.waiting import HANGS_AFTER_S
 
-PATIENCE = 60
 AT_WORK = """
 import asyncio, os, sys
 from router.runtime.process import until_told_to_stop
@@ -67,7 +67,7 @@ class Said(logging.Handler):
         self._more.set()
 
     async def until(self, fits: Callable[[list[str]], bool]) -> None:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while not fits(self.lines):
                 self._more.clear()
                 await self._more.wait()
@@ -115,7 +115,7 @@ async def asked(shared: socket.socket) -> int:
 @pytest.mark.slow
 async def test_whoever_dies_is_replaced_and_the_others_answer_meanwhile(said: Said) -> None:
     with socket.create_server(("127.0.0.1", 0)) as shared:
-        async with kept(ProcessGroup(command(ANSWERING, shared), 2, PATIENCE)):
+        async with kept(ProcessGroup(command(ANSWERING, shared), 2, HANGS_AFTER_S)):
             await said.until(lambda _: len(said.pids()) == 2)
             first, second = said.pids()
             os.kill(first, signal.SIGKILL)
@@ -129,7 +129,7 @@ async def test_whoever_dies_is_replaced_and_the_others_answer_meanwhile(said: Sa
 
 async def test_one_that_never_comes_to_work_ends_them_all(said: Said) -> None:
     with pytest.raises(Unavailable, match=r"it [12] ended with status 1 as it started"):
-        await ProcessGroup(command(BROKEN), 2, PATIENCE).run()
+        await ProcessGroup(command(BROKEN), 2, HANGS_AFTER_S).run()
     assert said.pids() == []
 
 
@@ -137,7 +137,7 @@ async def test_one_that_never_comes_to_work_ends_them_all(said: Said) -> None:
 async def test_each_ends_what_it_has_under_way_when_they_are_stopped(
     said: Said, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    async with kept(ProcessGroup(command(DRAINING), 2, PATIENCE)):
+    async with kept(ProcessGroup(command(DRAINING), 2, HANGS_AFTER_S)):
         await said.until(lambda _: len(said.pids()) == 2)
     # The two write at the same time: a line of one may end after a line of the other.
     assert capfd.readouterr().out.count("drained") == 2
@@ -168,10 +168,10 @@ async def test_without_its_parent_it_stops_by_itself() -> None:
         *(sys.executable, "-c", PARENT, AT_WORK), stdout=asyncio.subprocess.PIPE
     )
     assert parent.stdout
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(HANGS_AFTER_S):
         line = (await parent.stdout.readline()).decode()
         child = psutil.Process(int(line.split("pid ")[1].split(")")[0]))
         parent.kill()
         await parent.wait()
-        await asyncio.to_thread(psutil.wait_procs, [child], PATIENCE)
+        await asyncio.to_thread(psutil.wait_procs, [child], HANGS_AFTER_S)
     assert not child.is_running()

@@ -11,6 +11,7 @@ from router.domain.messages import Route, Turn, Usage
 from router.domain.progress import ProgressPlace, Thinking, ToolCallProgress
 from router.domain.records import LogEntry, LogKind, Mailbox
 from router.store.store import Store
+from tests.waiting import HANGS_AFTER_S
 
 pytestmark = pytest.mark.both_databases
 
@@ -95,7 +96,7 @@ async def test_what_is_for_a_person_is_read_on_from_anywhere(store: Store) -> No
 
 async def test_whoever_listens_for_a_person_hears_of_their_news_alone(store: Store) -> None:
     row = CALL.started(AT)
-    async with store.live.listen_for("t", "bob") as told, asyncio.timeout(60):
+    async with store.live.listen_for("t", "bob") as told, asyncio.timeout(HANGS_AFTER_S):
         await store.log.append("t", [row.model_copy(update={"recipient": "carol"})])
         await store.log.append("t", [row.model_copy(update={"key": "n", "recipient": "bob"})])
         heard = await anext(told)
@@ -103,7 +104,7 @@ async def test_whoever_listens_for_a_person_hears_of_their_news_alone(store: Sto
 
 
 async def test_whoever_listens_hears_that_there_is_more(store: Store) -> None:
-    async with store.live.listen("t", "c1") as told, asyncio.timeout(60):
+    async with store.live.listen("t", "c1") as told, asyncio.timeout(HANGS_AFTER_S):
         await store.log.append("t", [CALL.started(AT)])
         assert (await anext(told)).type == "recorded"
         assert await kinds(store) == ["tool_started"]
@@ -225,7 +226,7 @@ class TestLog:
             for n in range(20):
                 await store.log.append("default", [entry(f"{writer}:{n}")])
 
-        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(HANGS_AFTER_S), asyncio.TaskGroup() as group:
             group.create_task(follow())
             for writer in range(10):
                 group.create_task(append(writer))

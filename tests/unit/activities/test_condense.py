@@ -19,6 +19,7 @@ from router.routing.prompts import Prompts
 from tests.fakes.model_server import Behaviour, ModelServer, fails, says
 from tests.table import each_row
 from tests.unit.activities.test_asking import NOW
+from tests.waiting import HANGS_AFTER_S
 
 ALICE = Principal(id="alice", name="Alice")
 
@@ -73,7 +74,7 @@ async def test_a_spent_budget_asks_no_model() -> None:
 
 async def test_without_any_model_it_fails_at_once() -> None:
     condenser = Condenser(None, Prompts.load(), Models())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         with pytest.raises(ApplicationError, match="none is configured") as failure:
             await ActivityEnvironment().run(condenser.condense, given())
     assert failure.value.non_retryable

@@ -20,6 +20,7 @@ from router.store.event_log import EventLog
 from tests.fakes.audience import Audience
 from tests.fakes.model_server import ModelServer, drips, drops, says, waits
 from tests.unit.llm.asking import question
+from tests.waiting import HANGS_AFTER_S
 
 ASKED = question(functions=())
 
@@ -78,7 +79,7 @@ async def test_a_model_never_waits_for_those_who_read(audience: Audience) -> Non
     audience.door.clear()
     async with text_for(audience) as on_text:
         for piece in pieces("a" * 100):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(HANGS_AFTER_S):
                 await on_text(piece)
             await asyncio.sleep(0)
         audience.door.set()
@@ -200,7 +201,7 @@ def recording(scribe: Scribe) -> Recording:
 
 
 async def written(event: asyncio.Event) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await event.wait()
 
 

@@ -14,6 +14,7 @@ from router.directory.file import FileDirectory
 from router.domain.errors import DefinitionError, MisconfiguredError, RouterError, Unavailable
 from router.settings import Settings
 from tests.fakes.oidc_provider import Served, serving
+from tests.waiting import HANGS_AFTER_S
 
 TENANT = "default"
 
@@ -269,7 +270,7 @@ class TestFile:
         directory = sources.LiveDirectory.load(sources.DirectoryFile(file))
         following = asyncio.create_task(directory.kept_up())
         write(file, ALICE, BOB)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while await directory.find("acme", "bob") is None:  # noqa: ASYNC110 - a file changes
                 await asyncio.sleep(0.01)
         following.cancel()

@@ -26,6 +26,7 @@ from tests.fakes.model_server import (
 )
 from tests.fakes.web_server import Received, Reply
 from tests.unit.llm.asking import question
+from tests.waiting import HANGS_AFTER_S
 
 ZH, EN = (question(text, max_tokens=1) for text in ("规则", "rules"))
 
@@ -81,7 +82,7 @@ async def attended(url: str, *beginnings: ChatRequest, at_once: int = 8) -> Asyn
 
 
 async def until(is_so: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while not is_so():  # noqa: ASYNC110 - of several parts
             await asyncio.sleep(0.002)
 

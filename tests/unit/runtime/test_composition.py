@@ -21,6 +21,7 @@ from tests.fakes.model_server import ModelServer
 from tests.unit.skill.test_loader import beside, write
 from tests.unit.tool.http.declaring import declaration
 from tests.unit.tool.samples import NOW
+from tests.waiting import HANGS_AFTER_S
 
 BIRDS = """
 flow: birds
@@ -50,7 +51,7 @@ async def running(**settings: Any) -> AsyncIterator[Parts]:
     """A process that stays, whose encoder answers at once; half a minute for what it does."""
     async with ModelServer() as vectors:
         scripted = Settings(llm_base_url=vectors.url, embedder="openai:scripted", **settings)
-        async with at_work(scripted) as parts, asyncio.timeout(30):
+        async with at_work(scripted) as parts, asyncio.timeout(HANGS_AFTER_S):
             yield parts
 
 

@@ -19,6 +19,7 @@ from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER
 from tests.fakes.model_server import ModelServer
+from tests.waiting import HANGS_AFTER_S
 
 pytestmark = pytest.mark.slow
 
@@ -131,7 +132,7 @@ async def running(settings: Settings, *, editing: bool = False) -> AsyncIterator
 
 async def until(true: Callable[[], bool]) -> None:
     """Wait for what a process does by itself, a few seconds at most."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while not true():  # noqa: ASYNC110 - it is a file that changes
             await asyncio.sleep(0.05)
 

@@ -15,6 +15,7 @@ from router.store.database import Database
 from router.store.retention import Retention
 from router.store.store import Store
 from router.store.tables import ROUTER
+from tests.waiting import HANGS_AFTER_S
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +45,7 @@ async def test_a_process_that_stays_forgets_what_is_too_old_once_the_database_is
     await database.migrate(ROUTER)
     for each in (conversation("old", 31), conversation("new", 29)):
         await Store(database).conversations.create(each)
-    async with at_work(settings) as parts, asyncio.timeout(20):
+    async with at_work(settings) as parts, asyncio.timeout(HANGS_AFTER_S):
         while await parts.store.conversations.find("default", "old"):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         assert await parts.store.conversations.find("default", "new")

@@ -3,6 +3,7 @@ import asyncio
 import pytest
 from temporalio import workflow
 
+from tests.waiting import HANGS_AFTER_S
 from workflows.activity import TurnQueue
 
 
@@ -23,7 +24,7 @@ async def test_who_has_begun_already_is_let_in_where_the_queue_is_closed() -> No
     """A sub-agent heeded the message: in the next run it would be taken a second time."""
     queue = TurnQueue()
     queue._closed = True
-    async with asyncio.timeout(60), queue.turn(lambda: True):
+    async with asyncio.timeout(HANGS_AFTER_S), queue.turn(lambda: True):
         assert queue._at_work
     assert not queue._at_work
 
@@ -41,7 +42,7 @@ async def test_who_has_begun_is_let_in_from_behind_one_who_comes_again(
 
     queue._closed = True
     ahead = asyncio.create_task(turn("comes again", begun=False))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await turn("heeded", begun=True)
 
     assert order == ["heeded"]

@@ -13,9 +13,10 @@ import pytest
 
 from router.domain.errors import ArgumentsToolError, TransientToolError
 from router.tool.mcp.file import ServerEntry, ToolEntry
-from tests.integration.tool.mcp.conftest import PATIENCE, House, house_of
+from tests.integration.tool.mcp.conftest import House, house_of
 from tests.ports import free_ports
 from tests.samples import one_in
+from tests.waiting import HANGS_AFTER_S
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +38,7 @@ async def over_http(notes: Path, port: int) -> AsyncIterator[asyncio.subprocess.
         *SERVER, str(notes), "--http", str(port), stderr=asyncio.subprocess.PIPE
     )
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANGS_AFTER_S):
             assert process.stderr is not None
             async with httpx.AsyncClient(trust_env=False) as http:
                 while not await _answers(http, port):  # noqa: ASYNC110 - another process
@@ -46,7 +47,7 @@ async def over_http(notes: Path, port: int) -> AsyncIterator[asyncio.subprocess.
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGINT)
-        await asyncio.wait_for(process.wait(), PATIENCE)
+        await asyncio.wait_for(process.wait(), HANGS_AFTER_S)
 
 
 async def _answers(http: httpx.AsyncClient, port: int) -> bool:
@@ -90,7 +91,7 @@ async def test_a_server_over_http_that_goes_and_comes_back_is_used_again(notes: 
             with pytest.raises(TransientToolError):
                 await house.call("files__file_read", path="plan.md")
         async with over_http(notes, port):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(HANGS_AFTER_S):
                 while house.servers.connections["files"]._client is None:  # noqa: ASYNC110 - no news
                     await asyncio.sleep(0.05)
             await use(house)
@@ -109,6 +110,6 @@ async def test_what_it_can_t_serve_is_told(words: list[str]) -> None:
     process = await asyncio.create_subprocess_exec(
         *SERVER, *words, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
     )
-    _, said = await asyncio.wait_for(process.communicate(), PATIENCE)
+    _, said = await asyncio.wait_for(process.communicate(), HANGS_AFTER_S)
     assert process.returncode in (1, 2)
     assert b"folder" in said

@@ -18,8 +18,7 @@ from router.tool.results import ToolFile
 from router.tool.tool import Tool
 from tests.fakes.mcp_program import PROGRAM
 from tests.unit.tool.samples import context
-
-PATIENCE = 60.0
+from tests.waiting import HANGS_AFTER_S
 
 
 class House:
@@ -41,7 +40,7 @@ class House:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait for news until it holds."""
-        async with asyncio.timeout(PATIENCE), self._changed:
+        async with asyncio.timeout(HANGS_AFTER_S), self._changed:
             await self._changed.wait_for(holds)
 
     async def has(self, *servers: str) -> None:
@@ -56,7 +55,7 @@ class House:
     async def call(self, name: str, /, key: str = "", **arguments: Any) -> JsonValue:
         tool = self[name]
         assert tool.implementation.problems(arguments) == []
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANGS_AFTER_S):
             return await tool.call(arguments, context(key=key, keep=self.keep), Dependencies())
 
     async def keep(self, files: Mapping[str, ToolFile]) -> None:

@@ -19,7 +19,7 @@ from router.tool.mcp.tools import ServerOffer
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 from tests.fakes.mcp_program import PROGRAM
-from tests.integration.tool.mcp.conftest import PATIENCE
+from tests.waiting import HANGS_AFTER_S
 
 
 class Desk:
@@ -40,7 +40,7 @@ class Desk:
         fresh.rename(self.file)
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANGS_AFTER_S):
             news = self.source.changes()
             while not holds():
                 await anext(news)
@@ -96,7 +96,7 @@ async def test_a_file_that_can_not_be_used_leaves_the_servers_as_they_were(
     desk.write(files={})
     await desk.until(lambda: "files__echo" in desk.registry)
     desk.file.write_text("{")
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while "the MCP servers stay as they were" not in caplog.text:  # noqa: ASYNC110 - a look
             await asyncio.sleep(0.1)
     assert "files__echo" in desk.registry
@@ -114,7 +114,7 @@ async def test_a_server_that_goes_while_its_tools_are_read_leaves_none_behind(
 
     def tools(_: ServerOffer) -> list[Tool]:
         loop.call_soon_threadsafe(begun.set)
-        released.wait(PATIENCE)
+        released.wait(HANGS_AFTER_S)
         return []
 
     async def publish(server: str, _: Any) -> None:

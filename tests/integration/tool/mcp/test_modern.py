@@ -14,9 +14,10 @@ from router.domain.errors import AnswersNeeded, ArgumentsToolError, PermanentToo
 from router.tool.context import Dependencies
 from router.tool.mcp.file import ServerEntry
 from tests.fakes.mcp_modern import PROGRAM
-from tests.integration.tool.mcp.conftest import PATIENCE, House, house_of
+from tests.integration.tool.mcp.conftest import House, house_of
 from tests.ports import free_ports
 from tests.unit.tool.samples import context
+from tests.waiting import HANGS_AFTER_S
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +32,7 @@ async def modern(request: pytest.FixtureRequest) -> AsyncIterator[Mapping[str, A
     serving = await asyncio.create_subprocess_exec(sys.executable, PROGRAM, "--http", str(port))
     yield {"url": f"http://127.0.0.1:{port}/mcp"}
     serving.send_signal(signal.SIGTERM)
-    await asyncio.wait_for(serving.wait(), PATIENCE)
+    await asyncio.wait_for(serving.wait(), HANGS_AFTER_S)
 
 
 @pytest.fixture

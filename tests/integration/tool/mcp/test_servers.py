@@ -26,7 +26,8 @@ from router.tool.mcp.file import ServerEntry, ToolEntry, load_servers
 from router.tool.mcp.tools import EXTRAS
 from router.tool.registry import Registry
 from tests.fakes.mcp_program import PROGRAM
-from tests.integration.tool.mcp.conftest import PATIENCE, Open, house_of, program
+from tests.integration.tool.mcp.conftest import Open, house_of, program
+from tests.waiting import HANGS_AFTER_S
 
 READ = ToolEntry(permission="read")
 
@@ -111,7 +112,7 @@ async def test_no_process_is_left_where_a_server_is_deaf() -> None:
         await house.has("it")
         left = processes(os.getpid(), "signal.pause") + processes(os.getpid(), PROGRAM)
         assert len(left) >= 2
-    gone, alive = psutil.wait_procs(left, timeout=PATIENCE)
+    gone, alive = psutil.wait_procs(left, timeout=HANGS_AFTER_S)
     assert (len(gone), alive) == (len(left), [])
 
 
@@ -122,12 +123,12 @@ async def test_no_process_is_left_where_the_worker_is_killed(tmp_path: Path) -> 
         sys.executable, "-m", module, stdout=asyncio.subprocess.PIPE
     )
     assert worker.stdout is not None
-    assert await asyncio.wait_for(worker.stdout.readline(), PATIENCE) == b"there\n"
+    assert await asyncio.wait_for(worker.stdout.readline(), HANGS_AFTER_S) == b"there\n"
     left = psutil.Process(worker.pid).children(recursive=True)
     assert len(left) >= 3
     worker.send_signal(signal.SIGKILL)
     await worker.wait()
-    gone, alive = await asyncio.to_thread(psutil.wait_procs, left, PATIENCE)
+    gone, alive = await asyncio.to_thread(psutil.wait_procs, left, HANGS_AFTER_S)
     assert (len(gone), alive) == (len(left), [])
 
 
@@ -140,7 +141,7 @@ async def test_looking_at_a_server_says_what_is_wrong_with_it(open_house: Open) 
     said = {}
     for name, connection in house.servers.connections.items():
         with pytest.raises(Away) as away:
-            await connection.look(PATIENCE)
+            await connection.look(HANGS_AFTER_S)
         said[name] = str(away.value)
     assert said == {
         "broken": "it ended before it answered; it last said: no key",
@@ -168,7 +169,7 @@ async def test_a_session_that_breaks_while_it_is_cancelled_is_the_last(
     running = asyncio.create_task(McpConnection("it", program(), {}, unchanged).run())
     await opened.wait()
     running.cancel()
-    await asyncio.wait([running], timeout=PATIENCE)
+    await asyncio.wait([running], timeout=HANGS_AFTER_S)
     assert running.cancelled()
 
 

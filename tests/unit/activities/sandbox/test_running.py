@@ -15,6 +15,7 @@ from activities.control_group import DELEGATED, PREFIX, bounded, divisible
 from activities.sandbox import MIB, Bubblewrap, NoSandbox, Output, SandboxLimits, Script
 from router.domain.errors import MisconfiguredError, PermanentToolError
 from tests.table import each_row
+from tests.waiting import HANGS_AFTER_S
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap isn't installed")
 
@@ -52,7 +53,7 @@ def sleeping() -> list[psutil.Process]:
 
 async def gone() -> None:
     """Until nobody sleeps any more: the kernel ends a namespace a moment after its first."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while sleeping():  # noqa: ASYNC110 - processes tell nobody
             await asyncio.sleep(0.01)
 
@@ -277,7 +278,7 @@ async def test_what_a_script_leaves_behind_is_ended_with_it() -> None:
 
 async def test_a_run_that_is_cancelled_is_ended_at_once() -> None:
     running = asyncio.create_task(run(f"import os; os.execvp('sleep', ['sleep', '{MARK}'])"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while not sleeping():  # noqa: ASYNC110 - processes tell nobody
             await asyncio.sleep(0.01)
     running.cancel()

@@ -18,6 +18,7 @@ from router.runtime.composition import Parts
 from router.store import tables
 from tests.fakes.slack import Slack
 from tests.fakes.smtp import MailServer
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import QUEUE
 from tests.workflow.test_streaming import served
 
@@ -87,7 +88,7 @@ async def status_of(router: AsyncClient, run: str) -> str:
 
 
 async def ended(router: AsyncClient, run: str) -> str:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while (status := await status_of(router, run)) == "waiting_approval":  # noqa: ASYNC110 - it is the house that goes on
             await asyncio.sleep(0.05)
     return status
@@ -112,7 +113,7 @@ async def held_back(house: House, run: str, *platforms: str) -> None:
     """Return once what the run asks is put down for later; for mail and Slack if none is named."""
     query = select(deferred_posts.c.platform).filter_by(run=run)
     database = house.parts.store.database
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while True:
             rows = await database.read(lambda c: c.execute(query).all())
             if {row.platform for row in rows} == set(platforms or ("mail", "slack")):
@@ -125,7 +126,7 @@ async def passed(house: House, platform: str, behind: str) -> None:
     box = tables.mailboxes.c
     query = select(box.platform, box.position).where(box.subject == "bob", box.kind == "person")
     database = house.parts.store.database
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while True:
             rows = await database.read(lambda c: c.execute(query).all())
             at = {row.platform: row.position for row in rows}

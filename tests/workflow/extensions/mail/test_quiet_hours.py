@@ -13,6 +13,7 @@ from router.extensions.notifications.store import DeferredPost, Notifications
 from router.extensions.notifications.tables import deferred_posts
 from tests.fakes.smtp import Letter
 from tests.fakes.web_server import Reply
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.extensions.mail.mail_house import (
     ANY_TIME,
     BOB,
@@ -53,7 +54,7 @@ async def test_in_quiet_hours_requests_come_and_reminders_wait_on_every_platform
     first = await house.mail.received(BOBS, "4月19日")
     assert reminder.message["Message-ID"] != first.message["Message-ID"]
     assert reminder.message["In-Reply-To"] == first.message["In-Reply-To"]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while sum("4月19日" in str(post) for post in house.slack.posts) < 2:  # noqa: ASYNC110 - it is the server that counts
             await asyncio.sleep(0.05)
     assert "已同意" in (await press(router, reminder.links[0], "approve")).text
@@ -130,7 +131,7 @@ async def planned(house: House, last: date) -> DeferredPost:
     """Bob's digest, once it is known when it comes and that `last` was the day of the last one."""
     query = select(deferred_posts).filter_by(person="bob", run="")
     database = house.parts.store.database
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while True:
             row = await database.read(lambda c: c.execute(query).mappings().first())
             if row is not None and row["number"] == last.toordinal():

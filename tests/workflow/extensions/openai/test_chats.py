@@ -15,6 +15,7 @@ from temporalio.client import Client
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.fakes.model_server import ModelServer, calls, drops, says, waits
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.test_files import HAND_IN
 from tests.workflow.test_streaming import served
 from tests.workflow.test_streaming_models import SAID, TALK
@@ -69,7 +70,7 @@ async def decided(api: AsyncClient, decision: str) -> None:
 async def told(api: AsyncClient, text: str) -> None:
     """Return once a run of alice's has said this by itself, in her latest conversation."""
     latest = (await api.get("/v1/conversations")).json()["items"][0]["id"]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while True:
             shown = (await api.get(f"/v1/conversations/{latest}/messages")).json()
             if any(text in line["text"] and "message_id" not in line for line in shown["items"]):

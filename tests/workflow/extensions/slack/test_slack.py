@@ -15,6 +15,7 @@ from router.directory.file import SAMPLE, FileDirectory
 from router.runtime.composition import Parts
 from tests.fakes.slack import Slack, buttons
 from tests.fakes.web_server import json_reply
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import QUEUE
 from tests.workflow.test_streaming import served
 
@@ -190,7 +191,7 @@ async def test_what_a_dead_process_owed_is_posted_later(slack: Slack, entered: E
     slack.troubles.extend([gone] * 1000)
     async with entered() as api:
         await slack.says(api, GINA, "我要请假", channel="D4")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while len(slack.troubles) == 1000:  # noqa: ASYNC110 - it is the server that counts
                 await asyncio.sleep(0.05)
     assert not slack.posts

@@ -16,6 +16,7 @@ from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.fakes.teams import Body, Teams, account, buttons, refusal
 from tests.fakes.web_server import Reply
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import QUEUE
 from tests.workflow.test_files import HAND_IN, PHOTOS, stamp
 from tests.workflow.test_streaming import served
@@ -136,7 +137,7 @@ async def test_what_a_dead_process_owed_is_posted_later_once(
     house = on_teams(parts, teams)
     async with served(house, real_client, QUEUE) as api:
         await teams.says(api, "erin", "我要请假")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while len(teams.troubles) == len(away):  # noqa: ASYNC110 - it is the server that counts
                 await asyncio.sleep(0.05)
     assert not teams.posts

@@ -19,6 +19,7 @@ from tests.integration.api.conftest import client_of, problem
 from tests.integration.api.test_rates import RUN
 from tests.table import each_row
 from tests.unit.extensions.ag_ui.client import FrontEnd
+from tests.waiting import HANGS_AFTER_S
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(16)).decode()
 NEVER_BEGAN = -1
@@ -154,7 +155,7 @@ async def test_a_front_end_that_leaves_stops_nothing(alice: FrontEnd, store: Sto
     async with alice.stream(body) as events:
         await anext(events)
         assert place in readers._inboxes
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while place in readers._inboxes:  # noqa: ASYNC110 - the server's doing
             await asyncio.sleep(0.01)
     await cancel(alice)

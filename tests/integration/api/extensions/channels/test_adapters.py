@@ -36,6 +36,7 @@ from tests.fakes.web_server import Reply, json_reply
 from tests.integration.api.conftest import QUEUE, client_of, served
 from tests.integration.api.test_runs import approval_record, run_record
 from tests.table import each_row
+from tests.waiting import HANGS_AFTER_S
 
 HOUR = 3600
 
@@ -464,7 +465,7 @@ async def test_who_lost_an_account_reads_no_more(
         for kind, subject in (("conversation", talk), ("person", "bob")):
             box = {"tenant": "default", "platform": "slack", "kind": kind, "subject": subject}
             mailbox = Mailbox.model_validate({**box, "place": {}, "due": datetime.now(UTC)})
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANGS_AFTER_S):
                 while await store.mailboxes.unread(mailbox, 10):  # noqa: ASYNC110 - the outbox's
                     await asyncio.sleep(0.05)
     assert "raise" not in str(slack.posts)
@@ -488,14 +489,14 @@ async def test_what_is_said_while_slack_doesn_t_admit_the_bot_is_posted_afterwar
         slack.token = "of another installation"
         await told(store, talk, unique, "first")
         await told(store, talk, unique, "second")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while "set ROUTER_SLACK_BOT_TOKEN" not in caplog.text:  # noqa: ASYNC110 - the outbox's
                 await asyncio.sleep(0.05)
         oldest = await store.mailboxes.oldest(["slack", "feishu"])
         assert oldest.keys() == {"slack"}
         slack.token = Slack.token
         await slack.posted("second")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while await store.mailboxes.oldest(["slack"]):  # noqa: ASYNC110 - noted once posted
                 await asyncio.sleep(0.05)
     news = [post["text"] for post in slack.posts if post["text"] in ("first", "second")]

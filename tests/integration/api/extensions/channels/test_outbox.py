@@ -23,6 +23,7 @@ from router.store.store import Store
 from tests.databases import migrate
 from tests.integration.api.extensions.channels.test_adapters import told
 from tests.integration.store.test_store import conversation
+from tests.waiting import HANGS_AFTER_S
 
 PEOPLE = """
 users:
@@ -55,7 +56,7 @@ class Quick:
         """Nothing to let go of."""
 
     async def posted(self, text: str) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANGS_AFTER_S):
             while text not in self.posts:
                 self._changed.clear()
                 await self._changed.wait()

@@ -36,6 +36,7 @@ from tests.integration.api.conftest import QUEUE, client_of
 from tests.integration.api.extensions.channels.test_adapters import choices
 from tests.integration.api.test_runs import approval_record, run_record
 from tests.table import each_row
+from tests.waiting import HANGS_AFTER_S
 
 HOUR = 3600
 MESSAGE, PRESS = "events", "cards"
@@ -212,7 +213,7 @@ async def test_an_app_that_dingtalk_won_t_have_is_said_in_the_log(
 ) -> None:
     dingtalk.troubles.append(refused(code, 403))
     await dingtalk.says(router, "staff_m", "hello")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while "ROUTER_DINGTALK_APP_KEY" not in caplog.text:  # noqa: ASYNC110 - said aside
             await asyncio.sleep(0.02)
     assert dingtalk.secret not in caplog.text
@@ -254,7 +255,7 @@ async def test_a_press_that_takes_longer_than_dingtalk_waits_goes_on(
     status, _ = await answered(router, PRESS, body, signs)
     assert (status, ended.is_set()) == (200, False)
     released.set()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         await ended.wait()
     if trouble is not None:
         await dingtalk.posted("再按一次")

@@ -21,6 +21,7 @@ from tests.integration.api.conftest import QUEUE, As, client_of, desk, problem, 
 from tests.integration.api.test_operators import among_us
 from tests.integration.api.test_tokens import ISSUER, settings, signed
 from tests.table import each_row
+from tests.waiting import HANGS_AFTER_S
 
 PATH = "/mcp"
 ACCEPT = {"Accept": "application/json, text/event-stream"}
@@ -391,7 +392,7 @@ class TestSubscriptions:
         person = among_us(services, unique, "clerk")
         there = replace(person, settings=settings(task_queue=QUEUE))
         async with self.opened(there, signed(sub=unique, exp=ends)) as lines:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(HANGS_AFTER_S):
                 told = [json.loads(line.removeprefix("data: ")) async for line in lines]
         assert [each.get("method", "its end") for each in told] == [
             "notifications/subscriptions/acknowledged",
@@ -404,7 +405,7 @@ class TestSubscriptions:
     ) -> None:
         monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.05)
         there = among_us(services, unique, "clerk")
-        async with self.opened(there, unique) as lines, asyncio.timeout(60):
+        async with self.opened(there, unique) as lines, asyncio.timeout(HANGS_AFTER_S):
             assert "acknowledged" in await anext(lines)
             monkeypatch.setattr(there.directory, "_people", {})
             assert [json.loads(line.removeprefix("data: "))["id"] async for line in lines] == [7]
@@ -414,7 +415,7 @@ class TestSubscriptions:
     ) -> None:
         monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.05)
         there = among_us(services, unique, "clerk")
-        async with self.opened(there, unique) as lines, asyncio.timeout(60):
+        async with self.opened(there, unique) as lines, asyncio.timeout(HANGS_AFTER_S):
             assert "acknowledged" in await anext(lines)
             monkeypatch.setattr(CallerSession, "lasts", lambda _: 1 / 0)
             assert [json.loads(line.removeprefix("data: "))["id"] async for line in lines] == [7]

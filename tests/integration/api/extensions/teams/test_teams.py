@@ -29,6 +29,7 @@ from tests.fakes.teams import Body, Teams, account, buttons, refusal, signing_ke
 from tests.fakes.web_server import Reply, json_reply
 from tests.integration.api.conftest import QUEUE, client_of
 from tests.integration.api.test_runs import approval_record, run_record
+from tests.waiting import HANGS_AFTER_S
 
 HOUR = 3600
 FRAMEWORK = ("/metadata", "/keys")
@@ -441,7 +442,7 @@ async def test_a_file_of_somebody_else_s_is_put_into_nobody_s_onedrive(
     value = {"action": "accept", "context": {"file": file.id}, "uploadInfo": upload}
     invoke = {"type": "invoke", "name": "fileConsent/invoke", "value": value}
     assert (await teams.deliver(router, teams.activity("bob", **invoke))).json() == {}
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANGS_AFTER_S):
         while "isn't theirs" not in caplog.text:  # noqa: ASYNC110 - it comes after the answer
             await asyncio.sleep(0.02)
     assert (teams.saved, teams.removed) == ({}, [])
