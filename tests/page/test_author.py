@@ -17,6 +17,7 @@ from router.flow.language.functions import WITHOUT_CENTS, amount
 from tests.page.author_house import AUTHORS, Author, authors_house, writing
 from tests.page.house import NARROW, Door, Served
 from tests.page.test_looks import SMALL_TARGETS, violations
+from tests.waiting import HANGS_AFTER_S
 
 FLOW = "equipment_request"
 """One that ships: whoever opens it has a draft of their own."""
@@ -125,7 +126,9 @@ async def nothing_kept(house: Served) -> AsyncIterator[None]:
     yield
     for who in AUTHORS:
         bearer = {"Authorization": f"Bearer {who}"}
-        async with httpx.AsyncClient(base_url=house.origin, headers=bearer) as http:
+        async with httpx.AsyncClient(
+            timeout=HANGS_AFTER_S, base_url=house.origin, headers=bearer
+        ) as http:
             for entry in (await http.get("/v1/flow-drafts")).json()["items"]:
                 if who in [draft["author"] for draft in entry["drafts"]]:
                     await http.delete(f"/v1/flow-drafts/{entry['flow']}")
@@ -391,7 +394,9 @@ async def test_stories_follow_a_new_name_and_go_back_with_it(door: Door, house: 
 async def kept_of(house: Served, flow: str, who: str = "dave") -> Any:
     """Somebody's draft as the server has it."""
     bearer = {"Authorization": f"Bearer {who}"}
-    async with httpx.AsyncClient(base_url=house.origin, headers=bearer) as http:
+    async with httpx.AsyncClient(
+        timeout=HANGS_AFTER_S, base_url=house.origin, headers=bearer
+    ) as http:
         return (await http.get(f"/v1/flow-drafts/{flow}")).raise_for_status().json()
 
 
@@ -435,7 +440,9 @@ async def test_a_key_in_the_yaml_leaves_all_other_lines_as_they_were(
 ) -> None:
     windows = (await kept_of(house, FLOW))["text"].replace("\n", "\r\n")
     bearer = {"Authorization": "Bearer dave"}
-    async with httpx.AsyncClient(base_url=house.origin, headers=bearer) as http:
+    async with httpx.AsyncClient(
+        timeout=HANGS_AFTER_S, base_url=house.origin, headers=bearer
+    ) as http:
         draft = {"text": windows, "revision": 0}
         (await http.put(f"/v1/flow-drafts/{FLOW}", json=draft)).raise_for_status()
     dave = await writing(door, house, "dave", FLOW, part="yaml")

@@ -31,6 +31,7 @@ from tests.integration.api.test_runs import run_record
 from tests.page.house import Door, Served, Visitor
 from tests.page.test_looks import SMALL_TARGETS
 from tests.samples import one_in
+from tests.waiting import HANGS_AFTER_S
 from tests.workflow.test_wider_flows import OUTAGES, TOOLS, approval, flow
 from tests.workflow.tooled import furnished
 
@@ -60,7 +61,7 @@ async def house(parts: Parts, real_client: Client) -> AsyncIterator[Served]:
 async def says(house: Served, words: str) -> str:
     """Alice says so in a conversation of its own; the run that it begins."""
     alice = {"Authorization": "Bearer alice"}
-    async with AsyncClient(base_url=house.origin, headers=alice, timeout=60) as http:
+    async with AsyncClient(timeout=HANGS_AFTER_S, base_url=house.origin, headers=alice) as http:
         conversation = (await http.post("/v1/conversations")).json()["id"]
         path = f"/v1/conversations/{conversation}/messages"
         turn = await http.post(path, json={"text": words})
@@ -83,7 +84,9 @@ async def operating(door: Door, house: Served, **options: Any) -> Visitor:
 
 
 async def asked(house: Served, path: str) -> Any:
-    async with AsyncClient(base_url=house.origin, headers={"Authorization": "Bearer olga"}) as http:
+    async with AsyncClient(
+        timeout=HANGS_AFTER_S, base_url=house.origin, headers={"Authorization": "Bearer olga"}
+    ) as http:
         return (await http.get(path)).json()
 
 

@@ -250,7 +250,7 @@ async def test_connections_are_bounded_in_number(services: Services) -> None:
         async with wire(address), wire(address), wire(address) as (third, _):
             assert await status(third) == 503
             assert await hung_up(third)
-        async with AsyncClient(base_url=address) as client:
+        async with AsyncClient(base_url=address, timeout=HANGS_AFTER_S) as client:
             await until(lambda: client.get("/v1/me"), lambda answer: answer.status_code == 401)
 
 

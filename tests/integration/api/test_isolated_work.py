@@ -23,6 +23,7 @@ from tests.processes import wait_for_end
 from tests.table import each_row
 from tests.unit.isolation import jobs
 from tests.unit.runtime.documents import overtime
+from tests.waiting import HANGS_AFTER_S
 
 pytestmark = pytest.mark.slow
 PATH = "/v1/flow-drafts"
@@ -102,7 +103,10 @@ async def test_an_examination_is_killed_when_its_client_leaves(
         listener.listen()
         listener.setblocking(False)
         loop, body = asyncio.get_running_loop(), {"flow": "overtime", "text": address}
-        async with served(create_app(with_limits(LIMITS))) as url, AsyncClient() as client:
+        async with (
+            served(create_app(with_limits(LIMITS))) as url,
+            AsyncClient(timeout=HANGS_AFTER_S) as client,
+        ):
             headers = {"Authorization": "Bearer olga"}
             asking = asyncio.create_task(
                 client.post(f"{url}{PATH}/examination", json=body, headers=headers)

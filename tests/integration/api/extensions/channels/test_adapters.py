@@ -436,7 +436,10 @@ async def talking(
     directory = LiveDirectory.load(DirectoryFile(people))
     settings = services.settings.having(slack.settings)
     app = create_app(replace(services, settings=settings, directory=directory))
-    async with served(app) as address, AsyncClient(base_url=address) as router:
+    async with (
+        served(app) as address,
+        AsyncClient(base_url=address, timeout=HANGS_AFTER_S) as router,
+    ):
         await slack.says(router, "UALICE", "hello", channel=channel)
         alice = directory.by_account("slack", "UALICE")
         assert alice is not None
