@@ -39,7 +39,7 @@ RESERVED = frozenset(
         *("understand", "decide", "phrase", "think", "condense", "reflect"),
         *("note_step", "structure", "answer", "cannot_answer"),
         *("tell_flow", "recall", "keep", "write", "look_up", "publish", "notify"),
-        *("remember", "forget", "verdict", "who_is_on_duty", "publish_hand_off"),
+        *("remember", "forget", "who_is_on_duty", "publish_hand_off"),
         *("read_document", "look_at_document", "wait_for_document", "documents_of"),
     )
 )
