@@ -153,7 +153,8 @@ async def settle(
                 return RunStanding(id=run.id, status=run.status, state=run.state)
         if now.verdict not in DONE:
             made = await find_decision(services, now)
-            if made is None or made[0] not in DONE or not isinstance(error, ApprovalClosed):
+            is_closed = isinstance(error, ApprovalClosed | run_updates.RunOver)
+            if made is None or made[0] not in DONE or not is_closed:
                 raise
             raise decided_already(made[0], None, made[1]) from error
         person = await services.directory.find(now.tenant, now.person)

@@ -374,6 +374,19 @@ class TestApprovals:
         else:
             assert problem(answer, 409)["detail"] == "closed meanwhile"
 
+    async def test_who_decides_as_the_run_ends_hears_who_decided_what(
+        self, caller: As, store: Store, unique: str
+    ) -> None:
+        record = run_record(unique[:12])
+        both = [approval_record(record), approval_record(record, "carol")]
+        await store.runs.publish(record, both)
+        line = {"at": both[0].since, "state": "manager", "event": "approve", "by": "carol"}
+        history = [*record.history, HistoryLine.model_validate(line)]
+        ended = record.model_copy(update={"status": "completed", "history": history, "events": 9})
+        await store.runs.publish(ended, [one.model_copy(update={"active": False}) for one in both])
+        refused = problem(await act(caller("bob"), record, "decide", {"decision": "reject"}), 409)
+        assert "Carol" in refused["detail"]
+
     async def test_a_decision_is_bound_to_what_was_shown(self, caller: As, live: RunRecord) -> None:
         for digest, status in (("d0", 409), ("d1", 200)):
             body = {"decision": "reject", "digest": digest, "comment": "不"}
