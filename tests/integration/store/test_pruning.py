@@ -5,9 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import Connection, column, delete, func, insert, select, table
+from sqlalchemy import delete, func, select
 
 from router.domain.costs import Purpose
 from router.domain.messages import Cost, Usage
@@ -15,10 +13,8 @@ from router.domain.periods import Period
 from router.domain.records import ConversationRecord, LogEntry, Mailbox
 from router.store import retention, tables
 from router.store.database import Database
-from router.store.erasure import PersonErasure
 from router.store.legal_holds import LegalHold
 from router.store.store import Store
-from router.store.tables import ROUTER
 
 NOW = datetime.now(UTC)
 OLD = NOW - timedelta(days=100)
@@ -107,53 +103,3 @@ async def test_a_mailbox_that_is_opened_late_has_what_was_said_before(store: Sto
     await store.mailboxes.open(Mailbox(tenant="t1", subject="c1", due=OLD, **place))
     (box,) = await store.mailboxes.claim(["chat"], NOW, NOW, 10)
     assert [entry.key for entry in await store.mailboxes.unread(box, 10)] == ["k1"]
-
-
-def _as_before(name: str, rows: list[dict[str, Any]]) -> Any:
-    """An insert of what a program before this wrote."""
-    kinds = tables.metadata.tables[name].c
-    there = table(name, *(column(each, kinds[each].type) for each in rows[0]))
-    return insert(there).values(rows)
-
-
-@pytest.mark.slow
-async def test_rows_from_before_are_found_as_those_of_today(database_url: str) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(ROUTER.folder))
-    config.set_main_option("path_separator", "os")
-    news: dict[str, Any] = {"tenant": "t", "at": OLD, "data": {"requester": "alice"}}
-    history = [{"at": OLD.isoformat(), "state": "s", "event": "approve", "by": "carol"}]
-    run: dict[str, Any] = dict.fromkeys(("workflow_id", "run_id", "flow", "state"), "x")
-    run |= {"tenant": "t", "id": "r1", "title": {}, "version": 1, "status": "completed"}
-    run |= {"slots": {}, "requester": "bob", "history": history, "events": 1, "readers": ["dave"]}
-    amounts = {"prompt_tokens": 5, "completion_tokens": 0, "cached_tokens": 0}
-    amounts |= {"cache_write_tokens": 0, "reasoning_tokens": 0, "cost": 0}
-    paid: dict[str, Any] = {"tenant": "t", "day": OLD.date(), "role": "", "model": "", "calls": 1}
-    paid |= {"prompt": "", "currency": "", **amounts}
-    box: dict[str, Any] = {"tenant": "t", "platform": "chat", "kind": "person", "subject": "erin"}
-
-    def as_it_was(connection: Connection) -> None:
-        config.attributes.update(connection=connection, version_table=ROUTER.version_table)
-        command.upgrade(config, "0007")
-        told = {**news, "key": "k", "kind": "approval", "recipient": "erin"}
-        connection.execute(_as_before("event_log", [told]))
-        connection.execute(_as_before("flow_runs", [{**run, "created_at": OLD, "updated_at": OLD}]))
-        people = [{**paid, "user": user} for user in ("alice", "bob")]
-        connection.execute(_as_before("spending", people))
-        connection.execute(
-            _as_before("mailboxes", [{**box, "place": {}, "position": 0, "due": OLD}])
-        )
-        command.upgrade(config, "head")
-
-    database = Database(database_url)
-    await database.write(as_it_was)
-    store = Store(database)
-    assert (await store.spending.of_day("t", "bob", OLD.date())).tenant.prompt_tokens == 10
-    (waiting,) = await store.mailboxes.claim(["chat"], NOW, NOW, 10)
-    assert waiting.news > 0
-    named = select(tables.run_people.c.person).order_by(tables.run_people.c.person)
-    assert await database.read(lambda c: list(c.scalars(named))) == ["carol", "dave"]
-    await PersonErasure(database, "t", "alice").erase("erased-1")
-    assert await rows_of(database, "event_log") == 0
-    await store.aclose()
-    await database.dispose()
