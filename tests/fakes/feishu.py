@@ -89,12 +89,12 @@ class Feishu(WebServer):
     def message(self, user: str, text: str, **more: Any) -> Body:
         """What somebody says to the bot alone."""
         content = json.dumps({"text": text}, ensure_ascii=False)
-        said = {"message_id": "om_1", "chat_id": self._own_chat(user), "chat_type": "p2p"}
+        said = {"message_id": "om_1", "chat_id": self.own_chat(user), "chat_type": "p2p"}
         said |= {"message_type": "text", "content": content, **more}
         sender = {"sender_type": "user", "sender_id": {"open_id": user}, "tenant_key": self.tenant}
         return self.callback("im.message.receive_v1", {"sender": sender, "message": said})
 
-    def _own_chat(self, user: str) -> str:
+    def own_chat(self, user: str) -> str:
         return f"oc_{user}_{self._run}"
 
     def press(self, user: str, post: Body, label: str, comment: str | None = None) -> Body:
@@ -104,7 +104,7 @@ class Feishu(WebServer):
             "operator": {"open_id": user, "tenant_key": self.tenant},
             "action": {"tag": "button", "value": button["value"]}
             | ({} if comment is None else {"form_value": {"comment": comment}}),
-            "context": {"open_chat_id": self._own_chat(user), "open_message_id": "om_2"},
+            "context": {"open_chat_id": self.own_chat(user), "open_message_id": "om_2"},
         }
         return self.callback("card.action.trigger", event)
 

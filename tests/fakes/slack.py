@@ -136,14 +136,14 @@ class Slack(WebServer):
         event = {
             "type": "message",
             "channel_type": "im",
-            "channel": self._own_channel(user),
+            "channel": self.own_channel(user),
             "user": user,
         }
         event |= {"text": text, "ts": f"16000.{number:06}", **more}
         outer = {"type": "event_callback", "event_id": f"Ev{uuid4().hex}", "team_id": self.team}
         return {**outer, "event": event}
 
-    def _own_channel(self, user: str) -> str:
+    def own_channel(self, user: str) -> str:
         return f"D{user}{self._run}"
 
     async def says(self, router: httpx.AsyncClient, user: str, text: str, **more: Any) -> None:

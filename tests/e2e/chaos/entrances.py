@@ -127,7 +127,7 @@ class OnSlack:
 
     def addresses(self, person: str) -> set[str]:
         account = self.account(person)
-        return {account, f"D{account}"}
+        return {account, self.server.own_channel(account)}
 
     def message(self, person: str, text: str) -> Delivery:
         event = self.server.event(self.account(person), text)
@@ -175,7 +175,7 @@ class OnFeishu:
 
     def addresses(self, person: str) -> set[str]:
         account = self.account(person)
-        return {account, f"oc_{account}"}
+        return {account, self.server.own_chat(account)}
 
     def message(self, person: str, text: str) -> Delivery:
         event = self.server.message(self.account(person), text)

@@ -193,8 +193,10 @@ def test_what_is_left_out_by_a_fault_is_logged_and_what_was_chosen_is_not(
 def test_variables_of_an_extension_that_is_left_out_are_no_slips(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("ROUTER_MCP_NAME", "ours")
-    monkeypatch.setenv("ROUTER_MAIL_HOTS", "x")
-    settings = Settings(extensions_off=frozenset({"mcp_server"}))
+    found = load_extensions(["gates"], installed=[BADGES, PARKING, GATES])
+    monkeypatch.setattr("router.runtime.extensions.load_configured", lambda _: found)
+    monkeypatch.setenv("ROUTER_GATES_NAME", "ours")
+    monkeypatch.setenv("ROUTER_PARKING_NAME", "ours")
+    settings = Settings()
     (said,) = slips(setting_sections(settings), lambda: omitted_prefixes(settings))
-    assert said.startswith("ROUTER_MAIL_HOTS is no setting")
+    assert said.startswith("ROUTER_PARKING_NAME is no setting")
