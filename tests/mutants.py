@@ -20,6 +20,7 @@ from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
 from time import monotonic
@@ -127,12 +128,12 @@ def plant(folder: Path) -> None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Record which mutants a test reaches, and how long it takes."""
-    from router.mutant import REACHED  # type: ignore[import-not-found]
+    reached = import_module("router.mutant").REACHED  # only the copy with mutants has it
 
-    REACHED.clear()
+    reached.clear()
     began = monotonic()
     yield
-    record = (item.nodeid.partition("@")[0], monotonic() - began, sorted(REACHED))
+    record = (item.nodeid.partition("@")[0], monotonic() - began, sorted(reached))
     with Path(f"reached-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}.jsonl").open("a") as file:
         file.write(json.dumps(record) + "\n")
 
@@ -157,8 +158,7 @@ def tests_by_mutant(items: list[pytest.Item]) -> dict[int, list[pytest.Item]]:
 
 def judge(session: pytest.Session, number: int, items: list[pytest.Item]) -> str:
     """Run these tests in a child process with the mutant active; return what they said of it."""
-    import router.mutant
-
+    switch: Any = import_module("router.mutant")
     if child := os.fork():
         _, status = os.waitpid(child, 0)
         with suppress(ProcessLookupError):
@@ -166,7 +166,7 @@ def judge(session: pytest.Session, number: int, items: list[pytest.Item]) -> str
         return "caught" if status else "survived"
     os.setsid()
     signal.alarm(MAX_SECONDS)  # a test that hangs is red, too
-    router.mutant.ACTIVE = number
+    switch.ACTIVE = number
     os.environ["MUTANT"] = str(number)
     session.items, session.config.option.maxfail = items, 1
     with suppress(BaseException):
