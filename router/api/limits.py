@@ -1,7 +1,7 @@
 """How much may be asked: requests and processor time a minute, turns at once, workers' backlog.
 
 Temporal knows how long the oldest task of a queue has waited; it is asked in the background, at
-most once a second. Tasks of conversations that a worker has in its cache go to that worker first,
+most once a second, and first of all where it wasn't asked for long. Tasks of conversations that a worker has in its cache go to that worker first,
 and to the queue some seconds later (`runtime.worker.MISSED_AFTER`): a busy one shows here too.
 """
 
@@ -143,7 +143,9 @@ _TENANT = Localised(zh="贵公司的请求太频繁了", en="Your company makes 
 FRESH = 1.0
 """Seconds that a measurement is good for."""
 STALE = 10.0
-"""Seconds after which it says nothing any more: nobody is refused for what was long ago."""
+"""Seconds after which it says nothing any more: it is measured again before a message is taken."""
+MAX_LOOK_S = 1.0
+"""So long a message waits for that, at most."""
 BUSY = Localised(
     zh="现在太忙了，消息没有收下，请稍后再发一次",
     en="It is too busy right now and the message wasn't taken; send it again in a moment.",
@@ -164,21 +166,23 @@ class Backlog:
     _at: float = float("-inf")
     _looking: asyncio.Task[None] | None = None
 
-    def check(self) -> None:
+    async def check(self) -> None:
         """Return where one more message can be taken; `Unavailable` where workers are too late."""
-        since = self.clock() - self._at
-        if since > FRESH and (self._looking is None or self._looking.done()):
-            self._looking = asyncio.create_task(self.look(), name="looking at the backlog")
-        if since <= STALE and self._age >= self.most:
+        if self.clock() - self._at > FRESH:
+            if self._looking is None or self._looking.done():
+                self._looking = asyncio.create_task(self.look(), name="looking at the backlog")
+            if self.clock() - self._at > STALE:
+                await asyncio.wait({self._looking}, timeout=MAX_LOOK_S)
+        if self.clock() - self._at <= STALE and self._age >= self.most:
             REFUSED.labels("backlog").inc()
             raise Unavailable(BUSY)
 
     async def look(self) -> None:
         """Measure it. Where Temporal doesn't tell, nobody is refused for it."""
-        self._age = 0.0
+        age = 0.0
         try:
-            self._age = await waiting_seconds(self.temporal, self.task_queue)
+            age = await waiting_seconds(self.temporal, self.task_queue)
         except RPCError as error:
             _log.warning("the backlog of %s isn't known: %s", self.task_queue, error.message)
-        self._at = self.clock()
-        BACKLOG.set(self._age)
+        self._age, self._at = age, self.clock()
+        BACKLOG.set(age)

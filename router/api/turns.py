@@ -297,9 +297,13 @@ class Turns:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def admit(self, record: ConversationRecord, submission: Submission) -> None:
-        """Return if the message can be taken now; raises `TooManyRequests` if it can't.
+        """Return if the message can be taken now.
 
         A message that was taken before is let through: its sender asks for the answer.
+
+        Raises:
+            TooManyRequests: messages wait too long until a worker takes them in.
+            Unavailable: the workers are too far behind to try.
         """
         if _update_of(submission) in self._open.get(_place(record), {}):
             return
@@ -307,7 +311,9 @@ class Turns:
         answers = action is not None and action.type != "start"
         try:
             self.intake.check(PATIENCE_FOR_ANSWERS if answers else 1.0)
-        except TooManyRequests:
+            if self._backlog is not None:
+                await self._backlog.check()
+        except (TooManyRequests, Unavailable):
             known = (record.tenant, record.id, submission.message_id)
             if submission.fresh or await self._recorded_turn(*known) is None:
                 raise
@@ -323,8 +329,6 @@ class Turns:
         of_tenant = {at: len(held) for at, held in self._open.items() if at.tenant == place.tenant}
         of_user = sum(held for at, held in of_tenant.items() if at.owner == place.owner)
         self._limits.check(of_user, sum(of_tenant.values()))
-        if self._backlog is not None:
-            self._backlog.check()
         start = partial(self._start, record)
         note_taken = partial(self.intake.note_taken, place, update)
         delivery = Delivery(self._temporal, submission, update, start, note_taken)

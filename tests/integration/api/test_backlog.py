@@ -30,30 +30,40 @@ async def until_refused(backlog: Backlog) -> Unavailable:
         while True:
             await backlog.look()
             try:
-                backlog.check()
+                await backlog.check()
             except Unavailable as refused:
                 return refused
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.slow
-async def test_work_that_nobody_takes_closes_the_door_until_that_was_long_ago(
+async def test_work_that_nobody_takes_closes_the_door_however_long_ago_somebody_knocked(
     temporal: Client, unpolled: str, clock: Clock
 ) -> None:
     backlog = Backlog(temporal, unpolled, most=0.5, clock=clock)
     assert "太忙" in (await until_refused(backlog)).said.zh
     clock.now += STALE + FRESH
-    backlog.check()
+    with pytest.raises(Unavailable):
+        await backlog.check()
+
+
+async def test_the_door_opens_at_once_when_all_work_was_taken_long_ago(
+    temporal: Client, unpolled: str, clock: Clock
+) -> None:
+    backlog = Backlog(temporal, unpolled, most=0.5, clock=clock)
+    await until_refused(backlog)
+    backlog.task_queue = f"emptied-{unpolled}"
+    clock.now += STALE + FRESH
+    await backlog.check()
 
 
 async def test_otherwise_the_door_is_open(temporal: Client, unpolled: str) -> None:
     for client, queue, most in ((temporal, unpolled, 3600), (temporal, "idle", 0.001)):
         backlog = Backlog(client, queue, most=most)
         await backlog.look()
-        backlog.check()
+        await backlog.check()
     silent = Backlog(Silent(), "any", most=0.001)  # type: ignore[arg-type]
     await silent.look()
-    silent.check()
+    await silent.check()
 
 
 class Silent:
