@@ -30,6 +30,7 @@ from router.domain.locale import Localised
 from router.domain.principals import Principal
 from router.domain.progress import Progress
 from router.domain.records import ConversationRecord, LogEntry, RecordedTurn
+from router.store.conversations import Conversations
 from router.store.event_log import EventLog
 from router.store.live import Live
 from router.telemetry.metrics import REFUSED
@@ -95,9 +96,13 @@ class Feed:
     """The events of a row; another time the same ones."""
     passing: Callable[[Progress], Part | None]
     """The event of what is told and never recorded; None where it makes none."""
+    exists: Callable[[], Awaitable[bool]]
+    """True as long as more can come: false of a conversation that was forgotten."""
 
 
-def conversation_feed(live: Live, log: EventLog, record: ConversationRecord) -> Feed:
+def conversation_feed(
+    live: Live, log: EventLog, conversations: Conversations, record: ConversationRecord
+) -> Feed:
     """Everything that happens in a conversation, whoever sent the message."""
     place = (record.tenant, record.id)
     attempts: dict[str, Attempts] = defaultdict(Attempts)
@@ -126,6 +131,9 @@ def conversation_feed(live: Live, log: EventLog, record: ConversationRecord) -> 
             return "tool_started", {**progress.data, **about}
         return None
 
+    async def exists() -> bool:
+        return await conversations.find(*place) is not None
+
     return Feed(
         key=("conversation", *place),
         listen=partial(live.listen, *place),
@@ -133,6 +141,7 @@ def conversation_feed(live: Live, log: EventLog, record: ConversationRecord) -> 
         since=partial(log.since, *place),
         parts=parts,
         passing=passing,
+        exists=exists,
     )
 
 
@@ -142,6 +151,9 @@ def person_feed(live: Live, log: EventLog, person: Principal, besides: Collectio
     Runs of the flows `besides` are no news to anybody: they only look something up.
     """
     place = (person.tenant, person.id)
+
+    async def exists() -> bool:
+        return True
 
     def parts(row: LogEntry) -> Iterator[Part]:
         """One event, or none; titles are in the person's language."""
@@ -164,6 +176,7 @@ def person_feed(live: Live, log: EventLog, person: Principal, besides: Collectio
         since=partial(log.news, *place),
         parts=parts,
         passing=lambda _: None,
+        exists=exists,
     )
 
 
@@ -282,8 +295,10 @@ class Channel:
         try:
             async with self._feed.listen() as told:
                 self._tip = await self._feed.latest()
+                # It may have been forgotten before anybody listened for that.
+                exists = await self._feed.exists()
                 self._begun.set_result(None)
-                while await self._pass_on(told):
+                while exists and await self._pass_on(told):
                     await self._read_on()
         except Exception as error:  # noqa: BLE001 - whatever it is, its readers are told
             if not self._begun.done():
@@ -299,13 +314,17 @@ class Channel:
 
         False where there will never be more, since the conversation was forgotten.
         """
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(streams.HEARTBEAT):
                 async for progress in told:
                     if progress.type in streams.UNSHOWN:
                         return progress.type == "recorded"
                     if part := self._feed.passing(progress):
                         self._give(Happened(0, (event(*part),)))
+        except TimeoutError:
+            # What was told while the database was away came to nobody.
+            with suppress(Unavailable):
+                return await self._feed.exists()
         return True
 
     async def _read_on(self) -> None:

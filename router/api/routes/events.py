@@ -90,7 +90,8 @@ async def follow(services: Given, hub: EventHub, record: OwnConversation, after:
 
     `Last-Event-ID: 0` begins with its first word.
     """
-    feed = conversation_feed(services.store.live, services.store.log, record)
+    store = services.store
+    feed = conversation_feed(store.live, store.log, store.conversations, record)
     reader = record.tenant, record.owner
     return await EventStream.begun(hub.counted(reader, Following(hub, feed, after).events()))
 

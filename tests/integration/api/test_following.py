@@ -55,6 +55,11 @@ class Reader:
         async with asyncio.timeout(HANGS_AFTER_S):
             return [await self.next() for _ in range(count)]
 
+    async def until_it_ends(self) -> None:
+        async with asyncio.timeout(HANGS_AFTER_S):
+            async for _ in self._lines:
+                pass
+
 
 @dataclass
 class House:
@@ -226,6 +231,28 @@ async def test_a_heartbeat_brings_the_untold(house: House, monkeypatch: pytest.M
             await house.write(*house.rows())
         events = [event for event in await reader.take(12) if event.name != "ping"]
     assert names(events)[:4] == WHOLE[:4]
+
+
+async def test_a_conversation_that_is_forgotten_unheard_ends_at_the_next_heartbeat(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("router.api.streams.HEARTBEAT", 0.05)
+    async with house.reading() as reader:
+        await house.store.erasure.erase("default", house.id)
+        await reader.until_it_ends()
+
+
+async def test_a_conversation_that_is_forgotten_before_anybody_listens_ends_at_once(
+    house: House,
+) -> None:
+    record = await house.store.conversations.find("default", house.id)
+    assert record is not None
+    store = house.store
+    feed = events.conversation_feed(store.live, store.log, store.conversations, record)
+    following = events.Following(events.Hub(), feed, None)
+    await store.erasure.erase("default", house.id)
+    async with asyncio.timeout(HANGS_AFTER_S):
+        assert [event async for event in following.events()] == [events.PING]
 
 
 @pytest.mark.parametrize("id_", ["99999999", "99999999.2"])

@@ -87,7 +87,7 @@ def transcript_item(entry: LogEntry) -> dict[str, Any]:
 
 def event_of(entry: LogEntry) -> dict[str, Any]:
     """What the stream of the conversation tells, the parts as one."""
-    parts = [data for _, data in conversation_feed(_NOWHERE, _NOWHERE, _RECORD).parts(entry)]
+    parts = [data for _, data in conversation_feed(_NOWHERE, _NOWHERE, _NOWHERE, _RECORD).parts(entry)]
     return {**parts[0], "text": "\n".join(part["text"] for part in parts)}
 
 
@@ -112,7 +112,7 @@ def terminal(entry: LogEntry, capsys: pytest.CaptureFixture[str]) -> str:
     shown = screen.Screen(interactive=False, coloured=False)
     talk = ChatConversation(cast("Any", None), shown, {"id": "c1", "locale": "en"})
     news = ConversationNews(talk, "0")
-    for _, data in conversation_feed(_NOWHERE, _NOWHERE, _RECORD).parts(entry):
+    for _, data in conversation_feed(_NOWHERE, _NOWHERE, _NOWHERE, _RECORD).parts(entry):
         news.take(ApiEvent(name="reply", data=dict(data), id="7.1"))
     return capsys.readouterr().out
 
