@@ -1,8 +1,9 @@
 """How much may be asked: requests and processor time a minute, turns at once, workers' backlog.
 
 Temporal knows how long the oldest task of a queue has waited; it is asked in the background, at
-most once a second, and first of all where it wasn't asked for long. Tasks of conversations that a worker has in its cache go to that worker first,
-and to the queue some seconds later (`runtime.worker.MISSED_AFTER`): a busy one shows here too.
+most once a second, and first of all where it wasn't asked for long. Tasks of conversations that a
+worker has in its cache go to that worker first, and to the queue some seconds later
+(`runtime.worker.MISSED_AFTER`): a busy one shows here too.
 """
 
 import asyncio

@@ -87,7 +87,9 @@ def transcript_item(entry: LogEntry) -> dict[str, Any]:
 
 def event_of(entry: LogEntry) -> dict[str, Any]:
     """What the stream of the conversation tells, the parts as one."""
-    parts = [data for _, data in conversation_feed(_NOWHERE, _NOWHERE, _NOWHERE, _RECORD).parts(entry)]
+    parts = [
+        data for _, data in conversation_feed(_NOWHERE, _NOWHERE, _NOWHERE, _RECORD).parts(entry)
+    ]
     return {**parts[0], "text": "\n".join(part["text"] for part in parts)}
 
 
