@@ -305,7 +305,8 @@ class Turns:
             TooManyRequests: messages wait too long until a worker takes them in.
             Unavailable: the workers are too far behind to try.
         """
-        if _update_of(submission) in self._open.get(_place(record), {}):
+        under_way = self._open.get(_place(record))
+        if under_way and _update_of(submission) in under_way:
             return
         action = submission.message.action
         answers = action is not None and action.type != "start"

@@ -16,6 +16,9 @@ import router.api
 from router.api import openapi
 from router.extension import Routes
 
+BUSIEST = f"{__name__}.messages"
+"""A request is held against one route after another: what most are for comes first."""
+
 
 def modules() -> Iterator[ModuleType]:
     """Every module of routes, by name."""
@@ -26,8 +29,8 @@ def modules() -> Iterator[ModuleType]:
 
 
 def core_routes() -> Routes:
-    """Return the routes of all modules, in their order."""
-    found = list(modules())
+    """Return the routes of all modules, the busiest first and the others by name."""
+    found = sorted(modules(), key=lambda module: module.__name__ != BUSIEST)
     named = (each for module in found for each in vars(module).items())
     routers = [it for name, it in named if name.endswith("router") and isinstance(it, APIRouter)]
     limits = {path: most for each in found for path, most in getattr(each, "BODIES", {}).items()}

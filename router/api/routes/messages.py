@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
@@ -10,9 +10,9 @@ from pydantic import BaseModel, JsonValue
 
 from router.api.conversations import live_standing, standing
 from router.api.dependencies import (
+    AppState,
     Given,
     Offers,
-    OpenTurns,
     OwnConversation,
     Person,
     Services,
@@ -149,40 +149,42 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def _message_id(request: Request, body: MessageBody, key: IdempotencyKey) -> str:
+class ChosenId(NamedTuple):
+    """The id of a message that is being sent."""
+
+    value: str
+    is_fresh: bool
+    """True where the desk chose it: nobody has sent a message under it before."""
+
+
+async def _chosen_id(request: Request, body: MessageBody, key: IdempotencyKey) -> ChosenId:
     """Choose the message's id first of all: a refusal says under which one to send it again."""
-    chosen = body.id_with(key) or fresh_id()
-    request.state.message_id = chosen
+    given = body.id_with(key)
+    chosen = ChosenId(given or fresh_id(), is_fresh=given is None)
+    request.state.message_id = chosen.value
     return chosen
 
 
-MessageId = Annotated[str, Depends(_message_id)]
-
-
 async def _submission(
-    services: Given,
-    message_id: MessageId,
+    services: Services,
+    message_id: ChosenId,
     body: MessageBody,
-    caller: Person,
-    record: OwnConversation,
-    key: IdempotencyKey,
+    caller: Principal,
+    record: ConversationRecord,
 ) -> Submission:
-    check_start(body.message, services.offered.of(caller.tenant, caller.id), caller)
-    await check_result(services, body.message, record)
-    names = await names_of_files(services, caller, body.message.files)
+    message = body.message
+    check_start(message, services.offered.of(caller.tenant, caller.id), caller)
+    await check_result(services, message, record)
     return Submission(
-        message_id=message_id,
-        fresh=body.id_with(key) is None,
-        message=body.message,
-        file_names=names,
+        message_id=message_id.value,
+        fresh=message_id.is_fresh,
+        message=message,
+        file_names=await names_of_files(services, caller, message.files),
         caller=caller,
         on_busy=body.on_busy,
         seconds=services.settings.llm_turn_seconds,
         response_schema=body.response_schema,
     )
-
-
-Submitted = Annotated[Submission, Depends(_submission)]
 
 
 @router.post(
@@ -193,11 +195,10 @@ Submitted = Annotated[Submission, Depends(_submission)]
 )
 async def send(
     request: Request,
-    message_id: MessageId,
-    services: Given,
-    turns: OpenTurns,
+    message_id: Annotated[ChosenId, Depends(_chosen_id)],
+    caller: Person,
     record: OwnConversation,
-    submission: Submitted,
+    body: MessageBody,
     wait: Annotated[float, Query(ge=0, le=120, allow_inf_nan=False)] = 30,
 ) -> Response:
     """Say or do something, and get the turn that answers it.
@@ -207,10 +208,13 @@ async def send(
     A 429 or 503 has the `message_id` under which the message may be sent again, and where
     `outcome` is `unknown` it may have been accepted all the same: it is never done twice.
     """
+    state = AppState.of(request)
+    services, turns = state.services, state.turns
+    submission = await _submission(services, message_id, body, caller, record)
     if prefers_events(", ".join(request.headers.getlist("accept"))):
         under_way = MessageInProgress(services.store.live, turns, record, submission)
         return await EventStream.begun(turn_events(request, under_way))
-    return _answer(message_id, await turns.submit(record, submission, wait))
+    return _answer(submission.message_id, await turns.submit(record, submission, wait))
 
 
 @router.get(
