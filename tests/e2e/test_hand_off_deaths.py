@@ -125,7 +125,7 @@ async def test_wherever_the_worker_dies_all_is_said_once_and_the_desk_is_silent(
         ("user", "工资算错了"),
         ("assistant", ""),
         ("Dave", "We'll p"),
-        ("assistant", "Dave: D"),
+        ("assistant", "Dave:\n>"),
         ("user", "你好"),
         ("assistant", "你好！我可以帮"),
     ]

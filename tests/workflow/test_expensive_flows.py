@@ -49,7 +49,7 @@ states:
 @each_row(
     ("condition", "words", "status"),
     [
-        (COMPILED_EACH_TIME, "Done.", "completed"),
+        (COMPILED_EACH_TIME, "Done.", "failed"),
         (PAIRS, "Done.", "completed"),
         (ENDLESS, "Done.", "failed"),
         ("true", "{{ requester.name" + "|list|string" * 9 + " }}", "failed"),
