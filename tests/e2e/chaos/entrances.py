@@ -131,7 +131,7 @@ class OnSlack:
 
     def message(self, person: str, text: str) -> Delivery:
         event = self.server.event(self.account(person), text)
-        return lambda http: self.server.deliver(http, event)
+        return lambda http: self.server.deliver_once(http, event)
 
     def press(self, person: str, shown: Shown, label: str) -> Delivery:
         account = self.account(person)
@@ -179,13 +179,13 @@ class OnFeishu:
 
     def message(self, person: str, text: str) -> Delivery:
         event = self.server.message(self.account(person), text)
-        return lambda http: self.server.deliver(http, event)
+        return lambda http: self.server.deliver_once(http, event)
 
     def press(self, person: str, shown: Shown, label: str) -> Delivery:
         event = self.server.press(self.account(person), shown.raw, label)
 
         async def deliver(http: httpx.AsyncClient) -> httpx.Response:
-            answer = await self.server.deliver(http, event)
+            answer = await self.server.deliver_once(http, event)
             card = within(_object(answer), "card", "data")
             if notes := [each for each in card.get("elements", []) if each["tag"] == "note"]:
                 self._answers[shown.key] = bare("".join(_texts(notes, "content")))
@@ -235,7 +235,7 @@ class OnDingTalk:
 
     def message(self, person: str, text: str) -> Delivery:
         event = self.server.message(self.account(person), text)
-        return lambda http: self.server.deliver(http, event)
+        return lambda http: self.server.deliver_once(http, event)
 
     def press(self, person: str, shown: Shown, label: str) -> Delivery:
         body = self.server.press(self.account(person), shown.raw, label)
@@ -295,12 +295,12 @@ class OnWecom:
 
     def message(self, person: str, text: str) -> Delivery:
         event = self.server.message(person, text)
-        return lambda http: self.server.deliver(http, event)
+        return lambda http: self.server.deliver_once(http, event)
 
     def press(self, person: str, shown: Shown, label: str) -> Delivery:
         event = self.server.press(person, shown.raw, label)
         self._pressed.setdefault(shown.key, set()).add(event["ResponseCode"])
-        return lambda http: self.server.deliver(http, event)
+        return lambda http: self.server.deliver_once(http, event)
 
     def posts(self) -> Iterator[Shown]:
         for post in [*self.server.posts]:
@@ -343,11 +343,11 @@ class OnTeams:
 
     def message(self, person: str, text: str) -> Delivery:
         activity = self.server.message(person, text)
-        return lambda http: self.server.deliver(http, activity)
+        return lambda http: self.server.deliver_once(http, activity)
 
     def press(self, person: str, shown: Shown, label: str) -> Delivery:
         activity = self.server.press(person, shown.raw, label)
-        return lambda http: self.server.deliver(http, activity)
+        return lambda http: self.server.deliver_once(http, activity)
 
     def posts(self) -> Iterator[Shown]:
         for post in [*self.server.posts]:

@@ -1,6 +1,7 @@
 import asyncio
 from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from httpx import AsyncClient, Response
@@ -351,7 +352,7 @@ async def test_without_a_worker_it_is_503_and_never_202(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("router.api.turns.MIN_ACCEPTANCE_S", 0.5)
-    async with desk(services, "alice", task_queue="nobody") as client:
+    async with desk(services, "alice", task_queue=f"nobody-{uuid4().hex}") as client:
         begun = (await client.post("/v1/conversations")).json()["id"]
         messages = f"/v1/conversations/{begun}/messages?wait=0"
         body = {"text": "hi", "message_id": "m"}

@@ -281,7 +281,8 @@ async def test_a_file_that_wecom_can_not_give_now_is_delivered_again(
     await wecom.deliver(handing, wecom.message("alice", "我要交收据"))
     await wecom.posted("收据呢？")
     sent = wecom.message("alice", kind="file", MediaId="m1", FileName="b.pdf")
-    assert (await wecom.deliver(handing, sent)).status_code == status
+    deliver = wecom.deliver_once if status == 503 else wecom.deliver
+    assert (await deliver(handing, sent)).status_code == status
     wecom.media["m1"] = PDF
     assert (await wecom.deliver(handing, sent)).status_code == 200
     await wecom.posted("交 b.pdf？")

@@ -306,7 +306,8 @@ async def test_while_slack_can_not_say_whose_the_bot_is_nothing_is_taken_in(
     """Where it never will, those at least are left out who come from elsewhere than the event."""
     slack.whose = whose
     for user, team in (("UMALLORY", "TEVIL"), ("UGUEST", slack.team)):
-        answer = await slack.deliver(router, slack.event(user, "hello", team=team))
+        deliver = slack.deliver_once if status == 503 else slack.deliver
+        answer = await deliver(router, slack.event(user, "hello", team=team))
         assert answer.status_code == status
     for user in told:
         await slack.posted(user)
