@@ -18,6 +18,14 @@ def free_ports(count: int) -> list[int]:
     return free
 
 
+def free_port_before_another() -> int:
+    """Return such a port of which the next one is such a port, too."""
+    while True:
+        (first,) = free_ports(1)
+        if _is_free(first + 1):
+            return first
+
+
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         try:

@@ -3,10 +3,9 @@
 import asyncio
 import json
 import re
-import socket
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from router.store.blobs import Files
 from router.store.database import Database
 from tests.deployed import deployment, last_words, ready, running, said_to, token
 from tests.fakes.mcp_program import PROGRAM
+from tests.ports import free_port_before_another
 from tests.postgres import make_database, postgres_server
 from tests.unit.cli.conftest import Run
 from tests.unit.runtime.test_pieces import free_ports
@@ -55,7 +55,7 @@ async def test_answer_and_stop_when_told(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.slow
 async def test_several_apis_share_a_port_and_one_that_dies_is_replaced(tmp_path: Path) -> None:
     ports = free_ports()
-    first = ports_in_a_row(2)
+    first = free_port_before_another()
     async with deployment(tmp_path, ports) as environment:
         await ready(ports.ui_url)
         environment |= {"ROUTER_METRICS_PORT": str(first), "ROUTER_LOG_FORMAT": "json"}
@@ -80,18 +80,6 @@ async def test_several_apis_share_a_port_and_one_that_dies_is_replaced(tmp_path:
             status, log = await last_words(api)
     assert (status, [one for one in apis if one.is_running()]) == (0, [])
     assert "ended with SIGKILL: another starts in 0 s" in log
-
-
-def ports_in_a_row(number: int) -> int:
-    """The first of so many that are free now."""
-    while True:
-        with ExitStack() as opened, suppress(OSError):
-            first: int = opened.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[
-                1
-            ]
-            for port in range(first + 1, first + number):
-                opened.enter_context(socket.create_server(("127.0.0.1", port)))
-            return first
 
 
 @contextmanager
