@@ -37,12 +37,12 @@ class Desk:
     router: AsyncClient
     thread: str = field(default_factory=lambda: uuid4().hex)
 
-    async def writes(self, user: str, kind: str, **content: Any) -> None:
+    async def writes(self, user: str, kind: str, status: int = 200, **content: Any) -> None:
         """Somebody sends it on Feishu, in a chat of this test's own."""
         written = json.dumps(content, ensure_ascii=False)
         about = {"message_type": kind, "content": written, "chat_id": f"oc_{self.thread}"}
         sent = self.feishu.message(f"ou_{user}", "", **about)
-        assert (await self.feishu.deliver(self.router, sent)).status_code == 200
+        assert (await self.feishu.deliver(self.router, sent)).status_code == status
 
     async def says(self, text: str, *files: dict[str, Any], status: int = 200) -> dict[str, Any]:
         """Alice says it on Slack, with these files; the event."""
