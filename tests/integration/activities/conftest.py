@@ -1,6 +1,5 @@
-"""The people system on both databases, and people to use it."""
+"""Real databases, for tools that keep something."""
 
 from tests.databases import database, database_url, postgres, templates
-from tests.unit.activities.conftest import people
 
-__all__ = ["database", "database_url", "people", "postgres", "templates"]
+__all__ = ["database", "database_url", "postgres", "templates"]

@@ -354,6 +354,6 @@ class TestAgreement:
 
     @pytest.mark.slow
     def test_they_lie_where_the_wheel_takes_them_from(self) -> None:
-        project = (Path(__file__).parents[4] / "pyproject.toml").read_text("utf-8")
+        project = (Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8")
         assert SHIPPED.parts[-2:] == ("company", "policies")
         assert '"company" = "router/_sample/company"' in project
