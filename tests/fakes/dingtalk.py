@@ -326,14 +326,19 @@ class DingTalk(WebServer):
         self._attached.clear()
 
     async def push(self, topic: str, data: Body, message_id: str = "", **more: Any) -> Body:
-        """Send it by the stream; the data of what acknowledges it, with its `code`."""
+        """Send it by the stream; the data of what acknowledges it, with its `code`.
+
+        Until the desk is sure of it, as DingTalk does.
+        """
         id_ = message_id or uuid4().hex
         frame = {"specVersion": "1.0", "type": "CALLBACK", "data": json.dumps(data), **more}
         frame["headers"] = {"messageId": id_, "topic": topic, "contentType": "application/json"}
-        answer = self._answers[id_] = asyncio.get_running_loop().create_future()
-        await self.send(json.dumps(frame))
         async with asyncio.timeout(HANGS_AFTER_S):
-            said = await answer
+            while True:
+                answer = self._answers[id_] = asyncio.get_running_loop().create_future()
+                await self.send(json.dumps(frame))
+                if (said := await answer)["code"] != 503:
+                    break
         return {"code": said["code"], **json.loads(said["data"])}
 
     async def send(self, frame: str | bytes) -> None:

@@ -46,13 +46,14 @@ def said(conversation: str, number: int, text: str = "hello", to: str | None = N
 
 @asynccontextmanager
 async def reading(
-    address: str, user: str, path: str = EVENTS, after: str | None = None
+    address: str, user: str, path: str = EVENTS, after: str | None = None, about: str = ""
 ) -> AsyncIterator[Reader]:
     headers = {"Authorization": f"Bearer {user}"}
     async with (
         AsyncClient(base_url=address, headers=headers, timeout=60) as client,
         followed(client, path, after) as reader,
     ):
+        reader.about = about
         yield reader
 
 
@@ -69,7 +70,7 @@ async def test_a_runs_new_state_is_news(address: str, store: Store, run: RunReco
         ("waiting_approval", "manager"),
         ("completed", "tell_yes"),
     ]
-    async with reading(address, "frank") as reader:
+    async with reading(address, "frank", about=run.id) as reader:
         for events, (status, state) in enumerate(states, start=10):
             update = {"events": events, "status": status, "state": state}
             for _ in range(2):
@@ -84,7 +85,7 @@ async def test_a_runs_new_state_is_news(address: str, store: Store, run: RunReco
 
 
 async def test_what_is_outdated_is_no_news(address: str, store: Store, run: RunRecord) -> None:
-    async with reading(address, "frank") as reader:
+    async with reading(address, "frank", about=run.id) as reader:
         for events, state in [(12, "new"), (11, "old"), (13, "newer")]:
             await store.runs.publish(run.model_copy(update={"events": events, "state": state}), [])
         assert [one.data["state"] for one in await reader.take(2)] == ["new", "newer"]
@@ -119,7 +120,7 @@ async def test_who_no_longer_has_to_decide_hears_why(
     )
     still = [asked.model_copy(update=stands)] if stands else []
     await store.runs.publish(run, [asked])
-    async with reading(address, "bob") as reader:
+    async with reading(address, "bob", about=run.id) as reader:
         for _ in range(2):
             await store.runs.publish(later, still)
         await store.log.append("default", [said(f"of {run.id}", 1, to="bob")])
@@ -139,7 +140,10 @@ async def test_an_approval_is_news(address: str, store: Store, run: RunRecord, c
         data={"approval": asked.id, "flow_run": run.id, "reason": "asked"}
         | {"flow": run.flow, "title": run.title.model_dump(), "requester": "frank"},
     )
-    async with reading(address, "bob") as bobs, reading(address, "dave") as daves:
+    async with (
+        reading(address, "bob", about=run.id) as bobs,
+        reading(address, "dave", about=run.id) as daves,
+    ):
         await store.runs.publish(run, [asked], [notice])
         (heard,) = await bobs.take(1)
         waiting = (await caller("bob").get("/v1/approvals?limit=200")).json()["items"]
@@ -150,7 +154,7 @@ async def test_an_approval_is_news(address: str, store: Store, run: RunRecord, c
 
 
 async def test_what_is_said_is_news_in_short(address: str, store: Store, unique: str) -> None:
-    async with reading(address, "gina") as reader:
+    async with reading(address, "gina", about=unique) as reader:
         await store.log.append("default", [said(unique, 1, "长" * 999, to="gina")])
         (heard,) = await reader.take(1)
     place = {"conversation": unique, "id": (heard.id or "").partition(".")[0]}
@@ -160,7 +164,7 @@ async def test_what_is_said_is_news_in_short(address: str, store: Store, unique:
 
 async def test_what_is_looked_up_is_no_news(address: str, store: Store, run: RunRecord) -> None:
     looked = run.model_copy(update={"flow": "get_current_time", "id": f"y{run.id}"})
-    async with reading(address, "frank") as reader:
+    async with reading(address, "frank", about=run.id) as reader:
         await store.runs.publish(looked, [])
         await store.runs.publish(run, [])
         assert (await reader.take(1))[0].data["flow_run"] == run.id

@@ -41,8 +41,15 @@ class Reader:
 
     def __init__(self, answer: Response) -> None:
         self._lines = answer.aiter_lines()
+        self.about = ""
+        """What has to stand in an event: what other tests began may be news of the same person."""
 
     async def next(self) -> Event:
+        while self.about not in json.dumps((event := await self._next()).data):
+            pass
+        return event
+
+    async def _next(self) -> Event:
         fields: dict[str, str] = {}
         async for line in self._lines:
             if not line:
