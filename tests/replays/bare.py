@@ -54,6 +54,7 @@ def build_replayer() -> Replayer:
         workflows=[ConversationWorkflow, FlowWorkflow, SkillWorkflow],
         data_converter=pydantic_data_converter,
         workflow_runner=sandbox(),
+        debug_mode=True,  # a busy machine isn't a deadlock
     )
 
 

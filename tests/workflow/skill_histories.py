@@ -44,7 +44,10 @@ async def _next_of(run: WorkflowHandle[Any, Any]) -> str:
 async def replays(talk: Talk) -> None:
     """What was lived through replays: nothing in it hung on chance."""
     replayer = Replayer(
-        workflows=[SkillWorkflow], data_converter=pydantic_data_converter, workflow_runner=sandbox()
+        workflows=[SkillWorkflow],
+        data_converter=pydantic_data_converter,
+        workflow_runner=sandbox(),
+        debug_mode=True,  # a busy machine isn't a deadlock
     )
     for run in await runs(talk):
         await replayer.replay_workflow(await run.fetch_history())

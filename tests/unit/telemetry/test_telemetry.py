@@ -186,6 +186,7 @@ async def test_a_replay_emits_nothing(exported: InMemorySpanExporter, file: Any)
         workflow_runner=sandbox(),
         interceptors=[Observing()],
         plugins=[OpenTelemetryPlugin()],
+        debug_mode=True,  # a busy machine isn't a deadlock
     )
     await replayer.replay_workflow(history_in(file))
     assert exported.get_finished_spans() == ()
