@@ -13,11 +13,11 @@ from collections.abc import Awaitable
 import psutil
 
 from router.directory.sources import people_of
+from router.extensions.authoring.settings import TrialSettings
+from router.extensions.authoring.trials.draft_trials import DraftTrials
+from router.extensions.authoring.trials.protocol import TrialPlay
 from router.runtime.definitions import flow_folder, load_capabilities
-from router.runtime.trials import DraftTrials
 from router.settings import Settings
-from router.settings.trials import TrialSettings
-from router.story.trial import TrialPlay
 
 FLOW = "leave_request"
 STEPS = (

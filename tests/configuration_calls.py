@@ -1,11 +1,9 @@
-"""Calls of those functions of the store that keep configuration, and what authors make of it."""
+"""Calls of those functions of the store that keep configuration."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from router.domain.configuration_documents import Activation, DocumentVersion
-from router.domain.drafts import FlowDraft
-from router.domain.flow_reviews import FlowReview
 from router.domain.periods import Period
 from router.store.database import Database
 from router.store.prompt_shares import SetShares
@@ -79,44 +77,6 @@ class ConfigurationCalls:
 
     async def configuration_activations(self) -> None:
         await self.store.configuration.activations(TENANT, "skills", "a")
-
-    async def flow_drafts_save(self) -> None:
-        about = {"flow": "new", "author": self.person, "text": "", "revision": 1}
-        base = {"source": "draft", "version": None, "digest": ""}
-        draft = FlowDraft.model_validate({**about, "base": base, "updated_at": self.now})
-        await self.store.flow_drafts.save(TENANT, draft)
-
-    async def flow_drafts_find(self) -> None:
-        assert await self.store.flow_drafts.find(TENANT, self.person, "new")
-
-    async def flow_drafts_heads(self) -> None:
-        assert await self.store.flow_drafts.heads(TENANT)
-        assert await self.store.flow_drafts.heads(TENANT, "new")
-
-    async def flow_drafts_discard(self) -> None:
-        assert await self.store.flow_drafts.discard(TENANT, self.person, "new")
-
-    async def flow_reviews_submit(self) -> None:
-        texts = {"text": "t", "stories": "s", "digest": "d", "held_text": "", "held_stories": ""}
-        about = {"id": "r", "tenant": TENANT, "flow": "new", "version": 1, "author": self.person}
-        how = {"note": "", "held": None, "status": "open", "passed": 1, "failed": 0}
-        review = FlowReview.model_validate({**texts, **about, **how, "submitted_at": self.now})
-        await self.store.flow_reviews.submit(review)
-
-    async def flow_reviews_find(self) -> None:
-        assert await self.store.flow_reviews.find(TENANT, "r")
-
-    async def flow_reviews_listed(self) -> None:
-        assert await self.store.flow_reviews.listed(TENANT, None, None, 50)
-        assert await self.store.flow_reviews.listed(TENANT, "open", None, 50, flow="new")
-
-    async def flow_reviews_has_any(self) -> None:
-        assert await self.store.flow_reviews.has_any(TENANT, "new")
-
-    async def flow_reviews_decide(self) -> None:
-        review = await self.store.flow_reviews.find(TENANT, "r")
-        assert review
-        await self.store.flow_reviews.decide(review, "approved", by="bob", at=self.now)
 
     async def runs_open_by_version(self) -> None:
         await self.store.runs.open_by_version(TENANT, "leave_request")

@@ -11,7 +11,6 @@ from router.domain.budgets import Budget, Budgets
 from router.runtime.extensions import load_extensions
 from router.settings import Fallback, ModelOptions, RoleModel, Section, Settings
 from router.settings.environment import SUFFIX, TOOL_PREFIX, is_secret
-from router.settings.trials import TrialSettings
 
 INTRODUCTION = f"""\
 Variables of the environment, or lines of `.env` in the working directory; the environment wins.
@@ -29,10 +28,7 @@ def settings_page() -> str:
     """A row for each variable, in the order of the classes."""
     parts = [f"## {m.__name__}\n\n{model_table(m)}" for m in DESCRIBED]
     extended = (extension.settings() for extension in load_extensions())
-    kinds: list[type[Section]] = [
-        TrialSettings,
-        *(kind for kind in extended if kind is not None),
-    ]
+    kinds: list[type[Section]] = [kind for kind in extended if kind is not None]
     sections = [
         f"## {kind.__name__.removesuffix('Settings')}\n\n{_section(kind)}" for kind in kinds
     ]

@@ -12,10 +12,10 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, JsonValue
 from temporalio.client import Client
 
+from activities.capabilities import Capabilities
 from activities.look_up import weekdays_from
 from router.api.audit import Arrivals, AuditWriter, request_id_of, sender_of
 from router.api.auth import CallerSession, Tokens
-from router.api.author_jobs import RuleSources
 from router.api.events import Hub
 from router.api.explanation import Reads
 from router.api.intake import Intake, IntakeLimits
@@ -24,8 +24,8 @@ from router.api.limits import Backlog, RateLimits, TurnLimits
 from router.api.turns import Turns
 from router.contracts.start_options import Fairness
 from router.directory.persona import Persona
+from router.directory.tenants import LiveTenants
 from router.domain.configuration_documents import DocumentKind, Examined
-from router.domain.drafts import FlowText
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
 from router.domain.hand_offs import HandOffDesk
 from router.domain.locale import LOCALES, Localised
@@ -40,8 +40,6 @@ from router.routing.prompts import Prompts
 from router.settings import Settings
 from router.store.conversations import Conversations
 from router.store.store import Store
-from router.story.trial import PlayedTrial, StoriesReport, TrialPlay
-from router.tool.tool import Tool
 from router.webhook.webhook_files import OtherSystems
 
 REMEMBERED = 10_000
@@ -126,6 +124,17 @@ class DocumentChecks(Protocol):
     """What knows whether a document fits, and has it taken up here."""
 
     @property
+    def offered(self) -> Capabilities:
+        """What every tenant has, with its documents."""
+
+    @property
+    def tenants(self) -> LiveTenants:
+        """What each tenant may have."""
+
+    def vocabulary(self, tenant: str) -> Vocabulary:
+        """What the tenant's flows may name that stands elsewhere."""
+
+    @property
     def unfit(self) -> Mapping[str, str]:
         """By tenant, what keeps its documents from being taken up."""
 
@@ -136,61 +145,6 @@ class DocumentChecks(Protocol):
 
     async def refresh(self) -> bool:
         """Take up what was activated; True where something was."""
-
-
-class FlowTexts(Protocol):
-    """The flows that tenants have, and what those may name: what authors of flows work with."""
-
-    def flows(self, tenant: str) -> Mapping[str, FlowDefinition]:
-        """All that the tenant has, by name."""
-
-    def vocabulary(self, tenant: str) -> Vocabulary:
-        """What the tenant's flows may name that stands elsewhere."""
-
-    def tools(self, tenant: str) -> Sequence[Tool]:
-        """The tools that the tenant's flows may call."""
-
-    def rule_sources(self, tenant: str) -> RuleSources:
-        """Return what the tenant's messages are read by."""
-
-    def labelled(self) -> Sequence[str]:
-        """The sentences of the evaluation sets that stand beside the house's flows."""
-
-    def in_file(self, flow: str) -> FlowText | None:
-        """What the house's file of the flow says, and the stories beside it; None without one."""
-
-
-class Trials(Protocol):
-    """What tries drafts of flows, on a run that touches nothing real."""
-
-    async def play(self, author: Principal, flow: str, text: str, asked: TrialPlay) -> PlayedTrial:
-        """What there is to see when this is done with the draft.
-
-        Raises `InvalidInput` for a draft or steps that can't be used, `TooManyRequests` where
-        others try theirs, and `Unavailable` where none can be tried.
-        """
-
-    async def keep(
-        self, author: Principal, flow: str, text: str, stories: str, title: str, asked: TrialPlay
-    ) -> str:
-        """The story file with what this comes to as a story at its end; raises as `play`."""
-
-    async def run(
-        self,
-        author: Principal,
-        flow: str,
-        text: str,
-        stories: str,
-        *,
-        is_submitted: bool = False,
-    ) -> StoriesReport:
-        """What becomes of all stories of a draft, and how much of it they take.
-
-        What is submitted waits for other submissions alone.
-        """
-
-    async def close(self) -> None:
-        """End all that is being tried."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +161,6 @@ class Services:
     prompts: Prompts
     configuration: DocumentChecks
     """What holds documents of configuration to what there is."""
-    flow_texts: FlowTexts
     page_token: str | None = None
     """What a browser has to show once, under `dev`; None: nothing."""
     currency: str = "USD"
@@ -222,8 +175,6 @@ class Services:
     """Those that are told what happens, or may tell runs what happened."""
     persona_of: Callable[[str], Persona | None] = lambda _: None
     """Who the desk is to people of a tenant; None where nobody has said."""
-    trials: Trials | None = None
-    """What tries drafts of flows; None where nothing does."""
     isolated_work: IsolatedWork = field(default_factory=IsolatedWork)
     """Runs what is done with people's texts in child processes."""
     hand_off_desk: Callable[[str], HandOffDesk | None] = lambda _: None
@@ -247,6 +198,8 @@ class AppState:
     rates: RateLimits
     arrivals: Arrivals
     failing_workflows: FailingWorkflowMonitor
+    of_extensions: dict[str, object] = field(default_factory=dict)
+    """What extensions share among their requests, by the name of each: set by `api_part`."""
 
     @classmethod
     def beginning(cls, services: Services) -> Self:

@@ -19,11 +19,7 @@ from router.isolation.fair_queue import FairQueue, QueueLimits
 from router.isolation.limits import MIB, ProcessLimits
 from router.isolation.runner import IsolatedRunner
 
-MODULES = (
-    "router.api.author_jobs",
-    "router.api.flow_difference",
-    "router.api.flow_examination",
-)
+MODULES = ("router.api.flow_reading",)
 """What the process imports before the first job: the functions of the core's jobs."""
 LIMITS = ProcessLimits(memory_bytes=256 * MIB, cpu_seconds=10, wall_seconds=30.0)
 QUEUE_LIMITS = QueueLimits(processes=2, waiting_per_person=5, waiting_per_tenant=40)

@@ -23,7 +23,7 @@ from router.gateway.executions import (
     workflows_of,
 )
 from router.runtime.data_folder import made
-from router.runtime.tables import check_all_loaded, migrate_all, personal_rows
+from router.runtime.tables import check_all_loaded, migrate_all, personal_rows, pseudonymized_rows
 from router.runtime.temporal import connect
 from router.settings import Settings
 from router.store.audit import AuditTrail
@@ -47,7 +47,8 @@ async def erase_person(
     try:
         await migrate_all(database, settings)
         await check_all_loaded(database, settings)
-        erasing = PersonErasure(database, tenant, person, personal_rows(settings))
+        deleted, renamed = personal_rows(settings), pseudonymized_rows(settings)
+        erasing = PersonErasure(database, tenant, person, deleted, renamed)
         client = await connect(settings)
         there = await erasing.holdings()
         theirs = of_person(tenant, person, there.workflows)

@@ -1,4 +1,4 @@
-"""`intent-router flows`: `validate`, `test`, `play` and `graph`."""
+"""`intent-router flows`: `validate`, `test` and `graph`."""
 
 import asyncio
 from dataclasses import dataclass
@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 import typer
 
 from router.cli.options import DataFolder, absent_database, paths_argument, settings_in
-from router.cli.play import play
 from router.directory.sources import people_of
 from router.domain.errors import (
     Conflict,
@@ -33,7 +32,6 @@ from router.store.store import Store
 from router.store.tables import ROUTER
 from router.story import coverage, expectations
 from router.story_runner.runner import chosen, run
-from router.story_runner.trial import serve
 from router.understanding.triggers.patterns import rivalries
 
 Format = Literal["mermaid", "svg", "bpmn"]
@@ -145,7 +143,6 @@ def _neighbours(
 
 
 app = typer.Typer(help="Look after flow files.")
-app.command()(play)
 
 
 @app.command()
@@ -212,12 +209,6 @@ def run_stories(
         typer.echo(f"error: {said}", err=True)
     if failed or low:
         raise typer.Exit(1)
-
-
-@app.command(hidden=True)
-def trial() -> None:
-    """Try drafts for the API, which starts this and speaks to it; see `router.story.trial`."""
-    asyncio.run(serve())
 
 
 @app.command()

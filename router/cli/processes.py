@@ -34,8 +34,7 @@ from router.runtime.temporal import check_namespace, connect, register, temporal
 from router.runtime.upkeep import at_work
 from router.runtime.worker import KINDS, Kind, build_workers, supervised
 from router.secrecy.redaction import redact_logs
-from router.settings import Section, Settings, slips
-from router.settings.trials import TrialSettings
+from router.settings import Settings, slips
 from router.telemetry import logs
 from router.telemetry.crashes import registered
 
@@ -261,6 +260,5 @@ def _log(settings: Settings, level: str) -> None:
     logs.configure(settings.log_format, settings.log_level or level)
     redact_logs()
     log_omissions(settings)
-    sections: list[type[Section]] = [TrialSettings, *setting_sections(settings)]
-    for slip in slips(sections, lambda: omitted_prefixes(settings)):
+    for slip in slips(setting_sections(settings), lambda: omitted_prefixes(settings)):
         log.warning("%s", slip)

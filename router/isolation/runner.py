@@ -1,7 +1,7 @@
 """Runs functions over foreign input in child processes, and kills those that take too much.
 
-    runner = IsolatedRunner("router.api.flow_examination")
-    found = await runner.run(ProcessLimits(), examination_of, flow, text, around, locale)
+    runner = IsolatedRunner("router.api.flow_reading")
+    found = await runner.run(ProcessLimits(), read_flow_text, path, text, known)
     await runner.close()
 
 One process per runner has the modules imported and forks a child for each job

@@ -125,14 +125,12 @@ def check_sections(settings: "Settings") -> None:
         MisconfiguredError: Those of one can't be used, or the project has some that nobody reads.
     """
     from router.settings.project import check_tables, find_project, table_of
-    from router.settings.trials import TrialSettings
 
     sections = setting_sections(settings)
     for kind in sections:
         settings.section(kind)
     if (project := find_project()) is not None:
-        known: list[type[Section]] = [TrialSettings, *sections]
-        prefixes = [kind.prefix() for kind in known]
+        prefixes = [kind.prefix() for kind in sections]
         prefixes += omitted_prefixes(settings)
         check_tables(project, type(settings).model_fields, [*map(table_of, prefixes)])
 

@@ -31,7 +31,6 @@ from router.api import errors, openapi, routes
 from router.api.dependencies import AppState, Services
 from router.api.dev_access import ASSETS, PARAMETER, DevAccess
 from router.api.event_sources import admit
-from router.api.isolated_work import IsolatedWork
 from router.api.middleware import BodyLimit, ObservabilityMiddleware, SafeHeaders, SharedOrigins
 from router.api.reachability import check_reachable
 from router.api.routes import codec, page, people
@@ -50,11 +49,8 @@ from router.runtime.extensions import (
     load_configured,
     load_extensions,
 )
-from router.runtime.flow_texts import LiveFlowTexts
-from router.runtime.trials import DraftTrials
 from router.runtime.webhook_dispatcher import webhooks_at_work
 from router.settings import Settings
-from router.settings.trials import TrialSettings
 from router.store.flow_runs import Runs
 from router.store.hand_offs import HandOffStore
 from router.store.store import Store
@@ -261,8 +257,6 @@ def create_app(services: Services) -> FastAPI:
         counting.cancel()
         monitoring.cancel()
         await state.turns.close()
-        if services.trials is not None:
-            await services.trials.close()
         await services.isolated_work.close()
 
     app = make_api(
@@ -545,7 +539,6 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
     """The API over these parts; requests under way when it is stopped have `grace` seconds."""
     store = parts.store
     look_ups = LookUps(parts.directory, store.files, store.documents, parts.dependencies)
-    work, trials = IsolatedWork(), parts.settings.section(TrialSettings)
     services = Services(
         working_from=look_ups.working_from,
         persona_of=parts.tenants.persona_of,
@@ -559,18 +552,9 @@ def api_server(parts: Parts, client: Client, grace: float = GRACE) -> ApiServer:
         index=parts.index,
         prompts=parts.prompts,
         configuration=parts.configuration,
-        flow_texts=LiveFlowTexts(parts.settings, parts.offered, parts.tenants),
         page_token=page_token(parts.settings.data) if parts.settings.auth == "dev" else None,
         currency=parts.prices.currency,
         chains=parts.chains,
         systems=parts.systems,
-        isolated_work=work,
-        trials=DraftTrials(
-            parts.offered,
-            parts.directory,
-            trials,
-            work=work,
-            author_tools=parts.tenants.author_tools,
-        ),
     )
     return ApiServer(create_app(services), grace)

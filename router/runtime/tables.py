@@ -7,7 +7,7 @@ from router.domain.errors import MisconfiguredError
 from router.runtime.extensions import load_configured
 from router.settings import Settings
 from router.store.database import Database, Migrations
-from router.store.erasure import PersonalRows
+from router.store.erasure import PersonalRows, PseudonymizedRows
 from router.store.extension_tables import ExtensionTables, find_unloaded
 from router.store.retention import AgedRows
 from router.store.tables import ROUTER
@@ -35,6 +35,11 @@ def aged_rows(settings: Settings) -> list[AgedRows]:
 def personal_rows(settings: Settings) -> list[PersonalRows]:
     """Return the rows of extensions that are deleted with the person whose they are."""
     return [rows for tables in extension_tables(settings).values() for rows in tables.personal]
+
+
+def pseudonymized_rows(settings: Settings) -> list[PseudonymizedRows]:
+    """Return the rows of extensions that stay when somebody in them is erased."""
+    return [rows for tables in extension_tables(settings).values() for rows in tables.pseudonymized]
 
 
 async def migrate_all(database: Database, settings: Settings) -> None:

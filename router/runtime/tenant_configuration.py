@@ -31,9 +31,11 @@ from router.domain.configuration_documents import (
 from router.domain.errors import DefinitionError, Problem, RouterError
 from router.domain.principals import Principal
 from router.flow.catalog import behaviour
+from router.flow.loader import Vocabulary
 from router.formats.watcher import SECONDS
 from router.isolation.upkeep_threads import run_configuration
 from router.retrieval.index import CapabilityIndex
+from router.runtime.definitions import vocabulary
 from router.runtime.editions import DraftEdition, Edition, drafted, tenant_guard
 from router.runtime.shares import (
     Documents,
@@ -182,6 +184,21 @@ class Configuration:
         """That a server of the tenant's has listed other tools than before."""
         self._again.ask(tenant)
         self._news.set()
+
+    @property
+    def offered(self) -> Capabilities:
+        """What every tenant has, with its documents."""
+        return self._house.offered
+
+    @property
+    def tenants(self) -> LiveTenants:
+        """What each tenant may have."""
+        return self._house.tenants
+
+    def vocabulary(self, tenant: str) -> Vocabulary:
+        """What the tenant's flows may name that stands elsewhere."""
+        registry, author_tools = self.offered.of(tenant).registry, self.tenants.author_tools(tenant)
+        return vocabulary(registry, author_tools)
 
     @property
     def ever_held(self) -> bool:

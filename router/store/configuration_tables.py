@@ -1,4 +1,4 @@
-"""The tables of what tenants have of their own, and of what authors write of it.
+"""The tables of what tenants have of their own.
 
 `router.store.tables` has them all; they stand here because there are many.
 """
@@ -54,36 +54,3 @@ index(
     *("configuration_activations_of_document", configuration_activations),
     *("tenant", "kind", "name", "sequence"),
 )
-
-# What an author has submitted for somebody else to look at: see `router.domain.flow_reviews`.
-flow_reviews = Table(
-    "flow_reviews",
-    metadata,
-    *texts("tenant", "id", "flow", "author", "note", "status"),
-    *texts("text", "stories", "digest", "held_text", "held_stories"),
-    # The digest of what held when it was submitted; null where there was nothing.
-    optional("held"),
-    required("version", Integer),
-    required("submitted_at", MomentType),
-    required("passed", Integer),
-    required("failed", Integer),
-    optional("coverage", JSON),
-    optional("reviewer"),
-    optional("comment"),
-    optional("decided_at", MomentType),
-    PrimaryKeyConstraint("tenant", "id"),
-)
-index("flow_reviews_by_age", flow_reviews, "tenant", "submitted_at", "id")
-index("flow_reviews_of_flow", flow_reviews, "tenant", "flow", "submitted_at")
-
-# What authors have written of flows and haven't published.
-flow_drafts = Table(
-    "flow_drafts",
-    metadata,
-    *texts("tenant", "author", "flow", "text", "stories"),
-    required("revision", Integer),
-    required("base", JSON),
-    required("updated_at", MomentType),
-    PrimaryKeyConstraint("tenant", "author", "flow"),
-)
-index("flow_drafts_of_flow", flow_drafts, "tenant", "flow", "updated_at")

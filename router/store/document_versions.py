@@ -8,7 +8,7 @@ checked theirs against: what was checked beside other documents never holds besi
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -39,7 +39,6 @@ from router.domain.configuration_documents import (
     standing,
 )
 from router.domain.errors import Conflict, NotFound, Outdated
-from router.domain.locale import Localised
 from router.store import tables
 from router.store.database import Aggregate
 from router.store.idempotency import KeyClaim, note_claim
@@ -48,6 +47,12 @@ from router.store.rows import from_row, record, records, to_row
 _versions = tables.configuration_versions
 _activations = tables.configuration_activations
 _OF = ("tenant", "kind", "name")
+TransactionStep = Callable[[Connection], None]
+"""What is done in the transaction that writes something else, or undoes all of it by raising."""
+
+
+def _do_nothing(_: Connection) -> None:
+    """Do nothing in the transaction."""
 
 
 class ConfigurationStore(Aggregate):
@@ -131,16 +136,16 @@ class ConfigurationStore(Aggregate):
         held: Activation | None = None,
         beside: DocumentVersion | None = None,
         claim: KeyClaim | None = None,
+        along: TransactionStep = _do_nothing,
     ) -> None:
         """Add a version, and with `seen`, the mark it was checked at, let it hold.
 
         It holds at once, or as `held` says; what is written `beside` it holds as it does. The
-        request's key is claimed where it is written.
+        request's key is claimed, and what goes `along` is done, where it is written.
 
         Raises `Outdated` where the newest isn't the one before this, or another activation came
-        after `seen`; `Conflict` where its flow's number is given to other behaviour already, the
-        tenant has too many documents, or the review it is published by isn't approved any more.
-        Nothing was changed then.
+        after `seen`; `Conflict` where its flow's number is given to other behaviour already, or the
+        tenant has too many documents; and what `along` raises. Nothing was changed then.
         """
 
         def work(connection: Connection) -> None:
@@ -150,13 +155,12 @@ class ConfigurationStore(Aggregate):
             connection.execute(insert(_versions), to_row(version))
             if seen is not None:
                 self._activate(connection, held or _at_once(version), seen)
-                if held is not None:
-                    _publish_review(connection, held)
             if beside is not None and held is not None:
                 self._check_new(connection, beside)
                 connection.execute(insert(_versions), to_row(beside))
                 named = beside.model_dump(include={*_OF, "version"})
                 self._insert(connection, held.model_copy(update=named))
+            along(connection)
 
         await self._database.write(work)
 
@@ -187,13 +191,13 @@ class ConfigurationStore(Aggregate):
         by: str,
         at: datetime,
         claim: KeyClaim | None = None,
+        along: TransactionStep = _do_nothing,
     ) -> None:
         """Have these of one tenant's count no more; raises `Outdated` as `write`.
 
-        The reviews of those that hadn't begun may be published again.
+        What goes `along` is done in the same transaction.
         """
         tenant, numbers = these[0].tenant, [each.sequence for each in these]
-        called_off = [each.review for each in these if each.review and not each.has_begun(at)]
         taken = (
             update(_activations)
             .filter_by(tenant=tenant, taken_back_at=None)
@@ -206,9 +210,7 @@ class ConfigurationStore(Aggregate):
             note_claim(self._database, connection, claim)
             _check_mark(connection, tenant, at, seen)
             connection.execute(taken)
-            reviews = update(tables.flow_reviews).filter_by(tenant=tenant, status="published")
-            again = reviews.where(tables.flow_reviews.c.id.in_(called_off))
-            connection.execute(again.values(status="approved"))
+            along(connection)
 
         await self._database.write(work)
 
@@ -263,22 +265,6 @@ class ConfigurationStore(Aggregate):
             ]
             row["activated_at"] = max([wanted.activated_at, *begun])
         connection.execute(insert(_activations), row)
-
-
-def _publish_review(connection: Connection, held: Activation) -> None:
-    if held.review is None:
-        return
-    approved = {"tenant": held.tenant, "id": held.review, "status": "approved"}
-    published = update(tables.flow_reviews).filter_by(**approved).values(status="published")
-    if not connection.execute(published).rowcount:
-        raise Conflict(_UNAPPROVED)
-
-
-_UNAPPROVED = Localised(
-    zh="这个评审刚刚被撤回或已发布，没有发布任何内容：重新打开看看。",
-    en="This review was withdrawn or published just now, and nothing was published by it: open it "
-    "again.",
-)
 
 
 def _check_mark(connection: Connection, tenant: str, at: datetime, seen: int) -> None:

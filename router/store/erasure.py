@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -144,7 +145,34 @@ _PERSONAL = (
     PersonalRows("news", tables.log, "recipient"),
     PersonalRows("memories", tables.memories, "owner"),
     PersonalRows("hand-offs", tables.hand_offs, "requester"),
-    PersonalRows("drafts of flows", tables.flow_drafts, "author"),
+)
+
+
+class PseudonymizedRows(NamedTuple):
+    """The rows of a table that stay when somebody in them is erased, who has a pseudonym then."""
+
+    table: Table
+    """It has a column `tenant`."""
+    column: str
+    """The column with the id of the person."""
+    words: Mapping[str, Any] = MappingProxyType({})
+    """What the columns with words of theirs, or about them, get instead."""
+
+
+_PSEUDONYMIZED = (
+    PseudonymizedRows(tables.spending, "user"),
+    PseudonymizedRows(tables.audit, "person", {"detail": "", "key": "", "conversation": None}),
+    # That it was done stays, and by whom; not to whom, nor what was said about it.
+    *(
+        PseudonymizedRows(tables.audit_trail, column, {"reason": "", "detail": ""})
+        for column in ("subject", "who", "whose")
+    ),
+    PseudonymizedRows(tables.prompt_shares, "set_by"),
+    PseudonymizedRows(tables.prompt_shares, "rolled_back_by"),
+    PseudonymizedRows(tables.hand_offs, "agent"),
+    PseudonymizedRows(tables.configuration_versions, "author", {"note": ""}),
+    PseudonymizedRows(tables.configuration_activations, "activated_by"),
+    PseudonymizedRows(tables.configuration_activations, "taken_back_by"),
 )
 
 
@@ -168,13 +196,19 @@ class PersonErasure:
     """What a database keeps of one person of a tenant, and doing away with it."""
 
     def __init__(
-        self, database: Database, tenant: str, person: str, personal: Sequence[PersonalRows] = ()
+        self,
+        database: Database,
+        tenant: str,
+        person: str,
+        personal: Sequence[PersonalRows] = (),
+        pseudonymized: Sequence[PseudonymizedRows] = (),
     ) -> None:
-        """`personal` are rows of extensions."""
+        """`personal` and `pseudonymized` are rows of extensions."""
         self._database = database
         self._tenant = tenant
         self._person = person
         self._personal = (*_PERSONAL, *personal)
+        self._pseudonymized = (*_PSEUDONYMIZED, *pseudonymized)
 
     async def holdings(self) -> Holdings:
         """What there is now."""
@@ -315,36 +349,12 @@ class PersonErasure:
 
     def _rename(self, connection: Connection, pseudonym: str) -> None:
         """What the house's totals and its audit are made of stays, and is nobody's any more."""
-        spent, audit = tables.spending, tables.audit
-        connection.execute(update(spent).where(*self._theirs(spent, "user")).values(user=pseudonym))
-        wordless = {"detail": "", "key": "", "conversation": None}
-        called = update(audit).where(*self._theirs(audit, "person"))
-        connection.execute(called.values(person=pseudonym, **wordless))
-        # That it was done stays, and by whom; not to whom, nor what was said about it.
-        trail = tables.audit_trail
-        for column in ("subject", "who", "whose"):
-            theirs = update(trail).where(*self._theirs(trail, column))
-            connection.execute(theirs.values({column: pseudonym, "reason": "", "detail": ""}))
-        named = trail.c.detail.contains(self._person, autoescape=True)
-        shares = tables.prompt_shares
-        for column in ("set_by", "rolled_back_by"):
-            set_ = update(shares).where(*self._theirs(shares, column))
-            connection.execute(set_.values({column: pseudonym}))
         self._clean_help(connection, pseudonym)
-        helped = update(tables.hand_offs).where(*self._theirs(tables.hand_offs, "agent"))
-        connection.execute(helped.values(agent=pseudonym))
-        written, held = tables.configuration_versions, tables.configuration_activations
-        authored = update(written).where(*self._theirs(written, "author"))
-        connection.execute(authored.values(author=pseudonym, note=""))
-        activated = update(held).where(*self._theirs(held, "activated_by"))
-        connection.execute(activated.values(activated_by=pseudonym))
-        taken_back = update(held).where(*self._theirs(held, "taken_back_by"))
-        connection.execute(taken_back.values(taken_back_by=pseudonym))
-        reviews = tables.flow_reviews
-        submitted = update(reviews).where(*self._theirs(reviews, "author"))
-        connection.execute(submitted.values(author=pseudonym, note=""))
-        reviewed = update(reviews).where(*self._theirs(reviews, "reviewer"))
-        connection.execute(reviewed.values(reviewer=pseudonym, comment=None))
+        for table, column, words in self._pseudonymized:
+            theirs = update(table).where(*self._theirs(table, column))
+            connection.execute(theirs.values({column: pseudonym, **words}))
+        trail = tables.audit_trail
+        named = trail.c.detail.contains(self._person, autoescape=True)
         mentions = update(trail).where(trail.c.tenant == self._tenant, named)
         connection.execute(mentions.values(detail=""))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import Connection, MetaData, inspect
 
 from router.store.database import Migrations
-from router.store.erasure import PersonalRows
+from router.store.erasure import PersonalRows, PseudonymizedRows
 from router.store.retention import AgedRows
 
 VERSION_TABLE_PREFIX = "alembic_version_ext_"
@@ -21,9 +21,9 @@ VERSION_TABLE_PREFIX = "alembic_version_ext_"
 class ExtensionTables:
     """The tables of an extension.
 
-    Everything in them that is a person's has to be in `personal`: `intent-router erase` deletes it
-    with the person. What is in `aged` goes after `ROUTER_RETENTION_DAYS`, unless it is on legal
-    hold.
+    Everything in them that is a person's has to be in `personal`, which `intent-router erase`
+    deletes with the person, or in `pseudonymized`, where it puts a pseudonym for them. What is in
+    `aged` goes after `ROUTER_RETENTION_DAYS`, unless it is on legal hold.
 
     Example:
         >>> from sqlalchemy import Column, MetaData, Table, Text
@@ -47,6 +47,7 @@ class ExtensionTables:
     metadata: MetaData
     """The tables; their names must be no other extension's, nor the core's."""
     personal: Sequence[PersonalRows] = ()
+    pseudonymized: Sequence[PseudonymizedRows] = ()
     aged: Sequence[AgedRows] = ()
 
     def migrations(self, extension: str) -> Migrations:

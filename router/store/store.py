@@ -15,8 +15,6 @@ from router.store.document_versions import ConfigurationStore
 from router.store.documents import Documents
 from router.store.erasure import ConversationErasure
 from router.store.event_log import EventLog, RoutedTurns
-from router.store.flow_drafts import FlowDrafts
-from router.store.flow_reviews import FlowReviews
 from router.store.flow_runs import FlowVersions, Runs
 from router.store.hand_offs import HandOffStore
 from router.store.idempotency import EffectsLedger, IdempotencyKeys
@@ -66,7 +64,6 @@ class Store:
         self.trail = AuditTrail(database)
         self.prompt_shares = PromptShares(database)
         self.configuration = ConfigurationStore(database)
-        self.flow_drafts = FlowDrafts(database)
         self.prompt_outcomes = PromptOutcomes(database)
         self.results = Results(database)
         self.files = Files(database)
@@ -82,7 +79,6 @@ class Store:
         self.legal_holds = LegalHolds(database)
         self.mailboxes = Mailboxes(database)
         self.hand_offs = HandOffStore(database)
-        self.flow_reviews = FlowReviews(database)
         self.flow_versions = FlowVersions(database)
         self.skill_files = SkillFiles(database)
 

@@ -27,8 +27,6 @@ from router.store.columns import MomentType, index, metadata, optional, required
 from router.store.configuration_tables import (
     configuration_activations,
     configuration_versions,
-    flow_drafts,
-    flow_reviews,
     prompt_shares,
 )
 from router.store.database import Migrations
@@ -36,8 +34,6 @@ from router.store.database import Migrations
 __all__ = [
     "configuration_activations",
     "configuration_versions",
-    "flow_drafts",
-    "flow_reviews",
     "metadata",
     "prompt_shares",
 ]

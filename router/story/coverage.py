@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from router.domain.flow_reviews import PartCount, StoryCoverage
 from router.domain.records import HistoryLine
 from router.flow.definition import FlowDefinition
 from router.flow.engine.run import Happening
@@ -89,17 +88,6 @@ class Coverage:
         """Of states and transitions together, in percent."""
         missing = len(self.states) + len(self.transitions)
         return 100.0 * (self.parts - missing) / self.parts
-
-    def summary(self) -> StoryCoverage:
-        """It in numbers, and the names of what is missing."""
-        states, transitions = self.states, self.transitions
-        of = len(self.definition.states)
-        return StoryCoverage(
-            share=int(self.share * 10) / 10,
-            states=PartCount(taken=of - len(states), of=of),
-            transitions=PartCount(taken=self.parts - of - len(transitions), of=self.parts - of),
-            missing=(*states, *map(str, transitions)),
-        )
 
 
 def coverages(

@@ -16,14 +16,16 @@ from tests.fuzz.entrance import Entrance, Outcome, Take, as_bytes, registered
 from tests.integration.api import (
     test_configuration,
     test_files,
-    test_flow_drafts,
-    test_flow_publications,
-    test_flow_reviews,
     test_isolation,
     test_prompts,
     test_webhooks,
 )
 from tests.integration.api.extensions.ag_ui import test_run
+from tests.integration.api.extensions.authoring import (
+    test_flow_drafts,
+    test_flow_publications,
+    test_flow_reviews,
+)
 from tests.integration.api.extensions.mcp_server import test_mcp
 from tests.integration.api.extensions.openai import test_errors, test_requests
 from tests.integration.api.extensions.openai.conftest import body as chat

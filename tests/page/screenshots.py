@@ -22,7 +22,7 @@ from router.runtime.worker import build_worker
 from router.settings import Settings
 from tests.document_files import pdf, saved
 from tests.fakes.smtp import MailServer
-from tests.page.author_house import AUTHORS, with_authors, writing
+from tests.page.extensions.authoring.author_house import AUTHORS, with_authors, writing
 from tests.page.house import PHONE, QUEUE, Caller, Door, Served, Visitor, chromium
 from tests.page.test_overtime import (
     BOB,

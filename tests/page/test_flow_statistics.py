@@ -10,7 +10,7 @@ from temporalio.client import Client
 
 from router.domain.records import HistoryLine
 from tests.integration.api.test_runs import run_record
-from tests.page.author_house import authors_house, writing
+from tests.page.extensions.authoring.author_house import authors_house, writing
 from tests.page.house import Door, Served
 from tests.page.test_looks import violations
 

@@ -17,7 +17,6 @@ from router.directory.file import SAMPLE
 from router.directory.sources import LiveDirectory
 from router.runtime.composition import Parts
 from router.runtime.extensions import load_extensions
-from router.runtime.flow_texts import LiveFlowTexts
 from router.runtime.server import create_app
 from router.runtime.upkeep import at_work
 from router.runtime.worker import build_worker
@@ -153,7 +152,6 @@ def services_of(parts: Parts, client: Client) -> Services:
         index=parts.index,
         prompts=parts.prompts,
         configuration=parts.configuration,
-        flow_texts=LiveFlowTexts(parts.settings, parts.offered, parts.tenants),
     )
 
 

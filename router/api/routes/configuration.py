@@ -12,9 +12,9 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
-from router.api.author_jobs import read_flow_text
 from router.api.dependencies import OPERATOR, Audited, Author, Given, Operator, Services
 from router.api.errors import problems
+from router.api.flow_reading import read_flow_text
 from router.api.params import Note, StrictRoute
 from router.domain.configuration_documents import (
     LARGEST,
@@ -357,7 +357,7 @@ async def examined_document(
     What it takes to read a flow is found out in a child process, before this one reads it.
     """
     if kind == "flows" and text is not None:
-        known, path = services.flow_texts.vocabulary(author.tenant), path_of(kind, name)
+        known, path = services.configuration.vocabulary(author.tenant), path_of(kind, name)
         await services.isolated_work.run(author, read_flow_text, path, text, known)
     try:
         return await services.configuration.examine(author.tenant, kind, name, text)

@@ -31,9 +31,8 @@ from router.runtime.extensions import (
 )
 from router.runtime.prompts import load_prompts
 from router.runtime.server import LOOPBACK, Ports
-from router.settings import PREFIX, Section, Settings, slips
+from router.settings import PREFIX, Settings, slips
 from router.settings.project import find_project
-from router.settings.trials import TrialSettings
 from router.webhook.webhook_files import OtherSystems
 
 SECONDS = 5.0
@@ -42,8 +41,7 @@ SECONDS = 5.0
 async def variables(settings: Settings) -> str:
     """Every variable that looks like one of ours is one of ours."""
     check_sections(settings)
-    sections: list[type[Section]] = [TrialSettings, *setting_sections(settings)]
-    unknown = slips(sections, lambda: omitted_prefixes(settings))
+    unknown = slips(setting_sections(settings), lambda: omitted_prefixes(settings))
     if unknown:
         raise MisconfiguredError("\n".join(unknown))
     given = sorted(name for name in os.environ if name.startswith(PREFIX))

@@ -21,6 +21,7 @@ class ImportersExtension(Extension):
     """Adds `POST /v1/flow-drafts/beginnings`, and the prompt that a paragraph is read by."""
 
     name = "importers"
+    requires = ("authoring",)
 
     def routes(self) -> Routes:
         from router.extensions.importers.routes import BODIES, router

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from router.domain.visible_text import one_line
+from router.extensions.authoring.worded_checks import CHECKS
 from router.extensions.importers.beginning import (
     Beginning,
     BeginningContext,
@@ -21,7 +22,6 @@ from router.extensions.importers.beginning import (
     written,
 )
 from router.flow.language.functions import WITHOUT_CENTS
-from router.flow.slot_types.worded_checks import CHECKS
 from router.llm.types import ChatAnswer, ChatRequest, Function, SystemMessage, UserMessage
 
 LONGEST_PARAGRAPH = 4_000

@@ -9,13 +9,14 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.datastructures import UploadFile
 
-from router.api.dependencies import Author, Given, Services, Work
+from router.api.dependencies import Author, Services, Work
 from router.api.errors import problems
 from router.api.files import FIELD, posted_form
 from router.api.params import SaidText
-from router.api.routes.flow_drafts import surroundings_of
 from router.domain.errors import InvalidInput, Unavailable
 from router.domain.locale import Locale, Localised
+from router.extensions.authoring.routes.drafts import surroundings_of
+from router.extensions.authoring.services import Given
 from router.extensions.importers.beginning import Beginning, BeginningContext
 from router.extensions.importers.paragraph import (
     LONGEST_PARAGRAPH,
@@ -147,7 +148,7 @@ async def begin(
     A process as BPMN 2.0, a form as xlsx or docx; a paragraph is read by a model, and 503 where
     none is there. Nothing is saved; 422 says why something can't be used.
     """
-    drafts = await services.store.flow_drafts.heads(author.tenant)
+    drafts = await services.flow_drafts.heads(author.tenant)
     beside = surroundings_of(services, author.tenant)
     taken = frozenset(beside.flows) | {draft.flow for draft in drafts}
     around = BeginningContext(beside.known, taken, beside.roles or frozenset())

@@ -28,7 +28,6 @@ from router.flow.paused import Situation
 from router.retrieval.index import CapabilityIndex
 from router.routing.prompts import Prompts
 from router.runtime.definitions import load_capabilities, tenants_of
-from router.runtime.flow_texts import LiveFlowTexts
 from router.runtime.server import GRACE, ApiServer, create_app
 from router.runtime.tenant_configuration import Configuration, HouseConfiguration
 from router.settings import Settings
@@ -165,7 +164,6 @@ async def services_over(
         index=index,
         prompts=Prompts.load(),
         configuration=Configuration(house, store),
-        flow_texts=LiveFlowTexts(settings, house.offered, house.tenants),
     )
 
 

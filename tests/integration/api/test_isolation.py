@@ -14,10 +14,12 @@ from router.api.dependencies import Services
 from router.contracts import flow
 from router.directory.file import FileDirectory
 from router.domain.configuration_documents import DocumentVersion
-from router.domain.drafts import DraftBase, FlowDraft
-from router.domain.flow_reviews import FlowReview
 from router.domain.hand_offs import HandOffDesk, HandOffRecord
 from router.domain.records import LogEntry
+from router.extensions.authoring.draft_store import FlowDrafts
+from router.extensions.authoring.drafts import DraftBase, FlowDraft
+from router.extensions.authoring.review_store import FlowReviews
+from router.extensions.authoring.reviews import FlowReview
 from router.runtime.server import create_app
 from router.store.store import Store
 from tests.integration.api.conftest import QUEUE, As, client_of, problem, served
@@ -226,9 +228,9 @@ async def ids(
     kept = document(f"s{unique}")
     await store.configuration.write(kept, await store.configuration.mark("default"))
     draft = draft_of_olga(f"f{unique}")
-    await store.flow_drafts.save("default", draft)
+    await FlowDrafts(store.database).save("default", draft)
     review = submitted_by_olga(f"r{unique}", draft.flow)
-    await store.flow_reviews.submit(review)
+    await FlowReviews(store.database).submit(review)
     handed_off = handed_to_dave(f"h{unique}", conversation)
     await store.hand_offs.publish(handed_off)
     yield {
@@ -247,7 +249,7 @@ async def ids(
         "memory": (await alice.post("/v1/memory", json={"text": unique})).json()["id"],
     }
     # Nobody has room for as many drafts as there are tests.
-    await store.flow_drafts.discard("default", "olga", draft.flow)
+    await FlowDrafts(store.database).discard("default", "olga", draft.flow)
 
 
 async def _told(store: Store, run: str) -> str:

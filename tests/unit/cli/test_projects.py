@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic_settings import SettingsConfigDict
 
 from router.cli.checks import services
 from router.cli.doctor import CHECKS, examine
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.runtime.extensions import check_sections
-from router.settings import Settings
-from router.settings.trials import TrialSettings
+from router.settings import Section, Settings
 from tests.table import each_row
 from tests.unit.cli.conftest import Run
 
@@ -177,14 +177,22 @@ def test_a_fault_in_the_settings_of_an_extension_is_named(
     assert reason in str(refused.value)
 
 
+class BadgeSettings(Section):
+    """Settings such as an extension has."""
+
+    model_config = SettingsConfigDict(env_prefix="ROUTER_BADGES_")
+
+    printers: int = 1
+
+
 def test_the_settings_of_an_extension_stand_in_a_table_of_the_project(
     acme: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (acme / "pyproject.toml").open("a", encoding="utf-8") as file:
-        file.write("\n[tool.intent-router.trial]\nprocesses = 3\n")
-    assert TrialSettings.load().processes == 3
-    monkeypatch.setenv("ROUTER_TRIAL_PROCESSES", "2")
-    assert TrialSettings.load().processes == 2
+        file.write("\n[tool.intent-router.badges]\nprinters = 3\n")
+    assert BadgeSettings.load().printers == 3
+    monkeypatch.setenv("ROUTER_BADGES_PRINTERS", "2")
+    assert BadgeSettings.load().printers == 2
 
 
 @pytest.mark.slow

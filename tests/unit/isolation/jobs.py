@@ -7,7 +7,6 @@ import time
 
 import re2
 
-from router.api.flow_examination import Examination
 from router.domain.errors import DefinitionError, InvalidInput, Problem
 from router.domain.locale import Localised
 
@@ -86,9 +85,3 @@ def tell_and_wait(address: str) -> str:
 def names_of_environment() -> list[str]:
     """Return the variables that a job can read."""
     return sorted(os.environ)
-
-
-def wait_instead_of_examining(_: str, address: str, *__: object) -> Examination:
-    """Stand in for an examination of a text, which is an address to tell and wait."""
-    tell_and_wait(address)
-    raise AssertionError

@@ -22,8 +22,8 @@ from router.api.figures import (
     svg_response,
     written_csv,
 )
+from router.api.flow_documents import partly_held
 from router.api.params import StrictRoute
-from router.api.routes.flow_drafts import partly_held
 from router.domain.configuration_documents import LONGEST_NAME, is_name
 from router.domain.errors import InvalidInput, NotFound
 from router.domain.locale import Localised

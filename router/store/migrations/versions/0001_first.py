@@ -42,8 +42,6 @@ def upgrade() -> None:
     _create_prompt_shares()
     _create_configuration_versions()
     _create_configuration_activations()
-    _create_flow_reviews()
-    _create_flow_drafts()
     _create_conversations()
     _create_snapshots()
     _create_event_log()
@@ -105,8 +103,6 @@ def downgrade() -> None:
         "event_log",
         "snapshots",
         "conversations",
-        "flow_drafts",
-        "flow_reviews",
         "configuration_activations",
         "configuration_versions",
         "prompt_shares",
@@ -161,48 +157,6 @@ def _create_configuration_activations() -> None:
         "configuration_activations",
         ["tenant", "kind", "name", "sequence"],
     )
-
-
-def _create_flow_reviews() -> None:
-    op.create_table(
-        "flow_reviews",
-        *_texts(
-            "tenant",
-            "id",
-            "flow",
-            "author",
-            "note",
-            "status",
-            "text",
-            "stories",
-            "digest",
-            "held_text",
-            "held_stories",
-        ),
-        _optional("held"),
-        _required("version", sa.Integer),
-        _required("submitted_at", _MOMENT),
-        _required("passed", sa.Integer),
-        _required("failed", sa.Integer),
-        _optional("coverage", sa.JSON),
-        *map(_optional, ("reviewer", "comment")),
-        _optional("decided_at", _MOMENT),
-        _key("tenant", "id"),
-    )
-    _index("flow_reviews_by_age", "flow_reviews", ["tenant", "submitted_at", "id"])
-    _index("flow_reviews_of_flow", "flow_reviews", ["tenant", "flow", "submitted_at"])
-
-
-def _create_flow_drafts() -> None:
-    op.create_table(
-        "flow_drafts",
-        *_texts("tenant", "author", "flow", "text", "stories"),
-        _required("revision", sa.Integer),
-        _required("base", sa.JSON),
-        _required("updated_at", _MOMENT),
-        _key("tenant", "author", "flow"),
-    )
-    _index("flow_drafts_of_flow", "flow_drafts", ["tenant", "flow", "updated_at"])
 
 
 def _create_conversations() -> None:

@@ -8,7 +8,7 @@ from temporalio.client import Client
 
 from tests.fakes.model_server import ModelServer, calls
 from tests.integration.api.extensions.importers.test_flow_beginnings import PAPER
-from tests.page.author_house import Author, authors_house, writing
+from tests.page.extensions.authoring.author_house import Author, authors_house, writing
 from tests.page.house import Door, Served
 from tests.page.test_looks import violations
 from tests.samples import one_in

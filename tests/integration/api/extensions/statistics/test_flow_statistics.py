@@ -15,9 +15,9 @@ from router.domain.records import HistoryLine
 from router.drawing import svg
 from router.store.store import Store
 from tests.integration.api.conftest import problem
-from tests.integration.api.reviewed import Room
+from tests.integration.api.extensions.authoring.reviewed import Room
+from tests.integration.api.extensions.authoring.test_flow_publications import later, people
 from tests.integration.api.test_configuration import Company
-from tests.integration.api.test_flow_publications import later, people
 from tests.integration.api.test_runs import approval_record, run_record
 from tests.unit.runtime.documents import overtime
 

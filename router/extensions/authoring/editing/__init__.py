@@ -1,0 +1,1 @@
+"""Edits in the text of a flow file, whose comments, order and quotes stay."""
