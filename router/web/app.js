@@ -39,7 +39,7 @@ function pageFor(me, capabilities, colleagues) {
     me,
     has: (extension) => installed.has(extension),
     operates: me.roles.includes("operator"),
-    writesFlows: me.roles.some((role) => AUTHORS.includes(role)),
+    writesFlows: installed.has("authoring") && me.roles.some((role) => AUTHORS.includes(role)),
     takesHandOffs: me.helps || me.roles.includes("operator"),
     complain,
     trying,

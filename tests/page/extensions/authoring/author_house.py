@@ -47,7 +47,7 @@ def with_authors(folder: Path, directory: Path = SAMPLE) -> Path:
 
 
 @asynccontextmanager
-async def authors_house(folder: Path, temporal: Client, **more: str) -> AsyncIterator[Served]:
+async def authors_house(folder: Path, temporal: Client, **more: Any) -> AsyncIterator[Served]:
     """The house as it ships, with its authors; with `more` of its settings."""
     settings = Settings.load(data=folder, directory=with_authors(folder), **more)
     async with (

@@ -1,6 +1,6 @@
 """A process from nothing to what everybody uses, and back, by people who write no code.
 
-How long each step took is printed: `pytest -s tests/page/test_overtime.py`.
+How long each step took is printed: `pytest -s tests/page/extensions/authoring/test_overtime.py`.
 """
 
 from collections.abc import AsyncIterator, Iterator
