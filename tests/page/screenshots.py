@@ -23,8 +23,7 @@ from router.settings import Settings
 from tests.document_files import pdf, saved
 from tests.fakes.smtp import MailServer
 from tests.page.extensions.authoring.author_house import AUTHORS, with_authors, writing
-from tests.page.house import PHONE, QUEUE, Caller, Door, Served, Visitor, chromium
-from tests.page.test_overtime import (
+from tests.page.extensions.authoring.test_overtime import (
     BOB,
     CAROL,
     approved_at_two_levels,
@@ -35,6 +34,7 @@ from tests.page.test_overtime import (
     submitted,
     tried,
 )
+from tests.page.house import PHONE, QUEUE, Caller, Door, Served, Visitor, chromium
 from tests.page.test_portal import Portal
 from tests.temporal import dev_server, register_attributes
 from tests.workflow.extensions.mail.mail_house import BOBS, here, with_addresses

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -562,7 +563,7 @@ async def test_who_writes_no_flows_loads_none_of_it(door: Door, house: Served) -
 async def test_authors_see_none_of_it_where_the_extension_is_left_out(
     door: Door, real_client: Client, tmp_path: Path
 ) -> None:
-    off = frozenset({"authoring", "importers"})
+    off = frozenset({"authoring"})
     async with authors_house(tmp_path, real_client, extensions_off=off) as house:
         dave = await door.visitor(house, locale="en-US")
         await dave.come(AUTHORS["dave"])

@@ -493,6 +493,7 @@ async def test_what_is_withdrawn_while_it_is_published_is_not_published(people: 
     review = await people.approved(overtime())
     reviews = AuthoringServices.of(people.company.app.state.shared).flow_reviews
     kept = await reviews.find(people.company.tenant, review["id"])
+    assert kept
 
     def withdrawn() -> Awaitable[None]:
         done: Awaitable[None] = reviews.decide(kept, "withdrawn", by="anna", at=datetime.now(UTC))

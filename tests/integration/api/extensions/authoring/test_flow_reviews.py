@@ -289,6 +289,7 @@ async def test_a_decision_that_somebody_else_was_quicker_than_leaves_its_key_fre
     review = await people.anna.submitted(overtime())
     reviews = AuthoringServices.of(people.company.app.state.shared).flow_reviews
     kept = await reviews.find(people.company.tenant, review["id"])
+    assert kept
 
     async def refused() -> None:
         await reviews.decide(kept, "refused", by="olga", at=datetime.now(UTC))
