@@ -151,7 +151,8 @@ class Extension:
         """Return what to add to a process of the API.
 
         Args:
-            state: The services, such as `state.services.store`, and what requests share.
+            state: The services, such as `state.services.store`, and what requests share. What the
+                routes of this extension share goes into `state.of_extensions`, by its name.
 
         Raises:
             MisconfiguredError: The settings can't be used; the process doesn't start.
