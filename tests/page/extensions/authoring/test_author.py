@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -557,19 +556,6 @@ async def test_who_writes_no_flows_loads_none_of_it(door: Door, house: Served) -
     await expect(alice.box).to_be_visible()
     await expect(alice.page.get_by_role("link", name="流程设计")).to_have_count(0)
     assert [url for url in asked if "/author/" in url or "flow-drafts" in url] == []
-
-
-@pytest.mark.slow
-async def test_authors_see_none_of_it_where_the_extension_is_left_out(
-    door: Door, real_client: Client, tmp_path: Path
-) -> None:
-    off = frozenset({"authoring"})
-    async with authors_house(tmp_path, real_client, extensions_off=off) as house:
-        dave = await door.visitor(house, locale="en-US")
-        await dave.come(AUTHORS["dave"])
-        await dave.page.goto(f"{house.origin}/#/flows")
-        await expect(dave.box).to_be_visible()
-        await expect(dave.page.get_by_role("link", name="Flows")).to_have_count(0)
 
 
 @pytest.mark.slow
