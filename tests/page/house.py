@@ -12,7 +12,15 @@ from typing import Any, Self
 import httpx
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, BrowserContext, Locator, Page, async_playwright, expect
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Page,
+    async_playwright,
+    expect,
+)
 from temporalio.client import Client
 
 from router.runtime.composition import Parts
@@ -114,10 +122,14 @@ class Visitor:
 
     def watch(self) -> Self:
         page = self.page
-        page.on("console", lambda m: self._complain(m.type in {"error", "warning"}, m.text))
+        page.on("console", self._hear)
         page.on("pageerror", lambda error: self._complain(True, str(error)))
         page.on("request", lambda request: self._foreign(request.url))
         return self
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        where = message.location["url"]
+        self._complain(message.type in {"error", "warning"}, f"{message.text} ({where})")
 
     def _complain(self, counts: bool, text: str) -> None:
         if counts and not any(words in text for words in self.forgives):
