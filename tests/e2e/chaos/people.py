@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, Self
 from uuid import uuid4
 
@@ -234,6 +235,17 @@ class Witness(Desk):
             await until(f"{user}'s {name} to be taken", taken)
         self.papers |= {id_: Paper(user, name, content) for id_ in told}
         return min(told)
+
+    async def look_at_papers(self) -> None:
+        """Have all look at their papers: one that couldn't be read when it was taken is then."""
+
+        async def is_read(id_: str, user: str) -> bool | None:
+            headers = {"Authorization": f"Bearer {user}"}
+            answer = await self._http.get(f"/v1/files/{id_}/document?wait=10", headers=headers)
+            return (answer.status_code == 200 and answer.json()["status"] != "reading") or None
+
+        for id_, paper in self.papers.items():
+            await until(f"{paper.name} to be read", partial(is_read, id_, paper.user))
 
     async def close(self) -> None:
         """Nobody listens any more."""

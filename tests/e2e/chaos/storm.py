@@ -329,6 +329,7 @@ async def _witness(plan: Plan, http: httpx.AsyncClient) -> AsyncIterator[Witness
 async def _check(outcome: Outcome, at: House, crowd: Crowd) -> None:
     desk = crowd.desk
     outcome.findings += await of_temporal(at.temporal)
+    await desk.look_at_papers()
     records = await Records.read(at.database)
     await _all_heard(desk.followers, records)
     await desk.close()
