@@ -8,8 +8,8 @@ import pytest
 from router.domain.periods import Period
 from router.extensions.statistics.store import TrafficCounts
 from router.store.database import Database
-from tests import plans
 from tests.past import TENANT, Past, fill
+from tests.plans import find_scans
 
 FLOW = "leave_request"
 CONVERSATIONS = 5_000
@@ -34,14 +34,7 @@ async def test_no_statement_reads_a_whole_table(database: Database) -> None:
         lambda: counts.model(TENANT, period),
     )
 
-    found: list[str] = []
-    for call in calls:
-        with plans.statements(database) as seen:
-            await call()
-        for statement in seen:
-            found += await plans.scans(database, statement)
-
-    assert not found
+    assert not await find_scans(database, calls)
 
 
 async def _first(rows: AsyncIterator[object]) -> None:

@@ -13,7 +13,7 @@ from router.store.database import Database
 from router.store.erasure import PersonErasure
 from router.store.extension_tables import find_unloaded
 from router.store.retention import Retention
-from tests import plans
+from tests.plans import find_scans
 
 TENANT = "default"
 QUOTA = WorkspaceQuota(files=9, together=999)
@@ -86,10 +86,7 @@ async def test_tables_are_known_when_their_extension_is_not_loaded(
 
 
 @pytest.mark.slow
-async def test_no_statement_reads_a_whole_table(
-    kept: Workspaces, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(plans, "GROWING", frozenset(TABLES.metadata.tables))
+async def test_no_statement_reads_a_whole_table(kept: Workspaces, database: Database) -> None:
     await _fill(database, people=2000)
     calls: tuple[Callable[[], Awaitable[object]], ...] = (
         lambda: kept.save((TENANT, "alice", "c.md"), b"text", 4, QUOTA),
@@ -101,14 +98,7 @@ async def test_no_statement_reads_a_whole_table(
         lambda: PersonErasure(database, TENANT, "alice", TABLES.personal).erase("erased-1"),
     )
 
-    found: list[str] = []
-    for call in calls:
-        with plans.statements(database) as seen:
-            await call()
-        for statement in seen:
-            found += await plans.scans(database, statement)
-
-    assert not found
+    assert not await find_scans(database, calls, TABLES.metadata.tables)
 
 
 async def _fill(database: Database, people: int) -> None:
