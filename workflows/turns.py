@@ -95,8 +95,12 @@ class TurnContext:
 
     @property
     def now(self) -> datetime:
-        """The workflow's time, where the caller is."""
-        return workflow.now().astimezone(ZoneInfo(self.caller.timezone))
+        """When the turn began, in the caller's time zone.
+
+        Everything in a turn reads dates against this one time: "tomorrow" must not become another
+        day because midnight passes between two questions to a model.
+        """
+        return self.began.astimezone(ZoneInfo(self.caller.timezone))
 
     def account(self, spent: Usage) -> Account:
         """On whose account models are asked in this turn, which has spent so much already."""
