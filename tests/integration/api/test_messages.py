@@ -267,7 +267,8 @@ async def test_the_seventh_open_turn_is_refused(
     assert (await send(0)).status_code == 202
     other_body = await alice.post(messages, json={"text": "other", "message_id": "m0"})
     assert other_body.status_code == 422
-    await alice.post(f"{conversation}/cancel")
+    cancelled = await alice.post(f"{conversation}/cancel")
+    assert cancelled.status_code == 202
     await until(lambda: send(MAX_OPEN_TURNS), lambda a: a.status_code == 200)
 
 

@@ -14,7 +14,7 @@ from router.api.dependencies import Services
 from router.domain.progress import Progress, ProgressType
 from router.store.live import Live, Readers
 from router.store.store import Store
-from tests.integration.api.conftest import desk, problem
+from tests.integration.api.conftest import desk, problem, until
 from tests.integration.api.workflows import MUCH
 from tests.waiting import HANGS_AFTER_S
 
@@ -49,7 +49,9 @@ class Chat:
         await self.tell("text_delta", text=text, attempt=attempt)
 
     async def cancel(self) -> None:
-        await self.alice.post(f"/v1/conversations/{self.id}/cancel")
+        """Stop the turn, as soon as its workflow has it: what is told of it may come before."""
+        path = f"/v1/conversations/{self.id}/cancel"
+        await until(lambda: self.alice.post(path), lambda answer: answer.status_code == 202)
 
     async def end(self, events: "Events") -> list[Event]:
         """Stop the turn; what was still to come."""
@@ -68,8 +70,9 @@ class Events:
         return self
 
     async def __anext__(self) -> Event:
-        name = await anext(self._lines)
-        data, end = await anext(self._lines), await anext(self._lines)
+        async with asyncio.timeout(HANGS_AFTER_S):
+            name = await anext(self._lines)
+            data, end = await anext(self._lines), await anext(self._lines)
         assert name.startswith("event: ")
         assert data.startswith("data: ")
         assert end == ""

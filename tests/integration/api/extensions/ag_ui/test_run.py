@@ -15,7 +15,7 @@ from router.api.params import derived_id
 from router.domain.progress import Progress
 from router.store.live import Readers
 from router.store.store import Store
-from tests.integration.api.conftest import client_of, problem
+from tests.integration.api.conftest import client_of, problem, until
 from tests.integration.api.test_rates import RUN
 from tests.table import each_row
 from tests.unit.extensions.ag_ui.client import FrontEnd
@@ -49,8 +49,10 @@ async def turns_of(front_end: FrontEnd) -> int:
 
 
 async def cancel(front_end: FrontEnd) -> None:
+    """Stop the turn, as soon as its workflow has it: a run's first events may come before."""
+    http, headers = front_end.http, front_end.headers
     path = f"/v1/conversations/{conversation_of(front_end)}/cancel"
-    await front_end.http.post(path, headers=front_end.headers)
+    await until(lambda: http.post(path, headers=headers), lambda answer: answer.status_code == 202)
 
 
 def user(content: Any) -> list[dict[str, Any]]:
