@@ -150,6 +150,9 @@ def refused(
 ) -> Fault | None:
     """Why a pattern isn't taken, with the place in it `as_written`; None if it is taken.
 
+    A pattern that is taken here is within its bounds also where letters match in either case, which
+    makes its program larger: slots and hooks read theirs so.
+
     Args:
         source: The pattern.
         as_written: The pattern as its author sees it, if parts of it were put in afterwards.
@@ -159,7 +162,8 @@ def refused(
         if bounds is None:
             compiled(source)
         else:
-            compile_foreign(source, bounds, as_written=as_written)
+            for ignore_case in (False, True):
+                compile_foreign(source, bounds, ignore_case=ignore_case, as_written=as_written)
     except PatternTooCostly as error:
         return error.fault
     except re2.error as error:

@@ -71,3 +71,13 @@ def test_an_author_s_pattern_is_as_long_as_it_is_written() -> None:
 def test_case_and_line_breaks_are_ignored_where_that_is_asked_for() -> None:
     assert compile_foreign("a.b").search("A\nB") is None
     assert compile_foreign("a.b", ignore_case=True, dot_all=True).search("A\nB") is not None
+
+
+def test_a_pattern_that_is_taken_is_taken_in_either_case() -> None:
+    han_and_words = r"  {1,30}" + r"\p{Han}\w{1,30}" * 29 + r"\p{Han}\wb"
+    assert compile_foreign(han_and_words, AUTHORED)
+
+    fault = refused(han_and_words, bounds=AUTHORED)
+
+    assert fault is not None
+    assert fault.what.startswith("is too large: RE2's program for it may have 10000")
