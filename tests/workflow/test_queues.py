@@ -15,9 +15,10 @@ from router.contracts.conversation import Submission, workflow_id
 from router.domain.errors import MisconfiguredError
 from router.domain.messages import Message, Turn
 from router.domain.records import ConversationRecord
+from router.extension import WorkKind
 from router.gateway.builds import is_polled
 from router.runtime.composition import Parts
-from router.runtime.worker import Kind, build_workers
+from router.runtime.worker import build_workers
 from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import person
 
@@ -36,7 +37,7 @@ def with_queues(parts: Parts, **more: object) -> Parts:
 
 
 @asynccontextmanager
-async def at_work(client: Client, parts: Parts, *kinds: Kind) -> AsyncIterator[list[str]]:
+async def at_work(client: Client, parts: Parts, *kinds: WorkKind) -> AsyncIterator[list[str]]:
     """The queues that are polled meanwhile."""
     workers = build_workers(client, parts, kinds)
     async with AsyncExitStack() as stack:
@@ -110,7 +111,7 @@ async def test_a_rate_holds_for_the_whole_queue(real_client: Client, own: Parts)
 
 @pytest.mark.parametrize(("kind", "variable"), [("models", "MODEL"), ("tools", "TOOL")])
 async def test_a_kind_without_a_queue_is_nothing_to_poll(
-    real_client: Client, own: Parts, kind: Kind, variable: str
+    real_client: Client, own: Parts, kind: WorkKind, variable: str
 ) -> None:
     own = with_queues(own, tool_queue=None, model_queue=None)
     with pytest.raises(MisconfiguredError, match=f"set ROUTER_{variable}_QUEUE, or add turns"):
