@@ -20,13 +20,13 @@ from router.runtime import process
 from router.runtime.composition import Parts
 from router.runtime.data_folder import ADMISSION
 from router.runtime.dev import run
+from router.runtime.extension_work import KINDS
 from router.runtime.extensions import (
     check_sections,
     log_omissions,
     omitted_prefixes,
     setting_sections,
 )
-from router.runtime.extension_work import KINDS
 from router.runtime.garbage_collection import steady
 from router.runtime.process import ProcessTelemetry, observed, until_told_to_stop
 from router.runtime.process_group import PROGRAM, Command, Parent, ProcessGroup
@@ -100,7 +100,7 @@ async def work(
         workers = build_workers(client, parts, kinds, grace, under_way, workload)
         where = (", ".join(workers), settings.temporal_namespace, settings.temporal_address)
         log.info("the worker polls task queue %s of namespace %s at %s", *where)
-        async with supervised(parts, kinds), workload.running(), steady(cached):
+        async with supervised(parts, kinds), workload.keep_running(), steady(cached):
             if parent:
                 parent.tell_ready()
             await asyncio.gather(*(worker.run() for worker in workers.values()))

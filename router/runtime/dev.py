@@ -171,7 +171,7 @@ async def worker_and_api(
 
         async with (
             supervised(parts),
-            workload.running(),
+            workload.keep_running(),
             process.running("the worker", working_all(), WORKER_GRACE) as working,
             process.running("the API", api.serve([listening]), API_GRACE, stop=api.stop) as serving,
         ):

@@ -40,22 +40,23 @@ class ExtensionWork:
         self._parts: dict[str, WorkerPart] = {}
         extensions.collect(self._add)
 
-    def running(self) -> AbstractAsyncContextManager[None]:
+    def keep_running(self) -> AbstractAsyncContextManager[None]:
         """Keep what extensions run next to a worker running until the block is left."""
-        made = {name: _made(part, self._services) for name, part in self._parts.items()}
-        return self._extensions.keep_running(made)
+        return self._extensions.keep_running(
+            {name: _run_part(part, self._services) for name, part in self._parts.items()}
+        )
 
     def _add(self, extension: Extension) -> None:
         part = check_worker_part(extension)
-        # All of it is made before any of it is added: an extension is left out as a whole.
-        made = [
+        # All classes are created before anything is added: an extension is left out as a whole.
+        activities = [
             (kind, activity)
             for kind, sources in part.activities.items()
             for source in sources
-            for activity in _bound(source, self._services)
+            for activity in _bind(source, self._services)
         ]
         self.workflows += part.workflows
-        for kind, activity in made:
+        for kind, activity in activities:
             self.activities[kind].append(activity)
             self.kinds[getattr(activity, _ACTIVITY).name] = kind
         self._parts[extension.name] = part
@@ -82,9 +83,9 @@ def check_worker_part(extension: Extension) -> WorkerPart:
     part = extension.worker_part()
     if not isinstance(part, WorkerPart):
         raise ExtensionConflict(f"its worker_part() returns {part!r}: return a WorkerPart")
-    if strangers := [kind for kind in part.activities if kind not in KINDS]:
+    if unknown := [kind for kind in part.activities if kind not in KINDS]:
         raise ExtensionConflict(
-            f"its activities are of the kind {strangers[0]!r}: choose among {', '.join(KINDS)}"
+            f"its activities are of the kind {unknown[0]!r}: choose among {', '.join(KINDS)}"
         )
     if not callable(part.running):
         raise ExtensionConflict(
@@ -94,7 +95,9 @@ def check_worker_part(extension: Extension) -> WorkerPart:
     sources = [source for sources in part.activities.values() for source in sources]
     names = [_check_workflow(each, extension.name) for each in part.workflows]
     names += [
-        _check_activity(each, extension.name) for source in sources for each in _found_in(source)
+        _check_activity(each, extension.name)
+        for source in sources
+        for each in _list_activities(source)
     ]
     if repeated := [name for name, times in Counter(names).items() if times > 1]:
         raise ExtensionConflict(f"it has {repeated[0]} twice: list each one once")
@@ -148,7 +151,7 @@ def _check_name(name: str | None, what: str, extension: str) -> None:
         )
 
 
-def _found_in(source: Activity) -> Iterator[Activity]:
+def _list_activities(source: Activity) -> Iterator[Activity]:
     """Yield the activities of a class, or the function itself."""
     if not isinstance(source, type):
         yield source
@@ -158,7 +161,7 @@ def _found_in(source: Activity) -> Iterator[Activity]:
         raise ExtensionConflict(f"its {source!r} has no method with @activity.defn: decorate one")
 
 
-def _bound(source: Activity, services: WorkerServices) -> list[Activity]:
+def _bind(source: Activity, services: WorkerServices) -> list[Activity]:
     """Return the activities of a new instance of a class, or the function itself."""
     if not isinstance(source, type):
         return [source]
@@ -172,6 +175,6 @@ def _activity_names(source: type) -> list[str]:
 
 
 @asynccontextmanager
-async def _made(part: WorkerPart, services: WorkerServices) -> AsyncIterator[None]:
+async def _run_part(part: WorkerPart, services: WorkerServices) -> AsyncIterator[None]:
     async with part.running(services):
         yield

@@ -134,7 +134,7 @@ class Extensions:
                 name = each.extension.name
                 try:
                     if name in running:
-                        await stack.enter_async_context(_stopped_in_time(name, running[name]))
+                        await stack.enter_async_context(_stop_in_time(name, running[name]))
                 except Exception as error:  # noqa: BLE001 - it may be anybody's code
                     self._leave_out(_fault(each, error), error)
             yield
@@ -211,7 +211,7 @@ def import_formats(extension: Extension) -> list[str]:
 
 
 @asynccontextmanager
-async def _stopped_in_time(
+async def _stop_in_time(
     name: str, running: AbstractAsyncContextManager[None]
 ) -> AsyncIterator[None]:
     import asyncio

@@ -169,9 +169,9 @@ class Workload:
     activities: Mapping[WorkKind, Sequence[Activity]]
     of_extensions: ExtensionWork
 
-    def running(self) -> AbstractAsyncContextManager[None]:
+    def keep_running(self) -> AbstractAsyncContextManager[None]:
         """Keep what extensions run next to a worker running until the block is left."""
-        return self.of_extensions.running()
+        return self.of_extensions.keep_running()
 
 
 def load_workload(client: Client, parts: Parts, task_queue: str) -> Workload:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 from temporalio.client import Client
+from temporalio.worker import Worker
 
 from router.api.turns import Turns
 from router.contracts import flow
@@ -15,10 +16,13 @@ from router.contracts.conversation import Submission, workflow_id
 from router.domain.errors import MisconfiguredError
 from router.domain.messages import Message, Turn
 from router.domain.records import ConversationRecord
-from router.extension import WorkKind
+from router.extension import Extension, WorkerPart, WorkKind
 from router.gateway.builds import is_polled
+from router.runtime import extension_work
 from router.runtime.composition import Parts
+from router.runtime.extensions import Extensions, LoadedExtension
 from router.runtime.worker import build_workers
+from tests.unit.runtime import badge_workflows as badges
 from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import person
 
@@ -81,6 +85,39 @@ async def test_tools_and_models_are_asked_on_their_queues(real_client: Client, o
     sent = await queues_of(real_client, "queues1", turn)
     assert sent.pop("get_leave_balance") == TOOLS
     assert set(sent.values()) <= {TURNS}
+
+
+@pytest.mark.slow
+async def test_activities_of_an_extension_go_to_the_queue_of_their_kind_or_the_one_they_name(
+    real_client: Client, own: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = WorkerPart(
+        [badges.Printing], {"turns": [badges.find_badge], "tools": [badges.BadgePrinter]}
+    )
+    added = type("Badges", (Extension,), {"name": "badges", "worker_part": lambda _: part})()
+    found = Extensions([LoadedExtension(added, "acme-badges")])
+    monkeypatch.setattr(extension_work, "load_configured", lambda settings: found)
+    elsewhere = Worker(real_client, task_queue="acme", activities=[badges.find_badge])
+
+    async with (
+        at_work(real_client, own, "turns"),
+        at_work(real_client, own, "tools"),
+        elsewhere,
+    ):
+        printing = await real_client.start_workflow(
+            "badges.Printing", args=["7", "acme"], id="badge/default/7", task_queue=TURNS
+        )
+        assert await printing.result() == ["7 found", "7 found", f"7 printed, asked on {TURNS}"]
+
+    history = await printing.fetch_history()
+    sent = [event.activity_task_scheduled_event_attributes for event in history.events]
+    assert {
+        (each.activity_type.name, each.task_queue.name) for each in sent if each.activity_id
+    } == {
+        ("badges.find_badge", TURNS),
+        ("badges.find_badge", "acme"),
+        ("badges.print_badge", TOOLS),
+    }
 
 
 async def test_without_own_queues_all_is_where_turns_are(real_client: Client, own: Parts) -> None:

@@ -55,13 +55,18 @@ async def no_activity() -> None: ...
 @workflow.defn(name="badges.Printing")
 class Printing:
     @workflow.run
-    async def run(self, number: str) -> list[str]:
+    async def run(self, number: str, elsewhere: str) -> list[str]:
         timeout = timedelta(minutes=1)
-        found = workflow.execute_activity(find_badge, number, start_to_close_timeout=timeout)
+        found = [
+            workflow.execute_activity(
+                find_badge, number, task_queue=queue, start_to_close_timeout=timeout
+            )
+            for queue in (None, elsewhere)
+        ]
         printed = workflow.execute_activity_method(
             BadgePrinter.print_badge, number, start_to_close_timeout=timeout
         )
-        return [*await asyncio.gather(found, printed)]
+        return [*await asyncio.gather(*found, printed)]
 
 
 class NoWorkflow(Printing):

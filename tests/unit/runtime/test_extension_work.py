@@ -95,7 +95,7 @@ async def test_an_extension_that_cannot_be_used_is_left_out_of_a_worker_as_a_who
 ) -> None:
     work = ExtensionWork(loaded(adding(broken), adding(WorkerPart(), "gates")), SERVICES)
 
-    async with work.running():
+    async with work.keep_running():
         assert (work.workflows, work.kinds) == ([], {})
     assert not any(work.activities.values())
     assert [record.message.partition(": ")[0] for record in caplog.records] == ["extension badges"]
@@ -157,7 +157,7 @@ async def test_what_cannot_be_started_or_stopped_is_logged_and_the_rest_runs(
     added = adding(WorkerPart(running=running)), adding(gates, "gates")
     caplog.clear()
 
-    async with ExtensionWork(loaded(*added), SERVICES).running():
+    async with ExtensionWork(loaded(*added), SERVICES).keep_running():
         await asyncio.wait_for(started.wait(), HANGS_AFTER_S)
 
     (message,) = (each for each in caplog.messages if each.startswith("extension badges: "))
@@ -168,7 +168,7 @@ async def test_a_required_extension_that_cannot_start_what_it_runs_stops_the_pro
     found = loaded(adding(WorkerPart(running=unstartable)), required="badges")
 
     with pytest.raises(MisconfiguredError, match="ROUTER_REQUIRED_EXTENSIONS=badges"):
-        async with ExtensionWork(found, SERVICES).running():
+        async with ExtensionWork(found, SERVICES).keep_running():
             pass
 
 
