@@ -257,9 +257,28 @@ class Extension:
     def worker_part(self) -> WorkerPart:
         """Return what to add to each process of the worker.
 
-        `intent-router extensions` and `doctor` call this as well, so that it must not connect to
-        anything. Stories and `reconcile` have the workflows and activities, and don't run what
-        runs next to a worker.
+        `intent-router extensions` and `doctor` call this as well: connect to nothing here. Stories
+        and `reconcile` run the workflows and activities, and nothing next to the worker.
+
+        Returns:
+            Workflows, activities by kind, and what runs next to the worker. If a worker can't use
+            one of them, nothing of it is added, and `intent-router extensions` says why.
+
+        Example:
+            >>> from temporalio import activity
+            >>> class BadgePrinter:
+            ...     def __init__(self, services: WorkerServices) -> None:
+            ...         self._store = services.store
+            ...
+            ...     @activity.defn(name="badges.print_badge")
+            ...     async def print_badge(self, number: str) -> str: ...
+            >>> class BadgeExtension(Extension):
+            ...     name = "badges"
+            ...
+            ...     def worker_part(self) -> WorkerPart:
+            ...         return WorkerPart(activities={"tools": [BadgePrinter]})
+            >>> [*BadgeExtension().worker_part().activities]
+            ['tools']
         """
         return WorkerPart()
 

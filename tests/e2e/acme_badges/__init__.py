@@ -1,4 +1,4 @@
-"""Badges of Acme: an extension in a distribution of its own, which knows the public API alone."""
+"""Badges of Acme: an extension in a distribution of its own."""
 
 from functools import partial
 from typing import TYPE_CHECKING
