@@ -92,7 +92,7 @@ async def test_activities_of_an_extension_go_to_the_queue_of_their_kind_or_the_o
     real_client: Client, own: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part = WorkerPart(
-        [badges.Printing], {"turns": [badges.find_badge], "tools": [badges.BadgePrinter]}
+        [badges.Printing], {"turns": [badges.BadgePrinter], "tools": [badges.find_badge]}
     )
     added = type("Badges", (Extension,), {"name": "badges", "worker_part": lambda _: part})()
     found = Extensions([LoadedExtension(added, "acme-badges")])
@@ -114,9 +114,9 @@ async def test_activities_of_an_extension_go_to_the_queue_of_their_kind_or_the_o
     assert {
         (each.activity_type.name, each.task_queue.name) for each in sent if each.activity_id
     } == {
-        ("badges.find_badge", TURNS),
+        ("badges.find_badge", TOOLS),
         ("badges.find_badge", "acme"),
-        ("badges.print_badge", TOOLS),
+        ("badges.print_badge", TURNS),
     }
 
 
