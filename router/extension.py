@@ -8,21 +8,29 @@ An extension is a subclass of `Extension` that a distribution names in its entry
 The extensions of this project are registered in the same way. The core never imports one.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, Request
     from pydantic import BaseModel
+    from temporalio.client import Client
 
     from router.api.dependencies import AppState
     from router.settings import Section, Settings
     from router.store.extension_tables import ExtensionTables
+    from router.store.store import Store
+    from router.tool.context import Dependencies
 
 ENTRY_POINT_GROUP = "intent_router.extensions"
+BACKGROUND_RETRY_S = 60.0
+"""After a function that runs in the background has failed."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -106,7 +114,94 @@ class ApiPart:
 
     routers: "Sequence[APIRouter]" = ()
     running: AbstractAsyncContextManager[None] = field(default_factory=nullcontext)
-    """Entered once the process serves, and left when it stops."""
+    """What runs next to the API: entered before the process serves, and left when it stops.
+    `run_in_background` makes it of an async function."""
+
+
+WorkKind = Literal["turns", "models", "tools"]
+"""A kind of activities: what a turn waits for, what asks models, and what reaches other systems.
+Models and tools may have task queues, rates and workers of their own."""
+
+
+@dataclass(frozen=True)
+class WorkerServices:
+    """What activities and background functions of an extension work with."""
+
+    settings: "Settings"
+    store: "Store"
+    dependencies: "Dependencies"
+    """Resolves a provider: `await services.dependencies.resolve(site)`."""
+    temporal: "Client"
+    task_queue: str
+    """The task queue of workflows, on which those of extensions are started as well."""
+
+
+def _run_nothing(_: WorkerServices) -> AbstractAsyncContextManager[None]:
+    return nullcontext()
+
+
+@dataclass(frozen=True)
+class WorkerPart:
+    """What an extension adds to each process of the worker.
+
+    The name of a workflow or an activity begins with that of the extension and a dot, so that it
+    can't be the name of another one, or of a tool.
+
+    >>> from temporalio import activity
+    >>> @activity.defn(name="badges.print_badge")
+    ... async def print_badge(number: str) -> str:
+    ...     return f"printed {number}"
+    >>> WorkerPart(activities={"tools": [print_badge]}).workflows
+    ()
+    """
+
+    workflows: Sequence[type] = ()
+    """Classes with `@workflow.defn`, which run in Temporal's sandbox."""
+    activities: Mapping[WorkKind, Sequence[Callable[..., Any]]] = field(default_factory=dict)
+    """Async functions with `@activity.defn`, or classes with such methods, by their kind. The
+    worker creates each class with its `WorkerServices`."""
+    running: Callable[[WorkerServices], AbstractAsyncContextManager[None]] = _run_nothing
+    """Makes what runs next to the worker: it is entered before the worker takes work, and left when
+    it stops. `partial(run_in_background, function)` makes it of an async function."""
+
+
+@asynccontextmanager
+async def run_in_background(
+    function: Callable[..., Awaitable[None]], *arguments: object
+) -> AsyncIterator[None]:
+    """Run an async function next to a process of the API or of the worker.
+
+    If it raises, the log has the traceback, and it is called again after `BACKGROUND_RETRY_S`
+    seconds. It is cancelled when the process stops, which waits for it for two seconds.
+
+    Args:
+        function: What to run. Every process calls it, so several calls may run at the same time.
+        arguments: The arguments of the function.
+
+    Example:
+        >>> from functools import partial
+        >>> async def tidy_badges(services: WorkerServices) -> None:
+        ...     print(services.task_queue)
+        >>> part = WorkerPart(running=partial(run_in_background, tidy_badges))
+    """
+    import asyncio
+
+    async def run() -> None:
+        while True:
+            try:
+                return await function(*arguments)
+            except Exception:  # noqa: BLE001 - it may be anybody's code
+                _log.exception(
+                    "%r failed, and is called again in %g seconds", function, BACKGROUND_RETRY_S
+                )
+            await asyncio.sleep(BACKGROUND_RETRY_S)
+
+    task = asyncio.create_task(run(), name=repr(function))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
 
 
 class ExtensionConflict(Exception):
@@ -158,6 +253,34 @@ class Extension:
             MisconfiguredError: The settings can't be used; the process doesn't start.
         """
         return ApiPart()
+
+    def worker_part(self) -> WorkerPart:
+        """Return what to add to each process of the worker.
+
+        `intent-router extensions` and `doctor` call this as well: connect to nothing here. Stories
+        and `reconcile` run the workflows and activities, and nothing next to the worker.
+
+        Returns:
+            Workflows, activities by kind, and what runs next to the worker. If a worker can't use
+            one of them, nothing of it is added, and `intent-router extensions` says why.
+
+        Example:
+            >>> from temporalio import activity
+            >>> class BadgePrinter:
+            ...     def __init__(self, services: WorkerServices) -> None:
+            ...         self._store = services.store
+            ...
+            ...     @activity.defn(name="badges.print_badge")
+            ...     async def print_badge(self, number: str) -> str: ...
+            >>> class BadgeExtension(Extension):
+            ...     name = "badges"
+            ...
+            ...     def worker_part(self) -> WorkerPart:
+            ...         return WorkerPart(activities={"tools": [BadgePrinter]})
+            >>> [*BadgeExtension().worker_part().activities]
+            ['tools']
+        """
+        return WorkerPart()
 
     def packages(self) -> Sequence[str]:
         """Return the import names of packages with tools, hooks, lookups and document types."""

@@ -7,6 +7,7 @@ import typer
 
 from router.cli import CommandTable
 from router.cli.options import echo_aligned
+from router.runtime.extension_work import check_worker_part
 from router.runtime.extensions import (
     Extensions,
     OmittedExtension,
@@ -30,6 +31,7 @@ def find_faults(found: Extensions) -> list[OmittedExtension]:
         lambda each: each.settings(),
         lambda each: each.tables(),
         PromptJobTable().add_extension,
+        check_worker_part,
     )
 
 

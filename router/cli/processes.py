@@ -14,11 +14,13 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from router.domain.errors import MisconfiguredError
+from router.extension import WorkKind
 from router.gateway.generations import check_halves
 from router.runtime import process
 from router.runtime.composition import Parts
 from router.runtime.data_folder import ADMISSION
 from router.runtime.dev import run
+from router.runtime.extension_work import KINDS
 from router.runtime.extensions import (
     check_sections,
     log_omissions,
@@ -32,7 +34,7 @@ from router.runtime.sandbox import cached
 from router.runtime.server import Ports, api_server, listening
 from router.runtime.temporal import check_namespace, connect, register, temporal_says
 from router.runtime.upkeep import at_work
-from router.runtime.worker import KINDS, Kind, build_workers, supervised
+from router.runtime.worker import build_workers, load_workload, supervised
 from router.secrecy.redaction import redact_logs
 from router.settings import Settings, slips
 from router.telemetry import logs
@@ -78,7 +80,7 @@ async def serve_api(
 
 
 async def work(
-    settings: Settings, kinds: Collection[Kind] = KINDS, parent: Parent | None = None
+    settings: Settings, kinds: Collection[WorkKind] = KINDS, parent: Parent | None = None
 ) -> None:
     """Run work of these `kinds` until cancelled; what isn't done in time the next worker does."""
     async with _seen(settings, "intent-router-worker") as seen, at_work(settings) as parts:
@@ -94,10 +96,11 @@ async def work(
                 error.message,
             )
         grace = timedelta(seconds=settings.shutdown_seconds)
-        workers = build_workers(client, parts, kinds, grace, under_way)
+        workload = load_workload(client, parts, settings.task_queue)
+        workers = build_workers(client, parts, kinds, grace, under_way, workload)
         where = (", ".join(workers), settings.temporal_namespace, settings.temporal_address)
         log.info("the worker polls task queue %s of namespace %s at %s", *where)
-        async with supervised(parts, kinds), steady(cached):
+        async with supervised(parts, kinds), workload.keep_running(), steady(cached):
             if parent:
                 parent.tell_ready()
             await asyncio.gather(*(worker.run() for worker in workers.values()))

@@ -36,7 +36,7 @@ from router.runtime.sandbox import cached
 from router.runtime.server import Ports, api_server, opened
 from router.runtime.temporal import connect, temporal_says
 from router.runtime.upkeep import at_work
-from router.runtime.worker import build_workers, supervised
+from router.runtime.worker import build_workers, load_workload, supervised
 from router.settings import NO_TLS, Settings
 from router.store.identity import Houses
 from router.telemetry.crashes import registered
@@ -162,7 +162,8 @@ async def worker_and_api(
         await _made_one(client, parts.store.houses, settings.task_queue)
         seen.circuits_of(parts.chains, parts.caller.circuits)
         register = seen.closing.enter_context(registered(settings.data))
-        workers = build_workers(client, parts, register=register).values()
+        workload = load_workload(client, parts, settings.task_queue)
+        workers = build_workers(client, parts, register=register, work=workload).values()
         api = api_server(parts, client)
 
         async def working_all() -> None:
@@ -170,6 +171,7 @@ async def worker_and_api(
 
         async with (
             supervised(parts),
+            workload.keep_running(),
             process.running("the worker", working_all(), WORKER_GRACE) as working,
             process.running("the API", api.serve([listening]), API_GRACE, stop=api.stop) as serving,
         ):

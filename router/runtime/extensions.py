@@ -9,8 +9,16 @@ is wrong.
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -29,6 +37,9 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 _REQUIRED = "ROUTER_REQUIRED_EXTENSIONS"
 _OFF = "ROUTER_EXTENSIONS_OFF"
 T = TypeVar("T")
+
+BACKGROUND_STOP_S = 2.0
+"""For what an extension runs in a process, once the process stops."""
 
 _log = logging.getLogger(__name__)
 
@@ -106,6 +117,28 @@ class Extensions:
                     faults.append(_fault(each, error))
         return faults
 
+    @asynccontextmanager
+    async def keep_running(
+        self, running: Mapping[str, AbstractAsyncContextManager[None]]
+    ) -> AsyncIterator[None]:
+        """Keep running what extensions run in a process, by their names, until the block is left.
+
+        What can't be started or stopped is logged with its traceback.
+
+        Raises:
+            MisconfiguredError: That of a required extension can't be started, or its settings
+                can't be used.
+        """
+        async with AsyncExitStack() as stack:
+            for each in self.loaded:
+                name = each.extension.name
+                try:
+                    if name in running:
+                        await stack.enter_async_context(_stop_in_time(name, running[name]))
+                except Exception as error:  # noqa: BLE001 - it may be anybody's code
+                    self._leave_out(_fault(each, error), error)
+            yield
+
     @property
     def failed(self) -> list[OmittedExtension]:
         """The extensions that should be in use and aren't."""
@@ -175,6 +208,25 @@ def import_formats(extension: Extension) -> list[str]:
     packages = [*extension.file_formats()]
     load_formats(packages)
     return packages
+
+
+@asynccontextmanager
+async def _stop_in_time(
+    name: str, running: AbstractAsyncContextManager[None]
+) -> AsyncIterator[None]:
+    import asyncio
+
+    await running.__aenter__()
+    try:
+        yield
+    finally:
+        try:
+            async with asyncio.timeout(BACKGROUND_STOP_S):
+                await running.__aexit__(None, None, None)
+        except Exception:  # noqa: BLE001 - it may be anybody's code
+            _log.exception(
+                "extension %s: what it runs failed to stop within %g s", name, BACKGROUND_STOP_S
+            )
 
 
 def _fault(each: LoadedExtension, error: Exception) -> OmittedExtension:

@@ -11,10 +11,9 @@ import itertools
 import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from importlib.metadata import version
 from math import ceil, inf
 from typing import Any, NamedTuple, get_args
@@ -243,16 +242,15 @@ class Api(FastAPI):
 def create_app(services: Services) -> FastAPI:
     """The API over these services, ready for any ASGI server."""
     state, settings = AppState.beginning(services), services.settings
-    parts: list[ApiPart] = []
+    extensions = load_configured(settings)
+    running: dict[str, AbstractAsyncContextManager[None]] = {}
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         counting = asyncio.create_task(keep_counting(services), name="counting for the metrics")
         monitoring = asyncio.create_task(state.failing_workflows.run(), name="failing workflows")
         app.describe()
-        async with webhooks_at_work(services), AsyncExitStack() as running:
-            for part in parts:
-                await running.enter_async_context(part.running)
+        async with webhooks_at_work(services), extensions.keep_running(running):
             yield
         counting.cancel()
         monitoring.cancel()
@@ -272,10 +270,11 @@ def create_app(services: Services) -> FastAPI:
     app.state.shared = state
     if settings.auth == "dev":
         app.include_router(people.sign_in)
-    extensions = load_configured(settings)
     app.state.extensions = [each.name for each in extensions]
     extensions.collect(app.include_extension)
-    parts += extensions.collect(partial(app.include_part, state=state))
+    running.update(
+        extensions.collect(lambda each: (each.name, app.include_part(each, state).running))
+    )
     # Add what every request passes through; the last one added is the first it meets.
     app.add_middleware(BodyLimit, admit=admit, others=app.body_limits)
     _share(app, settings)

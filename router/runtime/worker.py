@@ -5,11 +5,11 @@ task that asked for them, which halves the latency of a turn. Models and tools m
 their own; workflows don't know, for the queue isn't compared on replay.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Literal, get_args
+from typing import Any
 
 from temporalio import worker as temporal
 from temporalio.client import Client
@@ -37,10 +37,12 @@ from activities.think import Condenser, Planner, Thinker
 from activities.understand import Understander
 from router.contracts import activities
 from router.domain.errors import MisconfiguredError
+from router.extension import WorkKind
 from router.gateway.documents import DocumentReading
 from router.llm.supervisor import ModelSupervisor
 from router.routing.decider import DecisionPolicy
 from router.runtime.composition import Parts
+from router.runtime.extension_work import KINDS, Activity, ExtensionWork, load_extension_work
 from router.runtime.process import running
 from router.runtime.sandbox import sandbox
 from router.settings import Settings
@@ -65,7 +67,7 @@ OF_MODELS = frozenset(
     )
 )
 OF_TURNS = frozenset({activities.TELL_FLOW.name, activities.NOTIFY.name})
-"""Whatever is neither, nor a hook's, and no local activity, is a tool's name."""
+"""Whatever is neither, nor a hook's or an extension's, and no local activity, is a tool's name."""
 MODELS_WAIT = timedelta(seconds=60)
 """For a worker of the models' queue; a turn that finds none says that it failed, and isn't
 left hanging."""
@@ -77,6 +79,8 @@ class Queues:
 
     models: str | None = None
     tools: str | None = None
+    of_extensions: Mapping[str, WorkKind] = field(default_factory=dict)
+    """The kinds of the activities of extensions, by name."""
 
     def of(self, activity: str) -> str | None:
         """The queue of an activity by its name.
@@ -84,10 +88,17 @@ class Queues:
         >>> Queues("models", "tools").of("decide"), Queues("models", "tools").of("get_balance")
         ('models', 'tools')
         """
-        if activity in OF_MODELS:
-            return self.models
-        # A turn waits for hooks, and they count for no rate of the systems behind tools.
-        return None if activity in OF_TURNS or is_of_hook(activity) else self.tools
+        queues: dict[WorkKind, str | None]
+        queues = {"turns": None, "models": self.models, "tools": self.tools}
+        return queues[self.of_extensions.get(activity) or _kind_of(activity)]
+
+
+def _kind_of(activity: str) -> WorkKind:
+    """Return the kind of an activity of the router's own, by its name."""
+    if activity in OF_MODELS:
+        return "models"
+    # A turn waits for hooks, and they count for no rate of the systems behind tools.
+    return "turns" if activity in OF_TURNS or is_of_hook(activity) else "tools"
 
 
 class Diverting(temporal.Interceptor):
@@ -105,7 +116,8 @@ class Diverting(temporal.Interceptor):
         class Outbound(temporal.WorkflowOutboundInterceptor):
             def start_activity(self, input: temporal.StartActivityInput) -> ActivityHandle[Any]:  # noqa: A002
                 queue = queues.of(input.activity)
-                if queue is not None:
+                # A workflow of an extension may name the queue of a worker that isn't ours.
+                if queue is not None and input.task_queue is None:
                     input.task_queue = queue
                     if input.activity in OF_MODELS:
                         input.schedule_to_start_timeout = MODELS_WAIT
@@ -150,29 +162,43 @@ def deployment(settings: Settings) -> temporal.WorkerDeploymentConfig | None:
     )
 
 
-Kind = Literal["turns", "models", "tools"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-Activity = Callable[..., Any]
+@dataclass(frozen=True)
+class Workload:
+    """The workflows and activities that workers run, with those of extensions."""
+
+    activities: Mapping[WorkKind, Sequence[Activity]]
+    of_extensions: ExtensionWork
+
+    def keep_running(self) -> AbstractAsyncContextManager[None]:
+        """Keep what extensions run next to a worker running until the block is left."""
+        return self.of_extensions.keep_running()
+
+
+def load_workload(client: Client, parts: Parts, task_queue: str) -> Workload:
+    """Make the activities of the router and of the configured extensions, by their kinds."""
+    own, added = _work(client, parts, task_queue), load_extension_work(client, parts, task_queue)
+    return Workload({kind: [*own[kind], *added.activities[kind]] for kind in KINDS}, added)
 
 
 def build_workers(
     client: Client,
     parts: Parts,
-    kinds: Collection[Kind] = KINDS,
+    kinds: Collection[WorkKind] = KINDS,
     grace: timedelta = GRACE,
     register: ActivityRegister | None = None,
+    work: Workload | None = None,
 ) -> dict[str, temporal.Worker]:
     """The workers of these kinds, by their queues; that of turns does the work that has none.
 
     What they have under way is noted in the `register`.
     """
     settings = parts.settings
-    work = _work(client, parts, settings.task_queue)
+    work = work or load_workload(client, parts, settings.task_queue)
     made = {}
     if "turns" in kinds:
         queue = settings.task_queue
         made[queue] = build_worker(client, parts, queue, work=work, grace=grace, register=register)
-    own: dict[Kind, tuple[str | None, float | None]] = {
+    own: dict[WorkKind, tuple[str | None, float | None]] = {
         "models": (settings.model_queue, settings.model_calls_per_second),
         "tools": (settings.tool_queue, settings.tool_calls_per_second),
     }
@@ -182,7 +208,7 @@ def build_workers(
             made[its_own] = temporal.Worker(
                 client,
                 task_queue=its_own,
-                activities=work[kind],
+                activities=work.activities[kind],
                 interceptors=[Observing(register)],
                 max_task_queue_activities_per_second=rate,
                 max_heartbeat_throttle_interval=HEARD_WITHIN,
@@ -202,12 +228,13 @@ def build_worker(
     parts: Parts,
     task_queue: str,
     runner: temporal.WorkflowRunner | None = None,
-    work: Mapping[Kind, Sequence[Activity]] | None = None,
+    work: Workload | None = None,
     grace: timedelta = GRACE,
     register: ActivityRegister | None = None,
 ) -> temporal.Worker:
     """A worker of every kind of work, also where some has a queue by now, as it hadn't before."""
-    work = work or _work(client, parts, task_queue)
+    work = work or load_workload(client, parts, task_queue)
+    added = work.of_extensions
     settings = parts.settings
     versioned = deployment(settings)
     return temporal.Worker(
@@ -219,11 +246,12 @@ def build_worker(
             NexusCallWorkflow,
             FlowWorkflow,
             SkillWorkflow,
+            *added.workflows,
         ],
-        activities=[activity for kind in KINDS for activity in work[kind]],
+        activities=[activity for kind in KINDS for activity in work.activities[kind]],
         interceptors=[
             Observing(register),
-            Diverting(Queues(settings.model_queue, settings.tool_queue)),
+            Diverting(Queues(settings.model_queue, settings.tool_queue, added.kinds)),
         ],
         workflow_runner=runner or sandbox(),
         max_cached_workflows=settings.cached_workflows,
@@ -236,7 +264,7 @@ def build_worker(
 
 
 @asynccontextmanager
-async def supervised(parts: Parts, kinds: Collection[Kind] = KINDS) -> AsyncIterator[None]:
+async def supervised(parts: Parts, kinds: Collection[WorkKind] = KINDS) -> AsyncIterator[None]:
     """Look after the models while within, where workers of these kinds ask them."""
     settings = parts.settings
     if "models" in kinds or ("turns" in kinds and settings.model_queue is None):
@@ -290,7 +318,7 @@ def _of_people(parts: Parts) -> list[Activity]:
     return [look_ups.look_up, hand_offs.who_is_on_duty, hand_offs.publish_hand_off]
 
 
-def _work(client: Client, parts: Parts, task_queue: str) -> dict[Kind, list[Activity]]:
+def _work(client: Client, parts: Parts, task_queue: str) -> dict[WorkKind, list[Activity]]:
     store = parts.store
     telling = ProgressPublisher(store.live, Recording(store.log))
     models = _models(parts, telling)

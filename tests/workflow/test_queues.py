@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 from temporalio.client import Client
+from temporalio.worker import Worker
 
 from router.api.turns import Turns
 from router.contracts import flow
@@ -15,9 +16,13 @@ from router.contracts.conversation import Submission, workflow_id
 from router.domain.errors import MisconfiguredError
 from router.domain.messages import Message, Turn
 from router.domain.records import ConversationRecord
+from router.extension import Extension, WorkerPart, WorkKind
 from router.gateway.builds import is_polled
+from router.runtime import extension_work
 from router.runtime.composition import Parts
-from router.runtime.worker import Kind, build_workers
+from router.runtime.extensions import Extensions, LoadedExtension
+from router.runtime.worker import build_workers
+from tests.unit.runtime import badge_workflows as badges
 from tests.waiting import HANGS_AFTER_S
 from tests.workflow.desk import person
 
@@ -36,7 +41,7 @@ def with_queues(parts: Parts, **more: object) -> Parts:
 
 
 @asynccontextmanager
-async def at_work(client: Client, parts: Parts, *kinds: Kind) -> AsyncIterator[list[str]]:
+async def at_work(client: Client, parts: Parts, *kinds: WorkKind) -> AsyncIterator[list[str]]:
     """The queues that are polled meanwhile."""
     workers = build_workers(client, parts, kinds)
     async with AsyncExitStack() as stack:
@@ -82,6 +87,39 @@ async def test_tools_and_models_are_asked_on_their_queues(real_client: Client, o
     assert set(sent.values()) <= {TURNS}
 
 
+@pytest.mark.slow
+async def test_activities_of_an_extension_go_to_the_queue_of_their_kind_or_the_one_they_name(
+    real_client: Client, own: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = WorkerPart(
+        [badges.Printing], {"turns": [badges.BadgePrinter], "tools": [badges.find_badge]}
+    )
+    added = type("Badges", (Extension,), {"name": "badges", "worker_part": lambda _: part})()
+    found = Extensions([LoadedExtension(added, "acme-badges")])
+    monkeypatch.setattr(extension_work, "load_configured", lambda settings: found)
+    elsewhere = Worker(real_client, task_queue="acme", activities=[badges.find_badge])
+
+    async with (
+        at_work(real_client, own, "turns"),
+        at_work(real_client, own, "tools"),
+        elsewhere,
+    ):
+        printing = await real_client.start_workflow(
+            "badges.Printing", args=["7", "acme"], id="badge/default/7", task_queue=TURNS
+        )
+        assert await printing.result() == ["7 found", "7 found", f"7 printed, asked on {TURNS}"]
+
+    history = await printing.fetch_history()
+    sent = [event.activity_task_scheduled_event_attributes for event in history.events]
+    assert {
+        (each.activity_type.name, each.task_queue.name) for each in sent if each.activity_id
+    } == {
+        ("badges.find_badge", TOOLS),
+        ("badges.find_badge", "acme"),
+        ("badges.print_badge", TURNS),
+    }
+
+
 async def test_without_own_queues_all_is_where_turns_are(real_client: Client, own: Parts) -> None:
     own = with_queues(own, tool_queue=None, model_queue=None)
     async with at_work(real_client, own, "turns", "models", "tools") as queues:
@@ -110,7 +148,7 @@ async def test_a_rate_holds_for_the_whole_queue(real_client: Client, own: Parts)
 
 @pytest.mark.parametrize(("kind", "variable"), [("models", "MODEL"), ("tools", "TOOL")])
 async def test_a_kind_without_a_queue_is_nothing_to_poll(
-    real_client: Client, own: Parts, kind: Kind, variable: str
+    real_client: Client, own: Parts, kind: WorkKind, variable: str
 ) -> None:
     own = with_queues(own, tool_queue=None, model_queue=None)
     with pytest.raises(MisconfiguredError, match=f"set ROUTER_{variable}_QUEUE, or add turns"):

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from router.extension import WorkKind
 from router.routing.offer import FIXED
 from router.runtime.composition import assembled
-from router.runtime.worker import Kind, supervised
+from router.runtime.worker import supervised
 from router.settings import Settings
 from tests.fakes.model_server import MODEL, ModelServer, reaches
 from tests.fakes.web_server import Received, Reply
@@ -31,7 +32,7 @@ def settings_of(server: ModelServer, data: Path, **more: object) -> Settings:
     ],
 )
 async def test_models_are_looked_after_where_they_are_asked(
-    tmp_path: Path, kinds: list[Kind], queue: str | None, attended: bool
+    tmp_path: Path, kinds: list[WorkKind], queue: str | None, attended: bool
 ) -> None:
     async with ModelServer() as server:
         settings = settings_of(server, tmp_path, model_queue=queue)
