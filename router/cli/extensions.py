@@ -7,6 +7,7 @@ import typer
 
 from router.cli import CommandTable
 from router.cli.options import echo_aligned
+from router.llm.protocol_table import ProtocolTable
 from router.runtime.extensions import (
     Extensions,
     OmittedExtension,
@@ -17,6 +18,7 @@ from router.runtime.extensions import (
 from router.runtime.prompts import PromptJobTable
 from router.runtime.server import make_api
 from router.settings import Settings
+from router.tool.kinds import ToolSources
 
 
 def find_faults(found: Extensions) -> list[OmittedExtension]:
@@ -30,6 +32,8 @@ def find_faults(found: Extensions) -> list[OmittedExtension]:
         lambda each: each.settings(),
         lambda each: each.tables(),
         PromptJobTable().add_extension,
+        ToolSources(Settings.load()).add_extension,
+        ProtocolTable().import_extension,
     )
 
 

@@ -169,8 +169,7 @@ def list_tools(
     if passed_over:
         typer.echo(f"the MCP servers: {not_looked_at(passed_over)}", err=True)
     for name, why in away.items():
-        remedy = f"mend it, or correct {settings.mcp_servers}; `intent-router doctor` says more"
-        typer.echo(f"the MCP server {name} isn't there: {why}; {remedy}", err=True)
+        typer.echo(f"{name} isn't there: {why}; `intent-router doctor` says more", err=True)
     if foreign := in_english_only(tools.registry):
         typer.echo(foreign, err=True)
     if as_json:

@@ -220,6 +220,7 @@ def load_tools(settings: Settings) -> ToolSources:
     document_types()  # the shipped ones first: their names are taken
     sources = ToolSources(settings, _packages(settings))
     sources.load()
+    load_configured(settings).collect(sources.add_extension)
     return sources
 
 

@@ -76,7 +76,7 @@ class House:
         else:
             for name, why in (await tools.look(LOOKED_WITHIN)).items():
                 remedy = "its tools are left out; `intent-router doctor` says more"
-                typer.echo(f"the MCP server {name} isn't there: {why}; {remedy}", err=True)
+                typer.echo(f"{name} isn't there: {why}; {remedy}", err=True)
         skills = skill_folders(settings).load()
         return cls(
             settings,
