@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Annotated, Any, get_args, get_origin
 
-MODULES = ("router.sdk", "router.testing", "router.extension", "router.client")
+MODULES = (
+    "router.sdk",
+    "router.sdk.tool_sources",
+    "router.sdk.model_protocols",
+    "router.testing",
+    "router.extension",
+    "router.client",
+)
 """The modules that semantic versioning covers."""
 INTRODUCTION = """\
 # The listing of the public API

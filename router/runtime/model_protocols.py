@@ -1,9 +1,11 @@
 """The protocols in which models may be asked: those of the core and of extensions."""
 
+from collections.abc import Iterable
+
 from router.domain.errors import MisconfiguredError, nearest
 from router.llm.protocol_table import ProtocolTable, use_protocols
 from router.runtime.extensions import load_configured
-from router.settings import Settings
+from router.settings import Fallback, RoleModel, Settings
 
 
 def load_protocols(settings: Settings) -> ProtocolTable:
@@ -27,7 +29,7 @@ def load_protocols(settings: Settings) -> ProtocolTable:
 
 def _named(settings: Settings) -> list[tuple[str, str]]:
     """Return the protocols that settings name, each with the setting."""
-    models = {
+    models: dict[str, Iterable[RoleModel | Fallback]] = {
         "llm_fallbacks": settings.llm_fallbacks,
         "llm_roles": settings.llm_roles.values(),
         "llm_escalate": [settings.llm_escalate] if settings.llm_escalate else [],

@@ -11,7 +11,7 @@ import logging
 import pkgutil
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import fields
 from functools import partial
@@ -50,6 +50,9 @@ class ToolSource:
     prefix: ClassVar[str] = ""
     """What the names of all its tools begin with, such as `catalog__`, if they come only while the
     source is running. Flows and stories may name such a tool before it is there."""
+    variables: Collection[str] = ()
+    """The variables of the settings that say where its tools are. Those of an extension's settings
+    are added to them. A command that lists tools asks no source that only a `.env` names."""
 
     def __init__(
         self, settings: Settings, registry: Registry, packages: Sequence[ModuleType]
@@ -219,10 +222,15 @@ class ToolSources:
 
     def add_extension(self, extension: Extension) -> None:
         """Add the sources of an extension, all of them or none; raises as `add`."""
-        self.add(extension.tool_sources())
+        section = extension.settings()
+        self.add(extension.tool_sources(), section.variables() if section else ())
 
-    def add(self, kinds: Iterable[type[ToolSource]]) -> None:
+    def add(self, kinds: Iterable[type[ToolSource]], variables: Collection[str] = ()) -> None:
         """Register kinds of tools and load them, all of them or none.
+
+        Args:
+            kinds: The classes of the sources.
+            variables: The variables of the settings that are all these sources' own.
 
         Raises:
             ExtensionConflict: A kind has the name or the prefix of another one, or can't be one.
@@ -234,6 +242,7 @@ class ToolSources:
             added.append(kind(self._settings, self.registry, self._packages))
         try:
             for source in added:
+                source.variables = {*source.variables, *variables}
                 source.load()
         except Exception:
             for source in added:
@@ -246,9 +255,23 @@ class ToolSources:
         """By file, the variable that isn't set and without which there is nothing of it."""
         return {file: lacks for source in self.each for file, lacks in source.absent.items()}
 
-    async def look(self, within: float) -> dict[str, str]:
-        """Have every source publish its tools once; by system that isn't there, the reason."""
-        looks = await asyncio.gather(*(_look(source, within) for source in self.each))
+    def named_in(self, variables: Collection[str]) -> dict[str, str]:
+        """Return the groups of the sources that some of these variables say the place of.
+
+        Returns:
+            By group, one of the variables.
+        """
+        named = {each.group: sorted({*each.variables} & {*variables}) for each in self.each}
+        return {group: found[0] for group, found in named.items() if found}
+
+    async def look(self, within: float, but_for: Collection[str] = ()) -> dict[str, str]:
+        """Have every source publish its tools once, but for some groups.
+
+        Returns:
+            By the name of a system that isn't there, the reason.
+        """
+        asked = [source for source in self.each if source.group not in but_for]
+        looks = await asyncio.gather(*(_look(source, within) for source in asked))
         return {name: why for look in looks for name, why in look.items()}
 
     def stand_ins(self, called: Iterable[str]) -> dict[str, list[Tool]]:
@@ -264,8 +287,7 @@ class ToolSources:
         """
         async with AsyncExitStack() as stack:
             for source in self.each:
-                context = source.running()
-                if await _start(source, context):
+                if (context := await _start(source)) is not None:
                     stack.push_async_callback(partial(_stop, source, context))
             yield
 
@@ -323,17 +345,18 @@ async def _look(source: ToolSource, within: float) -> Mapping[str, str]:
         return {source.group: _describe(error)}
 
 
-async def _start(source: ToolSource, context: AbstractAsyncContextManager[None]) -> bool:
-    """Start a source, and return whether it runs. One that doesn't has no tools."""
+async def _start(source: ToolSource) -> AbstractAsyncContextManager[None] | None:
+    """Start a source, and return what stops it. One that can't start has no tools."""
     try:
         async with asyncio.timeout(START_WITHIN_S):
+            context = source.running()
             await context.__aenter__()
     except Exception as error:  # noqa: BLE001 - it may be anybody's code
         said = (source.group, START_WITHIN_S, _describe(error))
         _log.exception("%s can't start within %g s, and has no tools: %s", *said)
         source.withdraw()
-        return False
-    return True
+        return None
+    return context
 
 
 async def _stop(source: ToolSource, context: AbstractAsyncContextManager[None]) -> None:

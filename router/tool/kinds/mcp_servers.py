@@ -294,8 +294,14 @@ class McpSource(ToolSource):
     """The servers of the settings' file, which are followed while that is edited."""
 
     name = "mcp_servers"
+    variables = ("ROUTER_MCP_SERVERS",)
     _entries: Mapping[str, ServerEntry] = MappingProxyType({})
     _seen: Stamp = ()
+
+    @property
+    def group(self) -> str:
+        """All servers, as messages name them; each has a group of its own in the registry."""
+        return "the MCP servers"
 
     def load(self) -> None:
         """Have the registry expect their tools; raises `DefinitionError`."""
