@@ -103,6 +103,6 @@ def _signature(value: Any) -> str:
 
 def _shown(text: str) -> str:
     """Return a signature without what differs between runs and is no part of it."""
-    text = re.sub(r"<function (\w+)(?:\.<locals>\.\w+)* at 0x[0-9a-f]+>", r"\1", text)
+    text = re.sub(r"<function (\w+|<lambda>)(?:\.<locals>\.\w+)* at 0x[0-9a-f]+>", r"\1", text)
     text = re.sub(r"<object object at 0x[0-9a-f]+>", "…", text)
     return re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Z])", "", text)

@@ -79,7 +79,7 @@ class ProtocolTable:
         """Import a protocol, which has what `router.llm.protocols.ModelProtocol` names.
 
         Raises:
-            MisconfiguredError: There is none of this name, or it can't be imported.
+            MisconfiguredError: There is none of this name, or it can't be used.
         """
         if name not in self._targets:
             there = ", ".join(self.names)
@@ -94,16 +94,14 @@ class ProtocolTable:
                 f"the protocol {name} can't be used, since {target} can't be imported: "
                 f"{type(error).__name__}: {error}"
             ) from error
-        if lacking := [each for each in _MEMBERS if not hasattr(found, each)]:
-            raise MisconfiguredError(
-                f"the protocol {name} can't be used, since {target} lacks {', '.join(lacking)}: "
-                "make it an instance of a subclass of WireProtocol"
-            )
-        return found
+        if target.startswith(f"{_CORE}."):
+            return found
+        from router.llm.wire_protocol import guard_protocol
+
+        return guard_protocol(found, f"the protocol {name} of {target}")
 
 
 _TARGET = re.compile(r"[A-Za-z_][\w.]*(:[A-Za-z_]\w*)?")
-_MEMBERS = ("PROVIDER", "connect", "listing", "sending", "post", "read", "partial")
 _IN_USE: list[ProtocolTable] = []
 """At most one: the table of this process."""
 

@@ -32,7 +32,7 @@ _NOT_TAKEN: Mapping[How, Refused] = {
 
 
 @dataclass(frozen=True)
-class WireClient:
+class _Client:
     """A server, and what goes along with each request to it."""
 
     carrier: httpx2.AsyncClient
@@ -110,14 +110,19 @@ class WireProtocol(ABC):
         """Return an address that answers if the server is there, for `/readyz`; sent with `GET`."""
         return f"{base_url}/models"
 
-    # What follows makes a `ModelProtocol` of it.
+
+@dataclass(frozen=True)
+class GuardedProtocol:
+    """A wire protocol as a `ModelProtocol`, whose faults come out as those of a model."""
+
+    wire: WireProtocol
 
     @property
     def PROVIDER(self) -> str:  # noqa: N802 - as protocols that are modules have it
-        """The same as `provider`."""
-        return self.provider
+        """Whose API it is."""
+        return self.wire.provider
 
-    def connect(self, base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> WireClient:
+    def connect(self, base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> _Client:
         """Return the server, to be posted to.
 
         Raises:
@@ -125,17 +130,19 @@ class WireProtocol(ABC):
         """
         key = None if api_key == NO_KEY else api_key
         try:
-            headers = dict(self.headers(key))
+            headers = dict(self.wire.headers(key))
         except Exception as error:
             raise MisconfiguredError(
-                f"the protocol {self.provider} makes no headers: {_describe(error)}"
+                f"the protocol {self.wire.provider} makes no headers: {_describe(error)}"
             ) from error
-        return WireClient(carrier, base_url.rstrip("/"), headers)
+        return _Client(carrier, base_url.rstrip("/"), headers)
 
     def listing(self, base_url: str, api_key: str | None) -> Listing:
         """Return where the server can be asked whether it is there; raises `UnreadableAnswer`."""
         with _unreadable("address of models"):
-            return Listing(self.models_url(base_url.rstrip("/")), dict(self.headers(api_key)))
+            return Listing(
+                self.wire.models_url(base_url.rstrip("/")), dict(self.wire.headers(api_key))
+            )
 
     def sending(self, model: str, request: ChatRequest, refused: Refused, stream: bool) -> Sending:
         """Write a question.
@@ -143,26 +150,27 @@ class WireProtocol(ABC):
         Raises:
             ModelRefused: `write` has raised something.
         """
-        writer = BodyWriter(request, refused | _NOT_TAKEN[self.offers])
+        writer = BodyWriter(request, refused | _NOT_TAKEN[self.wire.offers])
         try:
-            self.write(model, writer, stream and self.begin_stream() is not None)
+            self.wire.write(model, writer, stream and self.wire.begin_stream() is not None)
         except Exception as error:
             raise self._refusal("a question can't be written", error) from error
         return writer.sending()
 
     def _refusal(self, what: str, error: Exception) -> ModelRefused:
-        _log.error("%s: %s", self.provider, what, exc_info=error)
-        return ModelRefused(f"{self.provider}: {what} in its protocol: {_describe(error)}")
+        _log.error("%s: %s", self.wire.provider, what, exc_info=error)
+        return ModelRefused(f"{self.wire.provider}: {what} in its protocol: {_describe(error)}")
 
     @asynccontextmanager
     async def post(
-        self, client: WireClient, sent: Sending, headers: dict[str, str]
+        self, client: _Client, sent: Sending, headers: dict[str, str]
     ) -> AsyncIterator[ServerAnswer]:
         """Post a question, whose answer is read within the block; raises as `sending`."""
         try:
+            may_stream = self.wire.begin_stream() is not None
             request = client.carrier.build_request(
                 "POST",
-                self.url(client.base_url, sent.body),
+                self.wire.url(client.base_url, sent.body),
                 json=sent.body,
                 headers={**client.headers, **headers},
             )
@@ -170,7 +178,7 @@ class WireProtocol(ABC):
             raise self._refusal("a question can't be sent", error) from error
         response = await client.carrier.send(request, stream=True)
         try:
-            yield _WireAnswer(response, may_stream=self.begin_stream() is not None)
+            yield _WireAnswer(response, may_stream=may_stream)
         finally:
             await response.aclose()
 
@@ -179,15 +187,33 @@ class WireProtocol(ABC):
     ) -> ChatAnswer:
         """Read an answer. Never raises."""
         try:
-            return answer_of(self.parse(body), request, how, model, attempts)
+            return answer_of(self.wire.parse(body), request, how, model, attempts)
         except Exception as error:  # noqa: BLE001 - it may be anybody's code
-            _log.exception("%s: an answer can't be read in its protocol", self.provider)
+            _log.exception("%s: an answer can't be read in its protocol", self.wire.provider)
             missing = ParsedAnswer(missing=f"the answer can't be read: {_describe(error)}")
             return answer_of(missing, request, how, model, attempts)
 
     def partial(self) -> PartialAnswer:
         """Return what puts together the events of an answer that is streamed."""
-        return _GuardedStream(self.begin_stream())
+        with _unreadable("stream"):
+            return _GuardedStream(self.wire.begin_stream())
+
+
+def guard_protocol(found: object, about: str) -> GuardedProtocol:
+    """Return what an extension has as a protocol, guarded.
+
+    Raises:
+        MisconfiguredError: It is no protocol; begins with `about`, and says what to write.
+    """
+    if not isinstance(found, WireProtocol):
+        wrong = f"it is {found!r:.80}: make it an instance of a subclass of WireProtocol"
+    elif not isinstance(getattr(found, "provider", None), str):
+        wrong = "it has no provider: name it, as in provider = 'acme'"
+    elif found.offers not in _NOT_TAKEN:
+        wrong = f"it offers {found.offers!r:.80}: write {', '.join(_NOT_TAKEN)}"
+    else:
+        return GuardedProtocol(found)
+    raise MisconfiguredError(f"{about} can't be used: {wrong}")
 
 
 class _WireAnswer(HttpAnswer):
