@@ -177,7 +177,8 @@ def broken(kind: type[WireProtocol] = AcmeProtocol, **members: Any) -> WireProto
         raise FAULT
 
     given = {name: fail if member is FAULT else member for name, member in members.items()}
-    return type("Broken", (kind,), given)()
+    made: WireProtocol = type("Broken", (kind,), given)()
+    return made
 
 
 class Mute(Sentence):
