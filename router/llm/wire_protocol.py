@@ -19,7 +19,7 @@ from router.llm.protocols import NO_KEY, Listing
 from router.llm.request import BodyWriter, Sending
 from router.llm.servers import Refused
 from router.llm.stream import HttpAnswer, PartialAnswer, ServerAnswer, UnreadableAnswer
-from router.llm.types import ChatAnswer, ChatRequest, How, ModelRefused
+from router.llm.types import ChatAnswer, ChatRequest, How, Message, ModelRefused, UserMessage
 
 _log = logging.getLogger(__name__)
 
@@ -63,8 +63,12 @@ class WireProtocol(ABC):
     provider: ClassVar[str]
     """Whose API it is, as traces and metrics call it, whoever serves it."""
     offers: ClassVar[How] = "text"
-    """How `write` offers functions to the model: `functions`, as such; `json_schema` or
-    `json_object`, as JSON to answer with; `text`, in words, which is done already."""
+    """How `write` offers functions to the model: `functions`, as such; `json_schema`, as JSON to
+    answer with, of the schema `writer.decision`, or `json_object`, of any; `text`, in words, which
+    is done already."""
+    takes_pictures: ClassVar[bool] = False
+    """Whether `write` shows the `pictures` of messages if `writer.sees`. If not, messages say in
+    words which there are, and what is about pictures alone is asked of another model."""
 
     @abstractmethod
     def url(self, base_url: str, body: Mapping[str, Any]) -> str:
@@ -148,8 +152,13 @@ class GuardedProtocol:
         """Write a question.
 
         Raises:
-            ModelRefused: `write` has raised something.
+            ModelRefused: `write` has raised something, or the question is about pictures.
         """
+        if not self.wire.takes_pictures:
+            if request.needs_sight:
+                raise ModelRefused(f"{self.wire.provider} takes no pictures in its protocol")
+            told = tuple(map(_in_words, request.messages))
+            request = request.model_copy(update={"messages": told})
         writer = BodyWriter(request, refused | _NOT_TAKEN[self.wire.offers])
         try:
             self.wire.write(model, writer, stream and self.wire.begin_stream() is not None)
@@ -197,6 +206,11 @@ class GuardedProtocol:
         """Return what puts together the events of an answer that is streamed."""
         with _unreadable("stream"):
             return _GuardedStream(self.wire.begin_stream())
+
+
+def _in_words(message: Message) -> Message:
+    """Return the message with its pictures in words."""
+    return UserMessage(text=message.unseeing) if isinstance(message, UserMessage) else message
 
 
 def guard_protocol(found: object, about: str) -> GuardedProtocol:

@@ -15,7 +15,14 @@ from router.llm import protocol_table
 from router.llm.client import ChatModel
 from router.llm.health import ModelAddress, trouble_at
 from router.llm.protocol_table import ProtocolTable, use_protocols
-from router.llm.types import ChatAnswer, ModelRefused, ModelUnavailable, TextDelta
+from router.llm.types import (
+    ChatAnswer,
+    ModelRefused,
+    ModelUnavailable,
+    ShownPicture,
+    TextDelta,
+    UserMessage,
+)
 from router.runtime.extensions import Extensions, LoadedExtension
 from router.runtime.model_protocols import load_protocols
 from router.sdk.model_protocols import (
@@ -121,7 +128,7 @@ def in_use(protocol: WireProtocol | str) -> None:
 
 
 async def asked(
-    protocol: WireProtocol, reply: Reply, heard: list[str] | None = None
+    protocol: WireProtocol, reply: Reply, heard: list[str] | None = None, **more: Any
 ) -> tuple[ChatAnswer, list[Got]]:
     async def hear(delta: TextDelta) -> None:
         assert heard is not None
@@ -132,7 +139,7 @@ async def asked(
         model = ChatModel(f"{server.origin}/v1/", "big", "a-key", spoken="acme")
         try:
             on_text = None if heard is None else hear
-            return await model.answer(question(), 20, on_text), server.requests
+            return await model.answer(question(**more), 20, on_text), server.requests
         finally:
             await model.aclose()
 
@@ -147,6 +154,15 @@ async def test_a_protocol_of_an_extension_asks_with_the_key_and_functions_in_wor
     assert "get_balance" in sent["said"][0]["words"]
     assert sent["most"] == 1024
     assert "stream" not in sent
+
+
+async def test_pictures_are_told_in_words_and_what_is_about_them_is_refused() -> None:
+    picture = ShownPicture(name="a.png", media_type="image/png", content=b"")
+    shown = UserMessage(text="Look.", unseen="There is a picture, a.png.", pictures=(picture,))
+    _, (got,) = await asked(AcmeProtocol(), json_reply({"words": "I see."}), messages=(shown,))
+    assert json.loads(got.body)["said"][-1]["words"] == "There is a picture, a.png.\nLook."
+    with pytest.raises(ModelRefused, match="acme takes no pictures"):
+        await asked(AcmeProtocol(), json_reply({}), messages=(shown,), needs_sight=True)
 
 
 async def test_calls_are_taken_as_such_and_out_of_words() -> None:
