@@ -217,8 +217,7 @@ class ToolSources:
 
     def load(self) -> None:
         """Add the sources of the core; raises `DefinitionError`."""
-        names = sorted(found.name for found in pkgutil.iter_modules(__path__))
-        self.add([importlib.import_module(f"{__name__}.{name}").SOURCE for name in names])
+        self.add(core_kinds())
 
     def add_extension(self, extension: Extension) -> None:
         """Add the sources of an extension, all of them or none; raises as `add`."""
@@ -238,7 +237,8 @@ class ToolSources:
         """
         added: list[ToolSource] = []
         for kind in kinds:
-            _check_kind(kind, [*self.each, *added])
+            core = [each for each in core_kinds() if each is not kind]
+            _check_kind(kind, [*core, *map(type, (*self.each, *added))])
             added.append(kind(self._settings, self.registry, self._packages))
         try:
             for source in added:
@@ -292,7 +292,13 @@ class ToolSources:
             yield
 
 
-def _check_kind(kind: object, others: Iterable[ToolSource]) -> None:
+def core_kinds() -> list[type[ToolSource]]:
+    """Return the kinds of the core: the `SOURCE` of each module of this package."""
+    names = sorted(found.name for found in pkgutil.iter_modules(__path__))
+    return [importlib.import_module(f"{__name__}.{name}").SOURCE for name in names]
+
+
+def _check_kind(kind: object, others: Iterable[type[ToolSource]]) -> None:
     """Raise `ExtensionConflict` unless this is a kind that can stand next to the others."""
     if not isinstance(kind, type) or not issubclass(kind, ToolSource):
         raise ExtensionConflict(

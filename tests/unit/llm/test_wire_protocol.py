@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from router.cli.extensions import find_faults
 from router.domain.errors import MisconfiguredError
 from router.extension import Extension
 from router.llm import protocol_table
@@ -302,11 +301,6 @@ def test_two_extensions_have_no_protocol_of_one_name() -> None:
     acme.collect(table.add_extension)
     (fault,) = acme.find_faults(table.add_extension)
     assert fault.reason.startswith("there is a model protocol 'acme' already, acme_models:Acme")
-
-
-def test_the_list_of_extensions_names_a_protocol_that_conflicts() -> None:
-    (fault,) = find_faults(installed({"responses": f"{MODULE}:AcmeProtocol"}))
-    assert fault.reason.startswith("there is a model protocol 'responses' already")
 
 
 NAMING: list[dict[str, Any]] = [

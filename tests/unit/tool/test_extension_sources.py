@@ -20,6 +20,7 @@ from router.tool.kinds import ToolSources
 from tests.table import each_row
 from tests.unit.tool.samples import ALICE, context, sample_registry
 
+SETTINGS = Settings(_env_file=None)
 BADGE: dict[str, JsonValue] = {
     "type": "object",
     "properties": {"floor": {"type": "integer"}},
@@ -68,7 +69,7 @@ def extension(sources: Any) -> Extension:
 @pytest.fixture
 def tools() -> ToolSources:
     """The sources of the core, of which one has a tool."""
-    sources = ToolSources(Settings())
+    sources = ToolSources(SETTINGS)
     sources.load()
     sources.registry.replace("code", [sample_registry()["save"]])
     return sources
@@ -157,14 +158,12 @@ HOSTILE: list[tuple[Any, str]] = [
 def test_an_extension_with_a_source_that_cannot_be_used_adds_none(
     sources: Any, reason: str
 ) -> None:
-    tools = ToolSources(Settings())
-    tools.load()
-    before = tools.each.copy()
+    tools = ToolSources(SETTINGS)
     found = Extensions([LoadedExtension(extension(sources), "acme-badges")])
     assert found.collect(tools.add_extension) == []
     (fault,) = found.find_faults(tools.add_extension)
     assert reason in fault.reason
-    assert tools.each == before
+    assert not tools.each
     assert not {*tools.registry.names, *tools.registry.prefixes}
 
 
@@ -177,11 +176,21 @@ def test_a_tool_with_the_name_of_one_that_there_is_leaves_its_source_out(
     assert not tools.registry["save"].outward
 
 
-def test_the_list_of_extensions_names_a_source_that_conflicts() -> None:
-    found = Extensions([LoadedExtension(extension([source(name="mcp_servers")]), "acme-badges")])
-    (fault,) = find_faults(found)
-    assert fault.reason.startswith("there is a source of tools 'mcp_servers' already")
-    assert not fault.traceback
+def test_the_list_of_extensions_names_what_conflicts_with_the_core() -> None:
+    class Both(Extension):
+        name = "badges"
+
+        def tool_sources(self) -> Sequence[type[ToolSource]]:
+            return [source(name="mcp_servers")]
+
+        def model_protocols(self) -> Mapping[str, str]:
+            return {"responses": "acme_badges:PROTOCOL"}
+
+    faults = find_faults(Extensions([LoadedExtension(Both(), "acme-badges")]))
+    assert [fault.reason.partition(" already")[0] for fault in faults] == [
+        "there is a source of tools 'mcp_servers'",
+        "there is a model protocol 'responses'",
+    ]
 
 
 @each_row(
@@ -196,7 +205,7 @@ def test_the_list_of_extensions_names_a_source_that_conflicts() -> None:
 async def test_what_a_source_fetches_in_vain_leaves_its_tools_as_they_were(
     listed: list[Any], reason: str
 ) -> None:
-    kind, tools = catalog(service("catalog__badge")), ToolSources(Settings())
+    kind, tools = catalog(service("catalog__badge")), ToolSources(SETTINGS)
     tools.add_extension(extension([kind]))
     await tools.look(1)
     kind.listed = listed
@@ -209,7 +218,7 @@ async def test_a_source_that_hangs_is_given_up() -> None:
     async def hang(self: ToolSource, *_: Any) -> Any:
         await asyncio.Event().wait()
 
-    tools = ToolSources(Settings())
+    tools = ToolSources(SETTINGS)
     slow = type("Slow", (Catalog,), {"fetch_tools": hang})
     deaf = source(look=hang)
     tools.add_extension(extension([slow, deaf]))
@@ -253,7 +262,7 @@ async def test_a_source_that_cannot_start_or_stop_keeps_nobody_else_from_it(
 ) -> None:
     monkeypatch.setattr("router.tool.kinds.START_WITHIN_S", 0.01)
     monkeypatch.setattr("router.tool.kinds.STOP_WITHIN_S", 0.01)
-    tools = ToolSources(Settings())
+    tools = ToolSources(SETTINGS)
     bad = type("Bad", (loads(service("order_badge")),), members)
     tools.add_extension(extension([bad, catalog(service("catalog__badge"))]))
     async with tools.running():
@@ -279,7 +288,7 @@ def test_stories_have_stand_ins_for_tools_that_are_not_there_yet(tools: ToolSour
         ({"permission": "admin"}, "changes what is others', for everyone"),
         ({"parameters": {"type": "string"}}, "it is of type 'string'; write type: object"),
         ({"parameters": None}, "has parameters that can't be used"),
-        ({"call": lambda arguments, ctx: None}, "isn't asynchronous: write `async def`"),
+        ({"call": lambda arguments, ctx: None}, "isn't asynchronous; write `async def`"),
         ({"title": {"en": "Badge"}}, "has the title"),
         ({"timeout": "soon"}, "has the timeout 'soon'"),
         ({"kind": "code"}, "has the kind 'code'"),
