@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from router.store.extension_tables import ExtensionTables
     from router.store.store import Store
     from router.tool.context import Dependencies
+    from router.tool.kinds import ToolSource
 
 ENTRY_POINT_GROUP = "intent_router.extensions"
 BACKGROUND_RETRY_S = 60.0
@@ -285,6 +286,48 @@ class Extension:
     def packages(self) -> Sequence[str]:
         """Return the import names of packages with tools, hooks, lookups and document types."""
         return ()
+
+    def tool_sources(self) -> "Sequence[type[ToolSource]]":
+        """Return the classes of sources of tools, such as a catalogue of services.
+
+        Each is created once in every process that has tools. Its tools are called, listed and
+        stubbed by stories as all others.
+
+        Returns:
+            Subclasses of `ToolSource` or `PolledToolSource` of `router.sdk.tool_sources`, each
+            with a name, and a prefix of tools, that no other source has.
+
+        Example:
+            >>> class CatalogExtension(Extension):
+            ...     name = "catalog"
+            ...
+            ...     def tool_sources(self):
+            ...         from router.sdk.tool_sources import ToolSource
+            ...
+            ...         return [type("CatalogSource", (ToolSource,), {"name": "catalog"})]
+            >>> [source.name for source in CatalogExtension().tool_sources()]
+            ['catalog']
+        """
+        return ()
+
+    def model_protocols(self) -> Mapping[str, str]:
+        """Return the wire protocols in which models may be asked, by the names for settings.
+
+        Returns:
+            By a name such as `acme`, which `ROUTER_LLM_PROTOCOL` then accepts, an instance of
+            `WireProtocol` of `router.sdk.model_protocols`, as `package.module:attribute`. It is
+            imported when a model is connected to.
+
+        Example:
+            >>> class AcmeExtension(Extension):
+            ...     name = "acme"
+            ...
+            ...     def model_protocols(self):
+            ...         return {"acme": "acme_models.wire:PROTOCOL"}
+            >>> AcmeExtension().model_protocols()["acme"]
+            'acme_models.wire:PROTOCOL'
+        """
+        return {}
 
     def tables(self) -> "ExtensionTables | None":
         """Return the tables of this extension, which every process migrates when it starts.

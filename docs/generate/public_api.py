@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Annotated, Any, get_args, get_origin
 
-MODULES = ("router.sdk", "router.testing", "router.extension", "router.client")
+MODULES = (
+    "router.sdk",
+    "router.sdk.tool_sources",
+    "router.sdk.model_protocols",
+    "router.testing",
+    "router.extension",
+    "router.client",
+)
 """The modules that semantic versioning covers."""
 INTRODUCTION = """\
 # The listing of the public API
@@ -96,6 +103,6 @@ def _signature(value: Any) -> str:
 
 def _shown(text: str) -> str:
     """Return a signature without what differs between runs and is no part of it."""
-    text = re.sub(r"<function (\w+)(?:\.<locals>\.\w+)* at 0x[0-9a-f]+>", r"\1", text)
+    text = re.sub(r"<function (\w+|<lambda>)(?:\.<locals>\.\w+)* at 0x[0-9a-f]+>", r"\1", text)
     text = re.sub(r"<object object at 0x[0-9a-f]+>", "…", text)
     return re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Z])", "", text)

@@ -8,6 +8,9 @@ import typer
 from router.cli import CommandTable
 from router.cli.options import echo_aligned
 from router.runtime.extension_work import check_worker_part
+from router.domain.errors import RouterError
+from router.llm.protocol_table import ProtocolTable
+from router.runtime.definitions import load_core_tools
 from router.runtime.extensions import (
     Extensions,
     OmittedExtension,
@@ -18,10 +21,16 @@ from router.runtime.extensions import (
 from router.runtime.prompts import PromptJobTable
 from router.runtime.server import make_api
 from router.settings import Settings
+from router.tool.kinds import ToolSources
 
 
-def find_faults(found: Extensions) -> list[OmittedExtension]:
-    """Return the loaded extensions that raise, or that are refused, once they are used."""
+def find_faults(found: Extensions, tools: ToolSources | None = None) -> list[OmittedExtension]:
+    """Return the loaded extensions that raise, or that are refused, once they are used.
+
+    Args:
+        found: The extensions.
+        tools: The sources of the core's tools, whose names are taken.
+    """
     return found.find_faults(
         make_api().include_extension,
         import_packages,
@@ -32,7 +41,17 @@ def find_faults(found: Extensions) -> list[OmittedExtension]:
         lambda each: each.tables(),
         PromptJobTable().add_extension,
         check_worker_part,
+        (tools or ToolSources(Settings.load())).add_extension,
+        ProtocolTable().import_extension,
     )
+
+
+def find_core_tools(settings: Settings) -> ToolSources:
+    """Return the sources of the core's tools, with no tools if some can't be loaded."""
+    try:
+        return load_core_tools(settings)
+    except RouterError:  # `doctor` and `tools list` say which
+        return ToolSources(settings)
 
 
 def extensions(
@@ -43,8 +62,9 @@ def extensions(
     Each line has the name, the distribution that it comes from, and `loaded` or the reason. They
     start in this order.
     """
-    found = load_configured(Settings.load())
-    faults = {fault.name: fault for fault in find_faults(found)}
+    settings = Settings.load()
+    found = load_configured(settings)
+    faults = {fault.name: fault for fault in find_faults(found, find_core_tools(settings))}
     omitted = [*faults.values(), *found.omitted]
     used = [each for each in found.loaded if each.extension.name not in faults]
     rows = [(each.extension.name, each.distribution, "loaded") for each in used]

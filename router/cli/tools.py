@@ -20,7 +20,7 @@ from pydantic import JsonValue
 
 from activities.call_tool import failed_for_good, wait_before
 from activities.tool_caller import ToolCaller
-from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at, untrusted
+from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at
 from router.cli.options import DataFolder, echo_aligned, paths_argument, person, settings_in
 from router.contracts.activities import ToolCall
 from router.contracts.failures import RETRYABLE
@@ -31,6 +31,7 @@ from router.runtime.composition import assembled
 from router.runtime.data_folder import made
 from router.runtime.definitions import declared_tools, load_tools
 from router.settings import Settings
+from router.settings.environment import of_dotenv
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 
@@ -145,15 +146,15 @@ def list_tools(
 ) -> None:
     """List every tool: its name, whether it reads or writes, who may call it, what it does.
 
-    Before what it does stand its kind and where it is declared. MCP servers are asked, all at
-    once; one that isn't there is named on stderr, and the others are listed. So are tools that
-    nobody is offered, with the setting that would give them. Servers that only the .env of this
-    folder names are neither started nor asked.
+    Before what it does stand its kind and where it is declared. MCP servers are asked, and other
+    systems that extensions have tools of, all at once; one that isn't there is named on stderr,
+    and the others are listed. So are tools that nobody is offered, with the setting that would
+    give them. What only the .env of this folder names is neither started nor asked.
     """
     settings = Settings.load()
-    passed_over = None if trust_dotenv else untrusted(settings).get("mcp servers")
     tools = load_tools(settings)
-    away = {} if passed_over else asyncio.run(tools.look(LOOKED_WITHIN))
+    passed_over = {} if trust_dotenv else tools.named_in(of_dotenv())
+    away = asyncio.run(tools.look(LOOKED_WITHIN, but_for=passed_over))
     lacking = withheld(settings, tools.registry)
     if as_json:
         found = [_object_of(tool, lacking.get(tool.name)) for tool in tools.registry]
@@ -166,11 +167,10 @@ def list_tools(
             about = tool.description.partition("\n")[0]
             rows.append((tool.name, tool.permission, who, kind, file, about))
         echo_aligned(rows)
-    if passed_over:
-        typer.echo(f"the MCP servers: {not_looked_at(passed_over)}", err=True)
+    for group, variable in passed_over.items():
+        typer.echo(f"{group}: {not_looked_at(variable)}", err=True)
     for name, why in away.items():
-        remedy = f"mend it, or correct {settings.mcp_servers}; `intent-router doctor` says more"
-        typer.echo(f"the MCP server {name} isn't there: {why}; {remedy}", err=True)
+        typer.echo(f"{name} isn't there: {why}; `intent-router doctor` says more", err=True)
     if foreign := in_english_only(tools.registry):
         typer.echo(foreign, err=True)
     if as_json:

@@ -75,7 +75,7 @@ def finish_of(reason: Any, known: Mapping[str, Finish]) -> Finish:
 
 
 @dataclass(frozen=True)
-class Counted:
+class TokenCounts:
     """What a server says of tokens; anything in it may be missing or no number."""
 
     prompt: Any = None
@@ -87,14 +87,14 @@ class Counted:
 
 
 @dataclass
-class Parsed:
+class ParsedAnswer:
     """An answer out of its protocol's format, as yet unchecked."""
 
     text: str = ""
     calls: list[RawCall] = field(default_factory=list)
     finish: Finish = "unknown"
     refusal: str = ""
-    counted: Counted = Counted()
+    tokens: TokenCounts = TokenCounts()
     model: Any = None
     reasoning: list[ReasoningPiece] = field(default_factory=list)
     """What the model wants back."""
@@ -106,7 +106,7 @@ class Parsed:
 
 
 def answer_of(
-    parsed: Parsed, request: ChatRequest, how: How, model: str, attempts: int
+    parsed: ParsedAnswer, request: ChatRequest, how: How, model: str, attempts: int
 ) -> ChatAnswer:
     """The answer to this request, which was asked `how`; calls are checked, and found in text."""
     finish = parsed.finish
@@ -130,7 +130,7 @@ def answer_of(
     )
 
 
-def _found(parsed: Parsed, request: ChatRequest, how: How) -> TextCalls:
+def _found(parsed: ParsedAnswer, request: ChatRequest, how: How) -> TextCalls:
     """Text and calls, the latter as such or out of the text."""
     text = without_thinking(parsed.text).strip()
     if parsed.calls or not request.functions or not text:
@@ -140,7 +140,7 @@ def _found(parsed: Parsed, request: ChatRequest, how: How) -> TextCalls:
     return calls_in(text, known, is_json, cut=parsed.finish == "length")
 
 
-def _is_reasoned(parsed: Parsed, usage: TokenUsage) -> bool:
+def _is_reasoned(parsed: ParsedAnswer, usage: TokenUsage) -> bool:
     unsaid = parsed.text.lstrip()[:7].lower() == "<think>"
     return bool(parsed.reasoning or parsed.thinking or usage.reasoning_tokens) or unsaid
 
@@ -154,8 +154,8 @@ def _reasoning(pieces: Sequence[ReasoningPiece]) -> Reasoning:
     return Reasoning(pieces=tuple(pieces)) if length <= MAX_REASONING else NO_REASONING
 
 
-def _usage(parsed: Parsed, request: ChatRequest) -> TokenUsage:
-    counted = parsed.counted
+def _usage(parsed: ParsedAnswer, request: ChatRequest) -> TokenUsage:
+    counted = parsed.tokens
     prompt, completion = count_of(counted.prompt), count_of(counted.completion)
     if prompt is not None and completion is not None:
         cached = min(prompt, count_of(counted.cached) or 0)

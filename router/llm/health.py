@@ -60,16 +60,17 @@ class ServerTrouble:
 
 async def trouble_at(address: ModelAddress) -> ServerTrouble | None:
     """What is wrong there, by asking for the list of its models; None where nothing is."""
-    listing = protocol(address.protocol).listing(address.base_url, address.api_key)
     proxied = may_be_proxied(address.base_url)
     try:
+        listing = protocol(address.protocol).listing(address.base_url, address.api_key)
         async with (
             httpx2.AsyncClient(timeout=PATIENCE, trust_env=proxied) as client,
             client.stream("GET", listing.url, headers=listing.headers) as answer,
         ):
             return _trouble(address, answer)
     except (httpx2.HTTPError, ImportError, ValueError) as error:
-        # The latter two for a proxy of the environment that httpx2 can't speak to.
+        # The latter two for a proxy of the environment that httpx2 can't speak to, and the last
+        # for a protocol of an extension that has no address.
         return ServerTrouble(f"{address.base_url} can't be reached ({type(error).__name__})")
 
 

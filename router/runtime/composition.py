@@ -41,6 +41,7 @@ from router.runtime.definitions import (
     tenants_of,
     vocabulary,
 )
+from router.runtime.model_protocols import load_protocols
 from router.runtime.prompts import load_shipped_prompts
 from router.runtime.tables import aged_rows, migrate_all
 from router.runtime.temporal import TemporalConnection
@@ -213,8 +214,10 @@ async def chains_of(
 ) -> AsyncIterator[FallbackChains]:
     """The model with its fallbacks, and whatever leads skills; let go of on leaving.
 
-    Raises `MisconfiguredError` where money is to be counted and a model has no price.
+    Raises `MisconfiguredError` where money is to be counted and a model has no price, and for a
+    protocol that there isn't.
     """
+    load_protocols(settings)
     if not settings.models:
         yield FallbackChains()
         return
@@ -241,7 +244,14 @@ async def chains_of(
     def lead(role: LedRole, name: str | None, tenant: str) -> ChatModel | None:
         wishes = (_leading(settings, of_tenants.now, role, n, tenant) for n in (name, None))
         access = _payable(settings, prices, wishes, role)
-        return model(access) if access and access != settings.models[0] else None
+        if access is None or access == settings.models[0]:
+            return None
+        try:
+            return model(access)
+        except MisconfiguredError as error:
+            # A tenant has named it since the start, which would have refused it.
+            _log.error("%s doesn't lead as %s: %s", access.model, role, error)
+            return None
 
     try:
         # All at once: a library that isn't installed is found out before the first message.

@@ -217,6 +217,13 @@ def load_registry(settings: Settings) -> Registry:
 
 def load_tools(settings: Settings) -> ToolSources:
     """The same, with where they come from."""
+    sources = load_core_tools(settings)
+    load_configured(settings).collect(sources.add_extension)
+    return sources
+
+
+def load_core_tools(settings: Settings) -> ToolSources:
+    """The same without the sources of extensions."""
     document_types()  # the shipped ones first: their names are taken
     sources = ToolSources(settings, _packages(settings))
     sources.load()

@@ -126,10 +126,13 @@ async def opened(parts: Parts) -> list[object]:
 async def _tools_kept_up(
     parts: Parts, source: ToolSource, misfits: "Misfits", *, editing: bool
 ) -> None:
-    async for _ in source.changes(editing=editing):
-        await run_upkeep(misfits.warn)
-        parts.flow_files.retry()
-        await _relearnt(parts)
+    try:
+        async for _ in source.changes(editing=editing):
+            await run_upkeep(misfits.warn)
+            parts.flow_files.retry()
+            await _relearnt(parts)
+    except Exception:  # noqa: BLE001 - it may be anybody's code
+        _log.exception("changes of %s aren't followed any more: restart this process", source.group)
 
 
 class Misfits:

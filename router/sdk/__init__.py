@@ -4,9 +4,10 @@
 
     from router.sdk import Depends, ToolContext, tool
 
-The modules `router.sdk`, `router.testing`, `router.extension` and `router.client` are covered by
-semantic versioning. Everything else in `router`, `workflows` and `activities` is private and may
-change in any release. `docs/public-api.md` shows each name at work.
+The modules `router.sdk`, `router.sdk.tool_sources`, `router.sdk.model_protocols`, `router.testing`,
+`router.extension` and `router.client` are covered by semantic versioning. Everything else in
+`router`, `workflows` and `activities` is private and may change in any release.
+`docs/public-api.md` shows each name at work.
 """
 
 from router.documents.document_type import DocumentType, document_type

@@ -1,27 +1,69 @@
 """Which models are asked, where, in which protocol and how: by role, and where the first fails."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    WithJsonSchema,
+    model_validator,
+)
 
 from router.settings import values
 
-ProtocolName = Literal["chat_completions", "responses", "anthropic", "gemini"]
 ModelRole = Literal["router", "skill", "plan", "phrase"]
 """What a model is asked for: to decide, to lead a skill, to plan for one, to say what was found."""
 ROLES: tuple[ModelRole, ...] = get_args(ModelRole)
 
 OPENAI = "https://api.openai.com/v1"
-ADDRESSES: Mapping[ProtocolName, str] = {
+ADDRESSES: Mapping[str, str] = {
     "chat_completions": OPENAI,
     "responses": OPENAI,
     "anthropic": "https://api.anthropic.com",
     "gemini": "https://generativelanguage.googleapis.com",
 }
-"""Where the provider of each protocol is, for who sets no address."""
+"""Where the provider of each protocol of the core is, for who sets no address."""
+
+PROTOCOL_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+def _protocol_name(written: str) -> str:
+    if not PROTOCOL_NAME.fullmatch(written):
+        raise ValueError(f"write {', '.join(ADDRESSES)}, or the name of an extension's protocol")
+    return written
+
+
+ProtocolName = Annotated[
+    str,
+    AfterValidator(_protocol_name),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": [*ADDRESSES]},
+                {"type": "string", "pattern": f"^{PROTOCOL_NAME.pattern}$"},
+            ]
+        }
+    ),
+]
+"""A protocol of the core, or of an extension, which is loaded once there are settings: whether
+there is one of this name is checked where models are connected to."""
+
+
+def check_address(protocol: str | None, base_url: str | None) -> None:
+    """Raise `ValueError` for a protocol that has no address of its own, if none is set."""
+    if protocol is not None and protocol not in ADDRESSES and base_url is None:
+        raise ValueError(
+            f"{protocol!r} is none of {', '.join(ADDRESSES)}: correct it, or, if an extension has "
+            "it, say where the model is"
+        )
 
 
 class ModelOptions(BaseModel):
@@ -55,7 +97,12 @@ class RoleModel(ModelOptions):
     api_key_env: str | None = None
     """The variable that holds its key."""
     protocol: ProtocolName | None = None
-    """How it is spoken to."""
+    """How it is spoken to. With that of an extension the address is needed."""
+
+    @model_validator(mode="after")
+    def _has_address(self) -> Self:
+        check_address(self.protocol, self.base_url)
+        return self
 
 
 class Fallback(ModelOptions):
@@ -144,7 +191,7 @@ class ModelAccess:
 
 def protocol_family(protocol: ProtocolName) -> str:
     """Whose protocol it is: at one address both of OpenAI's may be spoken."""
-    return ADDRESSES[protocol]
+    return ADDRESSES.get(protocol, protocol)
 
 
 def options_of(given: ModelOptions, usual: ModelOptions) -> ModelOptions:

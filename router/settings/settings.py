@@ -50,6 +50,8 @@ from router.settings.models import (
     RoleModel,
     Roles,
     Thrift,
+    check_address,
+    protocol_family,
 )
 from router.settings.project import ProjectFile, find_project
 
@@ -245,7 +247,8 @@ class Settings(Section):
     llm_model: str | None = None
     """The model's name there. None: the router runs without a model."""
     llm_protocol: ProtocolName = "chat_completions"
-    """How it is spoken to. `anthropic` and `gemini` need a library: the extra of that name."""
+    """How it is spoken to: `chat_completions`, `responses`, `anthropic`, `gemini`, or as an
+    extension has it. `anthropic` and `gemini` need a library: the extra of that name."""
     llm_options: Annotated[ModelOptions, NoDecode, BeforeValidator(values.from_json)] = (
         ModelOptions()
     )
@@ -426,6 +429,15 @@ class Settings(Section):
         return self
 
     @model_validator(mode="after")
+    def _address_of_protocol(self) -> Self:
+        if self.llm_model and self.llm_protocol not in ADDRESSES:
+            try:
+                check_address(self.llm_protocol, self._own("BASE_URL", self.llm_base_url))
+            except ValueError as error:
+                raise ValueError(f"ROUTER_LLM_PROTOCOL={error} in ROUTER_LLM_BASE_URL") from None
+        return self
+
+    @model_validator(mode="after")
     def _keys_for_all_payloads(self) -> Self:
         if self.encrypted_payloads_only and not self.payload_keys:
             raise ValueError(
@@ -535,7 +547,7 @@ class Settings(Section):
         Those of the model, where that is spoken to as OpenAI's are; else what the environment has
         for OpenAI.
         """
-        if ADDRESSES[self.llm_protocol] == OPENAI:
+        if protocol_family(self.llm_protocol) == OPENAI:
             key = self.llm_api_key.get_secret_value() if self.llm_api_key else None
             return self.llm_base_url or OPENAI, key
         usual = self.environment
@@ -582,7 +594,7 @@ class Settings(Section):
     def _own(self, name: str, value: str | None) -> str | None:
         """The value, unless the environment has it for OpenAI and another provider is asked."""
         set_ = {each.upper() for each in self.environment}
-        is_own = ADDRESSES[self.llm_protocol] == OPENAI or not set_.isdisjoint(
+        is_own = protocol_family(self.llm_protocol) == OPENAI or not set_.isdisjoint(
             (f"{PREFIX}LLM_{name}", f"{PREFIX}LLM_{name}{SUFFIX}")
         )
         return value if is_own or value != self.environment.get(f"OPENAI_{name}") else None

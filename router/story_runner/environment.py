@@ -60,7 +60,6 @@ from router.story.entries import Failing
 from router.story.expectations import ObservedCall
 from router.story.story import Story
 from router.story_runner.scripted_model import ScriptedModel
-from router.story_runner.stand_ins import make_stand_ins
 from router.tool.context import Dependencies, ToolContext
 from router.tool.implementation import Arguments, ToolCheck
 from router.tool.registry import Registry
@@ -367,10 +366,10 @@ class Environment:
         return self.parts.offered.of(WHOEVERS)
 
     def add_stand_ins(self, called: Iterable[str]) -> None:
-        """Let there be those of the `called` tools that belong to MCP servers."""
+        """Let there be those of the `called` tools that come from other systems."""
         registry = self.offered.registry
         unknown = [name for name in called if name not in registry]
-        for group, tools in make_stand_ins(self.parts.settings, unknown).items():
+        for group, tools in self.parts.tools.stand_ins(unknown).items():
             before = [tool for tool in registry if registry.group_of(tool.name) == group]
             registry.replace(group, [*before, *(watched(tool, self.books) for tool in tools)])
 

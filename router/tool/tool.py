@@ -334,10 +334,10 @@ def tool(  # noqa: PLR0913 - each is an option of its own that a tool's author m
     def decorate(function: Callable[P, R]) -> FunctionTool[P, R]:
         called = name or name_of(function)
         faults = [
-            *_option_faults(called, permission, timeout, retries, roles),
+            *option_faults(called, permission, timeout, retries, roles),
             *_extra_faults(called, permission, (cache, shared), options, check),
             *_approval_faults(options, permission, roles),
-            *_word_faults(title, roles=roles, examples=examples, phrases=phrases),
+            *word_faults(title, roles=roles, examples=examples, phrases=phrases),
         ]
         problems = [problem_of(function, *fault) for fault in faults]
         try:
@@ -409,7 +409,7 @@ _Faults = Iterator[tuple[str, str]]
 """What is wrong with a tool, and what would be right."""
 
 
-def _option_faults(
+def option_faults(
     name: str, permission: Permission, timeout: str, retries: int | None, roles: Sequence[str]
 ) -> _Faults:
     if not _NAME.fullmatch(name):
@@ -478,7 +478,7 @@ def _approval_faults(options: ToolOptions, permission: Permission, roles: Sequen
         yield f"needs an approval and takes back {options.undoes}", remedy
 
 
-def _word_faults(title: Any, **lists: Sequence[str]) -> _Faults:
+def word_faults(title: Any, **lists: Sequence[str]) -> _Faults:
     """What is wrong with the title and the lists of words; a phrase is RE2 for a whole message."""
     in_both = isinstance(title, Mapping) and set(title) == set(get_args(Locale))
     if title is not None and not (in_both and _are_words([*title.values()])):

@@ -30,6 +30,7 @@ from router.llm.types import AccessRefused, ChatRequest, Function, ModelRefused,
 from router.runtime.composition import SERVERS
 from router.runtime.definitions import load_capabilities
 from router.runtime.editions import drafted
+from router.runtime.model_protocols import load_protocols
 from router.runtime.tables import aged_rows, all_migrations
 from router.runtime.temporal import (
     certificate_of,
@@ -413,6 +414,7 @@ _WAYS = {
 
 async def model(settings: Settings) -> str:
     """Every model that is configured answers; what its server refuses is remembered."""
+    load_protocols(settings)
     accesses = settings.models
     if not accesses:
         return _none(settings)

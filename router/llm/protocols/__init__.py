@@ -1,11 +1,11 @@
-"""The wire formats in which models are asked: a module each, found by its name.
+"""The wire protocols in which models are asked, by name: those of the core and of extensions.
 
-A protocol is added as a module of this package that has what `ModelProtocol` names. The library
-of its provider is imported where a model is connected to, and by nobody else.
+The core's are modules of this package that have what `ModelProtocol` names. Extensions add more
+through `Extension.model_protocols`. Both are registered by `router.llm.protocol_table`. The library
+of a provider is imported where a model is connected to, and by nobody else.
 """
 
 import importlib
-import pkgutil
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
@@ -14,6 +14,7 @@ import httpx2
 import openai
 
 from router.domain.errors import MisconfiguredError
+from router.llm.protocol_table import protocols_in_use
 from router.llm.request import Sending
 from router.llm.servers import Refused
 from router.llm.stream import PartialAnswer, ServerAnswer
@@ -68,11 +69,7 @@ class ModelProtocol(Protocol):
 
 def protocol(name: str) -> ModelProtocol:
     """The protocol of that name; raises `MisconfiguredError`, with those that there are."""
-    names = sorted(found.name for found in pkgutil.iter_modules(__path__))
-    if name not in names:
-        raise MisconfiguredError(f"there is no protocol {name!r}; there are: {', '.join(names)}")
-    found: Any = importlib.import_module(f"{__name__}.{name}")
-    return cast("ModelProtocol", found)
+    return cast("ModelProtocol", protocols_in_use().find(name))
 
 
 def library(name: str, extra: str) -> Any:

@@ -13,8 +13,8 @@ import httpx2
 
 from router.llm.answers import (
     MAX_CALLS,
-    Counted,
-    Parsed,
+    ParsedAnswer,
+    TokenCounts,
     answer_of,
     count_of,
     dicts,
@@ -225,9 +225,9 @@ def read(body: Any, request: ChatRequest, how: How, model: str, attempts: int = 
     """The answer in the body of a Message to this request, which was asked `how`."""
     finish = finish_of(get(body, "stop_reason"), _FINISHES)
     content = get(body, "content")
-    parsed = Parsed(
+    parsed = ParsedAnswer(
         finish=finish,
-        counted=_counted(get(body, "usage")),
+        tokens=_counted(get(body, "usage")),
         model=get(body, "model"),
         missing="" if isinstance(content, list) else "the answer holds no content",
     )
@@ -243,7 +243,7 @@ def read(body: Any, request: ChatRequest, how: How, model: str, attempts: int = 
 
 
 def _take(
-    block: dict[str, Any], parsed: Parsed, thoughts: list[dict[str, Any]]
+    block: dict[str, Any], parsed: ParsedAnswer, thoughts: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Take one block in; what was thought waits for what it leads to."""
     match block.get("type"):
@@ -265,12 +265,12 @@ def _take(
     return thoughts
 
 
-def _counted(usage: Any) -> Counted:
+def _counted(usage: Any) -> TokenCounts:
     """What was read from the cache, or written into it, isn't among the input tokens."""
     cached = count_of(get(usage, "cache_read_input_tokens")) or 0
     kept = count_of(get(usage, "cache_creation_input_tokens")) or 0
     fresh = count_of(get(usage, "input_tokens"))
-    return Counted(
+    return TokenCounts(
         prompt=None if fresh is None else fresh + cached + kept,
         completion=get(usage, "output_tokens"),
         cached=cached,

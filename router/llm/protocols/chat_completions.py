@@ -12,8 +12,8 @@ import openai
 from router.llm.answers import (
     MAX_CALLS,
     MAX_PARTS,
-    Counted,
-    Parsed,
+    ParsedAnswer,
+    TokenCounts,
     answer_of,
     finish_of,
     first,
@@ -168,12 +168,12 @@ def read(body: Any, request: ChatRequest, how: How, model: str, attempts: int = 
     key, reasoning = _reasoned(message)
     calls = _listed(message)
     missing = "the answer holds no message" if choice else "the answer holds no choices"
-    parsed = Parsed(
+    parsed = ParsedAnswer(
         text=_content(get(message, "content")),
         calls=calls,
         finish=finish_of(get(choice, "finish_reason"), _FINISHES),
         refusal=get(message, "refusal"),
-        counted=_counted(get(body, "usage")),
+        tokens=_counted(get(body, "usage")),
         model=get(body, "model"),
         thinking=reasoning,
         reasoning=[ReasoningPiece(content={key: reasoning})] if reasoning else [],
@@ -202,11 +202,11 @@ def _listed(message: Any) -> list[RawCall]:
     return [raw_call(entry) for entry in listed[:MAX_CALLS]]
 
 
-def _counted(usage: Any) -> Counted:
+def _counted(usage: Any) -> TokenCounts:
     cached = get(usage, "prompt_tokens_details", "cached_tokens")
     # DeepSeek's own name for it.
     cached = get(usage, "prompt_cache_hit_tokens") if cached is None else cached
-    return Counted(
+    return TokenCounts(
         prompt=get(usage, "prompt_tokens"),
         completion=get(usage, "completion_tokens"),
         cached=cached,

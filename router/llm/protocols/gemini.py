@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from router.llm.answers import (
     MAX_CALLS,
     MAX_PARTS,
-    Counted,
-    Parsed,
+    ParsedAnswer,
+    TokenCounts,
     answer_of,
     count_of,
     dicts,
@@ -240,9 +240,9 @@ def read(body: Any, request: ChatRequest, how: How, model: str, attempts: int = 
     candidate = first(get(body, "candidates"))
     reason = get(candidate, "finishReason")
     blocked = get(body, "promptFeedback", "blockReason")
-    found = Parsed(
+    found = ParsedAnswer(
         finish="filtered" if blocked else finish_of(reason, _FINISHES),
-        counted=_counted(get(body, "usageMetadata")),
+        tokens=_counted(get(body, "usageMetadata")),
         model=get(body, "modelVersion"),
         missing="" if candidate or blocked else "the answer holds no candidates",
     )
@@ -257,7 +257,7 @@ def read(body: Any, request: ChatRequest, how: How, model: str, attempts: int = 
     return answer_of(found, request, how, model, attempts)
 
 
-def _take(part: dict[str, Any], found: Parsed) -> None:
+def _take(part: dict[str, Any], found: ParsedAnswer) -> None:
     """Take one part in."""
     call, signature = part.get("functionCall"), part.get("thoughtSignature")
     before = ""
@@ -275,12 +275,12 @@ def _take(part: dict[str, Any], found: Parsed) -> None:
         found.reasoning.append(piece)
 
 
-def _counted(usage: Any) -> Counted:
+def _counted(usage: Any) -> TokenCounts:
     """Thoughts aren't among the tokens of the candidates."""
     completion = count_of(get(usage, "candidatesTokenCount"))
     thoughts = count_of(get(usage, "thoughtsTokenCount"))
     told = [each for each in (completion, thoughts) if each is not None]
-    return Counted(
+    return TokenCounts(
         prompt=get(usage, "promptTokenCount"),
         # A count that is nothing is left out.
         completion=sum(told) if told or usage else None,

@@ -12,8 +12,8 @@ import openai
 
 from router.llm.answers import (
     MAX_CALLS,
-    Counted,
-    Parsed,
+    ParsedAnswer,
+    TokenCounts,
     answer_of,
     dicts,
     get,
@@ -162,8 +162,8 @@ def read(body: Any, request: ChatRequest, how: How, model: str, attempts: int = 
     """The answer in the body of a Response to this request, which was asked `how`."""
     items = dicts(get(body, "output"))
     usage = get(body, "usage")
-    parsed = Parsed(
-        counted=Counted(
+    parsed = ParsedAnswer(
+        tokens=TokenCounts(
             prompt=get(usage, "input_tokens"),
             completion=get(usage, "output_tokens"),
             cached=get(usage, "input_tokens_details", "cached_tokens"),
@@ -182,7 +182,7 @@ def read(body: Any, request: ChatRequest, how: How, model: str, attempts: int = 
 
 
 def _take(
-    item: dict[str, Any], parsed: Parsed, sealed: list[dict[str, Any]]
+    item: dict[str, Any], parsed: ParsedAnswer, sealed: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Take one item in; what was thought waits for the call or the words that it leads to."""
     match item.get("type"):
@@ -211,7 +211,7 @@ def _thinking(item: dict[str, Any]) -> str:
     return "".join(text_of(part.get("text")) for part in parts)
 
 
-def _finish(body: Any, parsed: Parsed) -> Finish:
+def _finish(body: Any, parsed: ParsedAnswer) -> Finish:
     if get(body, "status") == "incomplete":
         reason = get(body, "incomplete_details", "reason")
         return _SHORT.get(reason, "unknown") if isinstance(reason, str) else "unknown"

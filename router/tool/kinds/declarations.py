@@ -391,6 +391,8 @@ def tool_folders(package: Path) -> tuple[Path, ...]:
 class DeclarationSource(ToolSource):
     """The files of the settings' folder, or those that lie beside the project's own tools."""
 
+    name = "declarations"
+
     def __init__(
         self, settings: Settings, registry: Registry, packages: Sequence[ModuleType]
     ) -> None:

@@ -33,6 +33,8 @@ _log = logging.getLogger("router.tools")
 class FunctionSource(ToolSource):
     """Every module of the packages is imported; the tools and hooks it defines are taken in."""
 
+    name = "functions"
+
     def __init__(
         self, settings: Settings, registry: Registry, packages: Sequence[ModuleType]
     ) -> None:

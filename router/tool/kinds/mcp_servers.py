@@ -8,8 +8,8 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -21,9 +21,10 @@ from router.settings import Settings
 from router.tool.http.client import OutboundGuard
 from router.tool.kinds import ToolSource
 from router.tool.mcp.connection import Away, McpConnection
-from router.tool.mcp.file import ServerEntry, group_of, load_servers, prefix_of
+from router.tool.mcp.file import ServerEntry, group_of, load_servers, names, prefix_of
 from router.tool.mcp.tools import ServerOffer, told_apart
-from router.tool.tool import Tool
+from router.tool.stand_ins import make_stand_in
+from router.tool.tool import Tool, titled
 
 _log = logging.getLogger("router.mcp")
 
@@ -292,12 +293,15 @@ def servers_of(settings: Settings) -> dict[str, ServerEntry]:
 class McpSource(ToolSource):
     """The servers of the settings' file, which are followed while that is edited."""
 
+    name = "mcp_servers"
+    variables = ("ROUTER_MCP_SERVERS",)
     _entries: Mapping[str, ServerEntry] = MappingProxyType({})
     _seen: Stamp = ()
 
-    @cached_property
-    def _news(self) -> asyncio.Event:
-        return asyncio.Event()
+    @property
+    def group(self) -> str:
+        """All servers, as messages name them; each has a group of its own in the registry."""
+        return "the MCP servers"
 
     def load(self) -> None:
         """Have the registry expect their tools; raises `DefinitionError`."""
@@ -312,7 +316,37 @@ class McpSource(ToolSource):
 
     async def look(self, within: float) -> Mapping[str, str]:
         """Have each server's tools, asked once and all at the same time."""
-        return await Servers(self._entries, *self._circumstances).look(within)
+        away = await Servers(self._entries, *self._circumstances).look(within)
+        remedy = f"mend it, or correct {self.settings.mcp_servers}"
+        return {group_of(name): f"{why}; {remedy}" for name, why in away.items()}
+
+    def stand_ins(self, called: Iterable[str]) -> Mapping[str, list[Tool]]:
+        """Return stand-ins with the options that the file has for these tools."""
+        wanted = list(called)
+        found: dict[str, list[Tool]] = {}
+        for server, entry in self._entries.items():
+            own_names = {here: own for own, here in names(server, entry.tools).items()}
+            for name in wanted:
+                if name.startswith(prefix_of(server)):
+                    own = own_names.get(name, name.removeprefix(prefix_of(server)))
+                    found.setdefault(group_of(server), []).append(self._stand_in(name, own, entry))
+        return found
+
+    def _stand_in(self, name: str, own: str, server: ServerEntry) -> Tool:
+        said = server.entry(own)
+        return replace(
+            make_stand_in(name, "mcp", SourceLine(str(self.settings.mcp_servers), 1)),
+            title=said.title or titled(own),
+            description=own,
+            examples=said.examples,
+            permission=said.permission or "write",
+            roles=server.roles if said.roles is None else said.roles,
+            confirm=said.confirm,
+            idempotent=said.idempotent,
+            timeout=said.timeout or server.timeout,
+            retries=said.retries,
+            description_zh=said.description_zh,
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -356,14 +390,7 @@ class McpSource(ToolSource):
             self.registry.expect(group_of(name), prefix_of(name))
         await servers.follow(entries)
         _log.info("there are %d MCP servers in the file now", len(entries))
-        self._news.set()
-
-    async def changes(self, *, editing: bool = False) -> AsyncIterator[object]:  # noqa: ARG002
-        """Each time that tools were published since the last time; it never ends."""
-        while True:
-            await self._news.wait()
-            self._news.clear()
-            yield None
+        self._published.set()
 
     @property
     def _circumstances(self) -> tuple[Mapping[str, str], Publish, Path]:
@@ -376,7 +403,7 @@ class McpSource(ToolSource):
         except DefinitionError as error:
             _log.error("no tool of the MCP server %s can be taken in: %s", server, error)
             return
-        self._news.set()
+        self._published.set()
 
 
 SOURCE = McpSource

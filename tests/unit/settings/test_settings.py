@@ -284,7 +284,7 @@ def test_variables_of_declared_tools_are_known_and_nothing_else_is_theirs(env: E
         ("LLM_FALLBACKS", "NaN"),
         ("LLM_FALLBACKS", '[{"model": "x"}]'),
         ("LLM_FALLBACKS", '[{"base_url": "x", "model": "y"}]'),
-        ("LLM_PROTOCOL", "gopher"),
+        ("LLM_PROTOCOL", "Gopher 7"),
         ("LLM_ROLES", '{"poet": {"model": "x"}}'),
         ("LLM_ROLES", '{"plan": {"modell": "x"}}'),
         ("LLM_ESCALATE", "{"),

@@ -16,6 +16,7 @@ from tests.unit.tool.samples import sample_registry
 
 
 class ShelfSource(ToolSource):
+    name = "shelf"
     absent = {"shelf": "ROUTER_TOOL_SHELF"}
 
     def load(self) -> None:

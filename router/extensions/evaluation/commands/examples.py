@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from activities.capabilities import Capabilities
-from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at, untrusted
+from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at
 from router.cli.options import echo_aligned
 from router.directory.sources import people_of
 from router.domain.errors import InvalidInput, MisconfiguredError, NotFound, RouterError, nearest
@@ -48,6 +48,7 @@ from router.runtime.definitions import (
 )
 from router.runtime.prompts import load_prompts
 from router.settings import Settings
+from router.settings.environment import of_dotenv
 from router.tool.kinds.mcp_servers import servers_of
 from router.understanding.reader import Reader
 
@@ -70,13 +71,12 @@ class House:
     async def of(cls, settings: Settings, *, trust_dotenv: bool) -> "House":
         """The house of these settings, MCP servers asked once; what isn't there is told."""
         tools = load_tools(settings)
-        passed_over = None if trust_dotenv else untrusted(settings).get("mcp servers")
-        if passed_over:
-            typer.echo(f"the MCP servers: {not_looked_at(passed_over)}", err=True)
-        else:
-            for name, why in (await tools.look(LOOKED_WITHIN)).items():
-                remedy = "its tools are left out; `intent-router doctor` says more"
-                typer.echo(f"the MCP server {name} isn't there: {why}; {remedy}", err=True)
+        passed_over = {} if trust_dotenv else tools.named_in(of_dotenv())
+        for group, variable in passed_over.items():
+            typer.echo(f"{group}: {not_looked_at(variable)}", err=True)
+        for name, why in (await tools.look(LOOKED_WITHIN, but_for=passed_over)).items():
+            remedy = "its tools are left out; `intent-router doctor` says more"
+            typer.echo(f"{name} isn't there: {why}; {remedy}", err=True)
         skills = skill_folders(settings).load()
         return cls(
             settings,

@@ -164,6 +164,11 @@ class ExampleSources:
             return ModuleSource(path, implementation.function.__module__, tool.name)
         if implementation.kind == "http":
             return DeclarationFile(path, tool.name, self.declared)
+        if implementation.kind != "openapi":
+            raise Unwritable(
+                f"{tool.name} is declared in no file that could have examples: its examples come "
+                f"from where it comes from ({implementation.kind})"
+            )
         raise Unwritable(
             f"{tool.name} is an operation that {path} selects from an OpenAPI document, and that "
             "format has no examples: declare it as an HTTP tool to give it some (docs/tools.md)"
