@@ -1,6 +1,7 @@
-"""The kinds of states: one class a kind, with its keys, ways out, faults, moves and picture.
+"""The kinds of states of the core: one class each, with its keys, ways out, faults and moves.
 
-Importing this completes `State` and `FlowDefinition`; `router.flow` does so before anything else.
+They are registered when this is imported; `router.flow` does so before anything else. Extensions
+have more (`Extension.state_kinds`).
 """
 
 from router.flow.definition import (
@@ -29,9 +30,6 @@ __all__ = [
     "sub_flow",
     "wait",
 ]
-
-State.model_rebuild(force=True)
-FlowDefinition.model_rebuild(force=True)
 
 FILE_MODELS: tuple[type[Definition], ...] = (
     FlowDefinition,
