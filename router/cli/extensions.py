@@ -13,6 +13,8 @@ from router.runtime.extensions import (
     import_formats,
     import_packages,
     load_configured,
+    register_extension_policies,
+    register_flow_kinds,
 )
 from router.runtime.prompts import PromptJobTable
 from router.runtime.server import make_api
@@ -30,6 +32,8 @@ def find_faults(found: Extensions) -> list[OmittedExtension]:
         lambda each: each.settings(),
         lambda each: each.tables(),
         PromptJobTable().add_extension,
+        register_flow_kinds,
+        register_extension_policies,
     )
 
 

@@ -83,9 +83,14 @@ def hold_over_data(context: StepContext, error: Exception) -> None:
     context.run.status = "waiting"
 
 
+CODE_MISSING = "code missing"
+"""The line of a run's history that names the slot type or kind of state that isn't deployed."""
+
+
 def hold_without_code(context: StepContext, error: NotDeployed) -> None:
     """Have the run wait until a slot type or a kind of state that it needs is deployed again."""
-    hold(context, "missing", error.said.within(context.run.locale))
+    context.note(CODE_MISSING, comment=error.said.within(context.run.locale))
+    hold(context, "missing")
     context.run.status = "waiting"
 
 

@@ -19,6 +19,7 @@ from router.flow.slot_types.slot import Choice, Definition, Reference, Slot, Slo
 from router.flow.states import approve, call, check, collect, confirm, parallel, say, sub_flow, wait
 
 __all__ = [
+    "CORE_KINDS",
     "FILE_MODELS",
     "approve",
     "call",
@@ -30,6 +31,9 @@ __all__ = [
     "sub_flow",
     "wait",
 ]
+
+CORE_KINDS = frozenset(KINDS)
+"""The kinds that every process has."""
 
 FILE_MODELS: tuple[type[Definition], ...] = (
     FlowDefinition,
