@@ -268,7 +268,9 @@ _SLOT_READ = re.compile(r"\bslots\.(\w+)")
 class State(Definition):
     """One of the kinds of states, told by the key that it has: reading a `State` gives that kind.
 
-    A kind declares its keys, its ways out, and those answers below that don't stand in a key.
+    A kind declares its keys as fields, the first of which is `kind`, and its exits by `needs` and
+    `may`. It has a `label` and `about`, and overrides `execute`, and those members that its keys
+    don't answer.
     """
 
     kind: ClassVar[str] = ""
@@ -326,9 +328,16 @@ class State(Definition):
         return exits | set(self.batch.branches if self.batch else ())
 
     def execute(self, context: "StepContext") -> bool:
-        """What a run does in it: one move; False where the run now waits.
+        """Make one move of a run that is in this state.
 
-        Changes nothing before all it needs is known (`LookupNeeded`): it is made anew then.
+        Change nothing before everything that the move needs is known: if an expression needs a
+        lookup, `context.evaluate` raises, and the move is made again once the answer is there.
+
+        Args:
+            context: The run, which is changed in place, its flow, and the time.
+
+        Returns:
+            `True` after a move, such as `context.leave("next")`; `False` if the run now waits.
         """
         raise NotImplementedError
 

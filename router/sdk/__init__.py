@@ -39,7 +39,7 @@ from router.domain.locale import Localised
 from router.domain.messages import Route
 from router.domain.principals import Directory, Principal
 from router.entities.utterance import Utterance
-from router.flow.definition import Branch, Next, State
+from router.flow.definition import Next, State
 from router.flow.engine.context import StepContext
 from router.flow.slot_types.slot import Slot, SlotType, Unfit
 from router.sdk.lookups import lookup
@@ -58,7 +58,6 @@ __all__ = [
     "AnswersNeeded",
     "ApprovalEvent",
     "ArgumentsToolError",
-    "Branch",
     "CallTool",
     "ChineseLabel",
     "DecisionEvent",

@@ -203,7 +203,12 @@ Values = Mapping[str, JsonValue]
 
 
 class SlotType(ABC):
-    """What is known of the values of one type of slots."""
+    """A type of slots: how values are read, stored and shown.
+
+    A type has a `name`, a `label` and `about`, the methods `read`, `fit` and `word`, and `fits` and
+    `stored` unless it overrides `hint` and `schema`. It is created once, without arguments.
+    Workflows call it: it does no I/O, and returns the same for the same arguments.
+    """
 
     name: ClassVar[str]
     """What it is called in a flow file."""
@@ -235,15 +240,34 @@ class SlotType(ABC):
 
     @abstractmethod
     def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
-        """What the utterance says in answer to a question for this slot; None if nothing."""
+        """Read the answer to a question for this slot.
+
+        Args:
+            slot: The slot as the flow file has it.
+            utterance: What somebody said.
+
+        Returns:
+            A value that `fit` takes; `None` if the answer has none.
+        """
 
     @abstractmethod
     def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
-        """The value as it is kept in the slot; raises `Unfit` where it can't be."""
+        """Return a value as the slot stores it, which survives JSON.
+
+        Raises:
+            Unfit: The slot can't store it. The exception says what would fit.
+        """
 
     @abstractmethod
     def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
-        """The value as people read it, and as it is where it hasn't the type's shape."""
+        """Return a value as people read it, or as it is if it isn't of this type.
+
+        Args:
+            slot: The slot as the flow file has it.
+            value: What the slot stores.
+            locale: The reader's language.
+            files: The names of files, by id.
+        """
 
     def hint(self, slot: Slot) -> Localised:
         """What would fit, as a request."""
