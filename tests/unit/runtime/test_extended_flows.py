@@ -4,10 +4,12 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from router.cli.schema import text_of
 from router.domain.commands import ReplyText
 from router.drawing import graph_of, svg_of
 from router.extension import Extension
@@ -15,7 +17,9 @@ from router.flow.definition import KINDS, FlowDefinition
 from router.flow.engine.events import Retried
 from router.flow.loader import examine_text
 from router.flow.slot_types.slot import SLOT_TYPES
+from router.runtime import definitions
 from router.runtime.extensions import register_extension_policies, register_flow_kinds
+from router.settings import Settings
 from router.understanding.policies import POLICIES
 from tests.badges import (
     FLOW,
@@ -193,6 +197,29 @@ def test_an_extension_whose_member_cant_be_used_is_left_out_and_nothing_of_it_st
         assert (dict(SLOT_TYPES), dict(KINDS), POLICIES["open"]) == before
 
     assert reason in fault.reason
+
+
+def test_every_process_that_reads_flow_files_has_the_code_of_extensions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(definitions, "ToolSources", lambda *_: SimpleNamespace(load=list))
+    monkeypatch.setattr(definitions, "_packages", lambda _: [])
+    monkeypatch.setattr("router.runtime.extensions.load_configured", lambda _: extensions(Badges))
+    with installed():
+        definitions.load_tools(Settings(_env_file=None))
+        assert ("badge_number" in SLOT_TYPES, "stamp" in KINDS) == (True, True)
+        assert [each.__name__ for each in POLICIES["open"]][-1] == "find_lost_badge"
+
+
+def test_the_schema_of_flow_files_has_what_extensions_add(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("router.cli.schema.load_configured", lambda _: extensions(Badges))
+    with installed():
+        found = json.loads(text_of("flow"))
+    assert "badge_number" in found["$defs"]["Slot"]["properties"]["type"]["enum"]
+    stamp = found["$defs"]["StampState"]
+    assert stamp["properties"]["save"]["description"] == "The name of the result."
+    monkeypatch.setattr("router.cli.schema.load_configured", lambda _: extensions())
+    assert "StampState" not in text_of("flow")
 
 
 def test_what_is_registered_again_changes_nothing(badges: None) -> None:
