@@ -121,7 +121,11 @@ def extensions(*classes: type[Extension]) -> Extensions:
 def installed(*classes: type[Extension]) -> Iterator[None]:
     """Have the slot types, kinds of states and policies of these extensions, and then not."""
     tables: list[dict[Any, Any]] = [SLOT_TYPES, KINDS, POLICIES]
-    before = [dict(SLOT_TYPES), dict(KINDS), {stage: [*each] for stage, each in POLICIES.items()}]
+    before: list[dict[Any, Any]] = [
+        dict(SLOT_TYPES),
+        dict(KINDS),
+        {stage: [*each] for stage, each in POLICIES.items()},
+    ]
     try:
         found = extensions(*classes)
         found.collect(register_flow_kinds)

@@ -269,7 +269,7 @@ def without(gone: str) -> Iterator[None]:
     """Have the extension installed, but not this slot type or kind of state of it."""
     with installed(Badges):
         for registered in (SLOT_TYPES, KINDS):
-            registered.pop(gone, None)  # type: ignore[attr-defined]
+            registered.pop(gone, None)
         yield
 
 

@@ -81,7 +81,7 @@ def test_a_run_that_needs_removed_code_is_held_until_it_is_deployed_again(
     driver = Driver(FlowDefinition.model_validate(FLOW)).begin()
     kept = driver.definition.model_dump_json()
     with installed():
-        (SLOT_TYPES if gone in SLOT_TYPES else KINDS).pop(gone)  # type: ignore[attr-defined]
+        (SLOT_TYPES if gone in SLOT_TYPES else KINDS).pop(gone)
         driver.definition = FlowDefinition.model_validate_json(kept)
         assert driver.definition.model_dump_json() == kept
         assert driver.definition.is_extended
