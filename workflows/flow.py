@@ -227,11 +227,18 @@ class FlowWorkflow(Hooked):
         word = wanted.event.word
         self._run = self._run.model_copy(update={"locale": wanted.locale})
         self._take(wanted.event)
-        await workflow.wait_condition(lambda: word in self._judged)
+        await workflow.wait_condition(lambda: word in self._judged or self._forgot(word))
         await self._settled(workflow.now() + PATIENCE)
         await self._publisher.publish(lambda: self._run)
-        judged = self._judged.pop(word)
+        judged = self._judged.pop(word, None)
+        if judged is None:
+            raise to_failure(Conflict(amendment.TOO_LATE))
         return self._noted(why=judged.why, problems=judged.problems)
+
+    def _forgot(self, word: str) -> bool:
+        """True if the run ended before it weighed the change, or is held over it."""
+        wanted = self._run.amendment
+        return not self._arrivals and (wanted is None or wanted.word != word)
 
     @amend.validator
     def _may_amend(self, wanted: contract.AmendmentRequest) -> None:  # noqa: ARG002 - as sent
