@@ -62,6 +62,13 @@ def without_skills(usable: Iterable[Capability]) -> list[Capability]:
     return [one for one in usable if one.kind != "skill"]
 
 
+def _begins_skill(understood: activities.Understood, situation: Situation) -> bool:
+    """Return whether a skill is called that isn't the one that has asked something."""
+    called = {each.skill for each in understood.commands if isinstance(each, RunSkill)}
+    by_name = understood.route is not None and understood.route.policy == called_skill.__name__
+    return by_name or bool(called - {situation.skill})
+
+
 class Understander:
     """Reads messages by patterns; without a model (`alone`) it greets too, at less cost."""
 
@@ -95,7 +102,7 @@ class Understander:
             plainly=self._alone,
             hooks=capabilities.hooks_about(reading.normalised),
         )
-        if understood.route is not None and understood.route.policy == called_skill.__name__:
+        if understood.route is not None and _begins_skill(understood, given.situation):
             return self._calling(understood, given)
         if understood.route is None and self._alone:
             usable = without_skills(capabilities.visible_to(caller))

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from temporalio.client import Client
 
     from router.api.dependencies import AppState
+    from router.flow.definition import State
+    from router.flow.slot_types.slot import SlotType
     from router.settings import Section, Settings
     from router.store.extension_tables import ExtensionTables
     from router.store.store import Store
     from router.tool.context import Dependencies
     from router.tool.kinds import ToolSource
+    from router.understanding.policies import AddablePolicy
 
 ENTRY_POINT_GROUP = "intent_router.extensions"
 BACKGROUND_RETRY_S = 60.0
@@ -328,6 +331,76 @@ class Extension:
             'acme_models.wire:PROTOCOL'
         """
         return {}
+
+    def slot_types(self) -> "Sequence[type[SlotType]]":
+        """Return types of slots that flow files may use.
+
+        Workflows run them, so they do no I/O and depend on nothing but their arguments. A run that
+        needs a type which is no longer installed is held until it is installed again.
+
+        Returns:
+            Subclasses of `router.sdk.SlotType`, each with a name that no other type has. They are
+            defined in a module, since processes that read what authors write import them.
+
+        Example:
+            >>> class BadgeExtension(Extension):
+            ...     name = "badges"
+            ...
+            ...     def slot_types(self) -> "Sequence[type[SlotType]]":
+            ...         from acme_badges.slots import BadgeNumber
+            ...
+            ...         return [BadgeNumber]
+        """
+        return ()
+
+    def state_kinds(self) -> "Sequence[type[State]]":
+        """Return kinds of states that flow files may have.
+
+        Workflows run them as they do slot types, and a run that needs one is held in the same way.
+
+        Returns:
+            Subclasses of `router.sdk.State`. The first field of each is the key that marks it in a
+            flow file, which no state of another kind may have.
+
+        Example:
+            >>> class BadgeExtension(Extension):
+            ...     name = "badges"
+            ...
+            ...     def state_kinds(self) -> "Sequence[type[State]]":
+            ...         from acme_badges.states import CountState
+            ...
+            ...         return [CountState]
+        """
+        return ()
+
+    def policies(self) -> "Sequence[AddablePolicy]":
+        """Return policies of the reader: rules that say what a message means, without a model.
+
+        They are asked in this order, after the policies of the core and before a model. A message
+        that is addressed to a skill, or with a person, reaches none of them. One that raises, or
+        returns something else, is logged, and the message is read without it.
+
+        Returns:
+            Functions that take a `router.sdk.ParsedMessage` and return a `router.sdk.Route` with a
+            command, such as `ReplyText`, or `None` if another policy is to decide. The route of a
+            turn shows the name of the function that decided.
+
+        Example:
+            >>> def ask_for_badge(message: "ParsedMessage") -> "PolicyDecision | None":
+            ...     if "badge" not in message.text:
+            ...         return None
+            ...     from router.sdk import Route, StartFlow
+            ...
+            ...     return Route(kind="flow", target="badge", by="pattern"), StartFlow(flow="badge")
+            >>> class BadgeExtension(Extension):
+            ...     name = "badges"
+            ...
+            ...     def policies(self) -> "Sequence[AddablePolicy]":
+            ...         return [ask_for_badge]
+            >>> [each.__name__ for each in BadgeExtension().policies()]
+            ['ask_for_badge']
+        """
+        return ()
 
     def tables(self) -> "ExtensionTables | None":
         """Return the tables of this extension, which every process migrates when it starts.

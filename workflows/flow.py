@@ -6,10 +6,10 @@ are carried out (activities), timers come due (durable ones), and whoever is con
 
 import asyncio
 import builtins
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
@@ -30,7 +30,7 @@ with workflow.unsafe.imports_passed_through():
     from router.flow.prompts import question
     from router.flow.view import FlowView
     from workflows import publication, tasks
-    from workflows.activity import Visibility, drained, is_history_long, until
+    from workflows.activity import Visibility, drained, is_history_long, perform, until
     from workflows.background import start_task, survives_failures
     from workflows.hook_runs import Hooked, HookRuns
 
@@ -43,6 +43,14 @@ MOST_DECIDED = 8
 MOST_TOLD = 3
 """Words of the requester's whose answers are: one is told after another, but a copy may be late."""
 Answer = TypeVar("Answer")
+
+
+class Arrival(NamedTuple):
+    """An event that waits for its step, when it came, and the task or timer that has `ended`."""
+
+    event: events.AnyEvent
+    at: datetime
+    ended: str
 
 
 @workflow.defn(name=contract.WORKFLOW)
@@ -73,7 +81,8 @@ class FlowWorkflow(Hooked):
         self._told = dict(start.told)
         self._decided = dict(start.decided)
         self._too_large_at = -1
-        self._opening = start.opening
+        self._opening = None if self._run.events else start.opening
+        self._arrivals: list[Arrival] = []
 
     @workflow.run
     @survives_failures
@@ -218,11 +227,18 @@ class FlowWorkflow(Hooked):
         word = wanted.event.word
         self._run = self._run.model_copy(update={"locale": wanted.locale})
         self._take(wanted.event)
-        await workflow.wait_condition(lambda: word in self._judged)
+        await workflow.wait_condition(lambda: word in self._judged or self._forgot(word))
         await self._settled(workflow.now() + PATIENCE)
         await self._publisher.publish(lambda: self._run)
-        judged = self._judged.pop(word)
+        judged = self._judged.pop(word, None)
+        if judged is None:
+            raise to_failure(Conflict(amendment.TOO_LATE))
         return self._noted(why=judged.why, problems=judged.problems)
+
+    def _forgot(self, word: str) -> bool:
+        """True if the run ended before it weighed the change, or is held over it."""
+        wanted = self._run.amendment
+        return not self._arrivals and (wanted is None or wanted.word != word)
 
     @amend.validator
     def _may_amend(self, wanted: contract.AmendmentRequest) -> None:  # noqa: ARG002 - as sent
@@ -257,7 +273,7 @@ class FlowWorkflow(Hooked):
 
     @property
     def _over(self) -> bool:
-        return self._run.status in ENDED and not self._listeners
+        return self._run.status in ENDED and not self._listeners and not self._arrivals
 
     @property
     def _has_news(self) -> bool:
@@ -266,7 +282,8 @@ class FlowWorkflow(Hooked):
     @property
     def _busy(self) -> bool:
         """True while something is under way that comes back by itself, and soon."""
-        return any(task.kind != "flow" for task in self._run.tasks.values())
+        works = any(task.kind != "flow" for task in self._run.tasks.values())
+        return works or bool(self._arrivals)
 
     @property
     def _comes_back_soon(self) -> bool:
@@ -275,7 +292,7 @@ class FlowWorkflow(Hooked):
 
     @property
     def _full(self) -> bool:
-        owing = self._run.tasks or self._notifier.owes(self._run)
+        owing = self._run.tasks or self._arrivals or self._notifier.owes(self._run)
         return not owing and is_history_long() and self._run.events != self._too_large_at
 
     def _hold_over_limit(self) -> None:
@@ -310,16 +327,47 @@ class FlowWorkflow(Hooked):
 
     def _begin(self) -> None:
         """Take the event that the run starts with, unless it has begun already."""
-        if self._opening is not None and not self._run.events:
-            self._step(self._opening)
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            self._step(Arrival(opening, workflow.now(), ""))
 
-    def _take(self, event: events.AnyEvent) -> None:
+    def _take(self, event: events.AnyEvent, ended: str = "") -> None:
+        """Take an event in, with which the task or timer of this id has `ended`."""
         # Temporal calls the handlers of what comes with the start before it calls `run`.
         self._begin()
-        self._step(event)
+        self._step(Arrival(event, workflow.now(), ended))
 
-    def _step(self, event: events.AnyEvent) -> None:
-        self._run, effects = machine.step(self._definition, self._run, event, workflow.now())
+    def _step(self, arrival: Arrival) -> None:
+        if self._definition.is_extended:
+            self._arrivals.append(arrival)
+            if len(self._arrivals) == 1:
+                start_task("steps", self._take_steps)
+        else:
+            event, at, ended = arrival
+            self._under_way.pop(ended, None)
+            self._continue_as(*machine.step(self._definition, self._run, event, at))
+
+    async def _take_steps(self) -> None:
+        """Make the steps that wait, one after the other, in an activity.
+
+        Its results are in the history, so that a replay doesn't run the code of extensions: they
+        may be gone by then, and what they do would be another thing.
+        """
+        while self._arrivals:
+            (event, at, ended), before = self._arrivals[0], self._run
+            given = activities.StepFlow(
+                definition=self._definition, run=before, event=event, now=at
+            )
+            stepped = await perform(activities.STEP_FLOW, given, summary=event.type)
+            # Meanwhile its language may have changed, or its number of events (`_outnumber`).
+            number = self._run.events + stepped.run.events - before.events
+            known = {"locale": self._run.locale, "events": number}
+            self._under_way.pop(ended, None)
+            del self._arrivals[0]
+            self._continue_as(stepped.run.model_copy(update=known), stepped.effects)
+
+    def _continue_as(self, run: Run, effects: Sequence[events.Effect]) -> None:
+        self._run = run
         for effect in effects:
             match effect:
                 case events.Remind():
@@ -333,7 +381,8 @@ class FlowWorkflow(Hooked):
 
     def _hears(self, event: contract.Told) -> bool:
         anyhow = isinstance(event, events.Cancelled | events.Amended)
-        return anyhow or not self._run.tasks or self._run.asks_to_amend
+        rests = not self._run.tasks and not self._arrivals
+        return anyhow or rests or self._run.asks_to_amend
 
     def _patience(self, event: contract.Told) -> timedelta:
         given = getattr(event, "slots", {})
@@ -385,22 +434,19 @@ class FlowWorkflow(Hooked):
                 raise
             event = tasks.came_to_nothing(task, failure, self._whole, self._run, limits)
             self._publisher.note_end(self._run, task, tasks.status(event))
-        self._under_way.pop(task.id, None)
         if task.may_change_something:
             self._notifier.calls.append(tasks.shown(task, event, limits))
-        self._take(event)
+        self._take(event, task.id)
 
     async def _have_run(self, task: Task) -> None:
         event = await self._children.outcome(task, self._whole, self._run)
-        self._under_way.pop(task.id, None)
-        self._take(event)
+        self._take(event, task.id)
 
     async def _wait_for(self, timer: Timer) -> None:
         """Sleep until the timer is due; the UI shows it under its name."""
         summary = f"{timer.name} in {self._run.state}"
         await workflow.sleep(until(timer.due), summary=cut_summary(summary))
-        self._under_way.pop(timer.id, None)
-        self._take(events.Fired(timer=timer.id))
+        self._take(events.Fired(timer=timer.id), timer.id)
 
     async def _settled(self, deadline: datetime) -> None:
         try:

@@ -14,7 +14,10 @@ from fastapi import HTTPException, Request
 
 from router.domain.locale import Localised
 from router.domain.principals import Principal
+from router.flow.definition import State
 from router.flow.language.functions import LOOKUPS, Lookup, declare
+from router.flow.registration import find_added_kinds, find_added_types, register_kinds
+from router.flow.slot_types.slot import SlotType
 from router.isolation.fair_queue import FairQueue, QueueLimits
 from router.isolation.limits import MIB, ProcessLimits
 from router.isolation.runner import IsolatedRunner
@@ -28,11 +31,15 @@ T = TypeVar("T")
 
 
 class IsolatedWork:
-    """Runs jobs of people in child processes. Create it once all lookups are declared."""
+    """Runs jobs of people in child processes.
+
+    Create it once all lookups, slot types and kinds of states are registered.
+    """
 
     def __init__(self, limits: ProcessLimits = LIMITS) -> None:
         self._limits = limits
-        prepare = partial(declare_lookups, tuple(LOOKUPS.values()))
+        registered = (tuple(LOOKUPS.values()), find_added_types(), find_added_kinds())
+        prepare = partial(prepare_process, *registered)
         self.runner = IsolatedRunner(*MODULES, prepare=prepare)
         self._queue = FairQueue(QUEUE_LIMITS, _FULL)
 
@@ -52,10 +59,13 @@ class IsolatedWork:
         await self.runner.close()
 
 
-def declare_lookups(lookups: Iterable[Lookup]) -> None:
-    """Let the flow files read in this process use these lookups."""
+def prepare_process(
+    lookups: Iterable[Lookup], types: Iterable[type[SlotType]], kinds: Iterable[type[State]]
+) -> None:
+    """Let the flow files read in this process use these lookups, slot types and kinds of states."""
     for lookup in lookups:
         declare(lookup)
+    register_kinds(types, kinds)
 
 
 async def run_while_client_stays(request: Request, work: Coroutine[Any, Any, T]) -> T:

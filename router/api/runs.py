@@ -218,7 +218,9 @@ def schema_of_options(options: Sequence[Option]) -> dict[str, JsonValue]:
 
 
 TitleOf = Callable[[str], Localised | None]
-Kind = Literal["call", "undo", "lookup", "approver", "data", "lost", "over_limit", "unknown"]
+Kind = Literal[
+    "call", "undo", "lookup", "approver", "data", "code", "lost", "over_limit", "unknown"
+]
 
 LONGEST = 300
 """Characters of what a tool answered: the whole of it is in the history."""
@@ -236,6 +238,9 @@ HAPPENED: Mapping[Kind, Localised] = {
     "data": Localised(
         zh="按现有的数据，下一步走不下去",
         en="the next step can't be made with the values at hand",
+    ),
+    "code": Localised(
+        zh="下一步需要的代码没有部署", en="the next step needs code that isn't deployed"
     ),
     "lost": Localised(
         zh="它在 Temporal 里的工作流没有了", en="its workflow in Temporal can't go on"
@@ -312,6 +317,8 @@ def _failed_before(line: HistoryLine) -> tuple[Kind, str, str]:
     match line.event:
         case incidents.DATA_FAILED:
             return "data", "", _shown(line.comment)
+        case incidents.CODE_MISSING:
+            return "code", "", _shown(line.comment)
         case incidents.OVER_LIMIT:
             return "over_limit", "", _shown(line.comment)
         case "call failed":

@@ -7,16 +7,18 @@ import typer
 
 from router.cli import CommandTable
 from router.cli.options import echo_aligned
-from router.runtime.extension_work import check_worker_part
 from router.domain.errors import RouterError
 from router.llm.protocol_table import ProtocolTable
 from router.runtime.definitions import load_core_tools
+from router.runtime.extension_work import check_worker_part
 from router.runtime.extensions import (
     Extensions,
     OmittedExtension,
     import_formats,
     import_packages,
     load_configured,
+    register_extension_policies,
+    register_flow_kinds,
 )
 from router.runtime.prompts import PromptJobTable
 from router.runtime.server import make_api
@@ -43,6 +45,8 @@ def find_faults(found: Extensions, tools: ToolSources | None = None) -> list[Omi
         check_worker_part,
         (tools or ToolSources(Settings.load())).add_extension,
         ProtocolTable().import_extension,
+        register_flow_kinds,
+        register_extension_policies,
     )
 
 

@@ -7,6 +7,8 @@ from typing import Annotated, Literal, get_args
 import typer
 
 from router.domain.errors import Conflict, MisconfiguredError
+from router.runtime.extensions import load_configured, register_flow_kinds
+from router.settings import Settings
 
 Name = Literal["flow", "story", "skill", "tools", "mcp", "directory", "persona", "tenants"]
 FOLDER = Path(__file__).parents[1] / "schemas"
@@ -14,8 +16,21 @@ NAMES: Mapping[str, str] = {name: f"{name}.json" for name in get_args(Name)}
 
 
 def text_of(name: str) -> str:
-    """The schema of this name, as JSON."""
+    """Return the schema of this name, as JSON: that of flow files with what extensions add."""
+    if name == "flow" and (text := _extended_flow_schema()) is not None:
+        return text
     return (FOLDER / NAMES[name]).read_text("utf-8")
+
+
+def _extended_flow_schema() -> str | None:
+    load_configured(Settings.load()).collect(register_flow_kinds)
+    from router.flow.registration import find_added_kinds, find_added_types
+
+    if not find_added_types() and not find_added_kinds():
+        return None
+    from router.cli.schemas import built
+
+    return built("flow")
 
 
 def schema(

@@ -18,6 +18,7 @@ from router.directory.file import PersonEntry
 from router.directory.persona import Persona
 from router.directory.tenants import SelectionOfNames, TenantEntry
 from router.flow.definition import FlowDefinition
+from router.flow.registration import find_added_kinds
 from router.flow.slot_types.slot import SLOT_TYPES
 from router.flow.states import FILE_MODELS
 from router.flow.validation.patterns import NAME as WORD
@@ -83,7 +84,8 @@ DURATION = {"type": "string", "pattern": "^[+-]?P", "examples": ["PT24H", "P14D"
 
 def flow_schema() -> JsonSchema:
     """What a flow file may hold: see docs/flows.md."""
-    schema = described(FlowDefinition.model_json_schema(by_alias=True), FILE_MODELS)
+    models = (*FILE_MODELS, *find_added_kinds())
+    schema = described(FlowDefinition.model_json_schema(by_alias=True), models)
     schema["title"] = "A flow of intent-router"
     named, parts = {"propertyNames": {"pattern": f"^{NAME.pattern[:-2]}$"}}, schema["$defs"]
     schema["properties"]["version"]["minimum"] = 1

@@ -45,7 +45,9 @@ from router.domain.records import (
     WithdrawalNote,
 )
 from router.domain.run_approvals import RunApproval
-from router.flow.engine.run import Done
+from router.flow.definition import FlowDefinition
+from router.flow.engine.events import AnyEvent, Effect
+from router.flow.engine.run import Done, Run
 from router.flow.paused import Situation
 from router.llm.types import NO_REASONING, Kept
 from router.llm.types import Message as ChatMessage
@@ -118,6 +120,22 @@ class Decide(Payload):
     """What an answer to it depends on besides the question, where it is the same for everyone."""
     context: str = ""
     """What hooks tell a model about it."""
+
+
+class StepFlow(Payload):
+    """A run of a flow that needs code of extensions, and what happens to it."""
+
+    definition: FlowDefinition
+    run: Run
+    event: AnyEvent
+    now: datetime
+
+
+class FlowStepped(Payload):
+    """The run after the step, and what is to be said of it."""
+
+    run: Run
+    effects: list[Effect]
 
 
 class RoutingDecision(Payload):
@@ -590,6 +608,7 @@ NO_MODEL = "NoModelAnswered"
 CONDENSE = _asking("condense", Condense, Condensed)
 PLAN = _asking("plan", Draw, Planned)
 REFLECT = _asking("reflect", Reflect, Reflected)
+STEP_FLOW = ActivityStub("step_flow", StepFlow, FlowStepped, SOON, local=True)
 NOTE_STEP = ActivityStub("note_step", NoteStep, type(None), SOON, local=True, total=TOTAL)
 ONE_RPC = timedelta(minutes=1)
 """For one try of what asks Temporal for something, which may be repeated: a try that is given up

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, tzinfo
 
 from router.domain.locale import Locale, Localised
 from router.domain.records import HistoryLine
-from router.flow.definition import KINDS, Branch, FlowDefinition, State
+from router.flow.definition import Branch, FlowDefinition, State, find_kind
 from router.flow.engine.run import Happening
 from router.flow.prompts.values import span
 from router.flow.view import STATUSES
@@ -326,7 +326,7 @@ def mermaid_of(graph: Graph, journey: Journey | None = None) -> str:
 
 
 def _shape(graph: Graph, node: Node, journey: Journey) -> str:
-    opening, closing = KINDS[node.kind].outline.mermaid
+    opening, closing = find_kind(node.kind).outline.mermaid
     lines = [f"<b>{_escaped(node.heading)}</b>", *map(_escaped, (*node.lines, *node.timers))]
     if been := journey.seen(node.name, graph.locale):
         lines.append(_escaped(been))

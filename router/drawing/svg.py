@@ -12,7 +12,7 @@ from router.domain.locale import Localised
 from router.drawing import flowchart
 from router.drawing.flowchart import Edge, Graph, Journey, Node, said
 from router.drawing.layout import Box, Ends, Layout, label_of, laid_out
-from router.flow.definition import KINDS, Outline
+from router.flow.definition import Outline, find_kind
 
 PORTS = 0.6
 """The part of a state's width that lines begin and end in: the rest may be slanted."""
@@ -135,7 +135,7 @@ END = Outline(radius=14)
 
 def outline(kind: str, box: Box) -> str:
     """The outline of a state of this kind; `end` for one that ends the flow."""
-    drawn = END if kind == "end" else KINDS[kind].outline
+    drawn = END if kind == "end" else find_kind(kind).outline
     if drawn.corners:
         wide, high = box.width / 2, box.height / 2
         corners = [(box.x + x * wide + cut * CUT, box.y + y * high) for x, cut, y in drawn.corners]

@@ -8,6 +8,7 @@ through JSON: `FlowDefinition.model_validate_json(d.model_dump_json()) == d`.
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -19,19 +20,32 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     JsonValue,
+    TypeAdapter,
     ValidationError,
+    ValidationInfo,
     WrapValidator,
 )
 from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 
 from router.domain.durations import MAX_DURATION
-from router.domain.errors import Fault
+from router.domain.errors import Fault, NotDeployed
 from router.domain.locale import Localised
 from router.domain.messages import EndStatus
 from router.domain.principals import Capability, CapabilityKind
-from router.flow.slot_types.slot import Definition, Several, Slot, slot_at
+from router.extension import ExtensionConflict
+from router.flow.slot_types import CORE_SLOT_TYPES
+from router.flow.slot_types.slot import (
+    Definition,
+    Several,
+    Slot,
+    describe_class,
+    is_file,
+    slot_at,
+)
 
 if TYPE_CHECKING:
     from router.flow.engine.context import StepContext
@@ -234,7 +248,7 @@ Place = tuple[str | int, ...]
 T = TypeVar("T")
 
 KINDS: "dict[str, type[State]]" = {}
-"""The kinds of states by the key that marks one, filled by `router.flow.states`."""
+"""The kinds of states by the key that marks one, filled by `register_state_kind`."""
 
 
 class _Key(Generic[T]):
@@ -254,10 +268,10 @@ _SLOT_READ = re.compile(r"\bslots\.(\w+)")
 class State(Definition):
     """One of the kinds of states, told by the key that it has: reading a `State` gives that kind.
 
-    A kind declares its keys, its ways out, and those answers below that don't stand in a key.
+    A kind declares its keys as fields, the first of which is `kind`, and its exits by `needs` and
+    `may`. It has a `label` and `about`, and overrides `execute`, and those members that its keys
+    don't answer.
     """
-
-    model_config = ConfigDict(defer_build=True)
 
     kind: ClassVar[str] = ""
     """The key that marks it."""
@@ -303,10 +317,6 @@ class State(Definition):
     ends: ClassVar[_Key[EndStatus | None]] = _Key("end", None)
     """How the run ends there."""
 
-    def __init_subclass__(cls, **settings: Any) -> None:
-        super().__init_subclass__(**settings)
-        KINDS[cls.kind] = cls
-
     def exits(self) -> dict[str, Next]:
         """Every way out of the state, by the name of the event that takes it."""
         names = (*self.needs, *self.may)
@@ -318,9 +328,16 @@ class State(Definition):
         return exits | set(self.batch.branches if self.batch else ())
 
     def execute(self, context: "StepContext") -> bool:
-        """What a run does in it: one move; False where the run now waits.
+        """Make one move of a run that is in this state.
 
-        Changes nothing before all it needs is known (`LookupNeeded`): it is made anew then.
+        Change nothing before everything that the move needs is known: if an expression needs a
+        lookup, `context.evaluate` raises, and the move is made again once the answer is there.
+
+        Args:
+            context: The run, which is changed in place, its flow, and the time.
+
+        Returns:
+            `True` after a move, such as `context.leave("next")`; `False` if the run now waits.
         """
         raise NotImplementedError
 
@@ -371,11 +388,115 @@ class State(Definition):
     def __get_pydantic_core_schema__(
         cls, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        if cls is not State:
+        if cls.kind:
             return handler(source)
-        kinds = {kind: handler.generate_schema(each) for kind, each in KINDS.items()}
-        union = core_schema.tagged_union_schema(kinds, discriminator=_kind_of)
-        return core_schema.no_info_before_validator_function(_does_one_thing, union)
+        # Kinds are looked up when a state is read: extensions register theirs after models that
+        # consist of states have been built.
+        return core_schema.with_info_plain_validator_function(cls._read)
+
+    @classmethod
+    def _read(cls, value: Any, info: ValidationInfo) -> "State":
+        """Read a state as its kind, of those that are registered now."""
+        if isinstance(value, State):
+            return value
+        found = _kinds_in(value)
+        if len(found) > 1:
+            raise ValueError(f"a state does one thing, but this has {' and '.join(found)}")
+        if not is_file(info):
+            is_known = found or not isinstance(value, dict) or value.get("end") is not None
+            kind = KINDS[_kind_of(value)] if is_known else UndeployedState
+            return kind.model_validate(value, context=info.context)
+        if isinstance(value, dict) and not found and value.get("end") is None:
+            raise ValueError(f"a state needs one of {', '.join(sorted(KINDS))} or end")
+        kind = KINDS[_kind_of(value)]
+        return kind.model_validate(value, context=info.context, by_alias=True, by_name=False)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        if cls.kind:
+            return handler(schema)
+        kinds = {name: kind.__pydantic_core_schema__ for name, kind in KINDS.items()}
+        return handler(core_schema.tagged_union_schema(kinds, discriminator=_kind_of))
+
+
+K = TypeVar("K", bound=type[State])
+
+
+def register_state_kind(kind: K) -> K:
+    """Let flow files have states of this kind. Registering it again changes nothing.
+
+    Args:
+        kind: A subclass of `State`. Its first field is the key that marks such a state, `kind`,
+            which no state of another kind may have.
+
+    Raises:
+        TypeError: It lacks something that every kind has.
+        ExtensionConflict: Its key, or the key of another kind, would mean two things.
+    """
+    if not (isinstance(kind, type) and issubclass(kind, State)):
+        raise TypeError(f"{kind!r} is no subclass of router.sdk.State; derive it from that")
+    _check_kind(kind)
+    for name, other in KINDS.items():
+        if other is not kind and (kind.kind in keys_of(other) or name in keys_of(kind)):
+            raise ExtensionConflict(
+                f"{describe_class(other)} and {describe_class(kind)} can't both be kinds of "
+                f"states: {kind.kind if kind.kind in keys_of(other) else name!r} is a key of both; "
+                "rename it"
+            )
+    KINDS.setdefault(kind.kind, kind)
+    return kind
+
+
+def _check_kind(kind: type[State]) -> None:
+    if kind.execute is State.execute:
+        raise TypeError(f"{kind.__name__} has no execute, which says what a run does in it")
+    own = [key for key, (name, _) in keys_of(kind).items() if name not in State.model_fields]
+    if own[:1] != [kind.kind]:
+        raise TypeError(
+            f"{kind.__name__} has the kind {kind.kind!r}; declare the field of this key, and "
+            "before any other field"
+        )
+    for words in ("label", "about"):
+        if not isinstance(vars(kind).get(words), Localised):
+            raise TypeError(f"{kind.__name__} has no {words} of its own for whoever writes flows")
+
+
+class UndeployedState(State):
+    """A state of a kind that the process doesn't have: its extension was removed.
+
+    It has all keys that the run carries of it, so that nothing of them is lost. A run that has to
+    do what such a state does is held (`NotDeployed`).
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: ClassVar[str] = "undeployed"
+    label: ClassVar[Localised] = Localised(zh="未部署的步骤", en="does what isn't deployed")
+    about: ClassVar[Localised] = Localised(
+        zh="这里没有部署的步骤。", en="Of a kind that isn't deployed here."
+    )
+
+    def exits(self) -> dict[str, Next]:
+        """Return what looks like ways out among its keys."""
+        found: dict[str, Next] = {}
+        for key, value in (self.model_extra or {}).items():
+            with suppress(ValidationError):
+                found[key] = _NEXT.validate_python(value)
+        return found
+
+    def execute(self, context: "StepContext") -> bool:  # noqa: ARG002
+        """Raise `NotDeployed`, which names the kind."""
+        known = {key for kind in KINDS.values() for key in keys_of(kind)}
+        # A kind's own key is declared, and so written, before its other keys.
+        name = next((key for key in self.model_extra or {} if key not in known), "?")[:80]
+        zh = f"现在的部署里没有步骤类型“{name}”，请管理员把它部署回来"
+        en = f"this deployment has no kind of state {name!r}; deploy it again"
+        raise NotDeployed(Localised(zh=zh, en=en))
+
+
+_NEXT = TypeAdapter(tuple[Branch, ...])
 
 
 def keys_of(model: type[BaseModel]) -> dict[str, tuple[str, FieldInfo]]:
@@ -386,25 +507,23 @@ def keys_of(model: type[BaseModel]) -> dict[str, tuple[str, FieldInfo]]:
     return {key: field for key, field in found.items() if not key.startswith("=")}
 
 
-def _does_one_thing(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    present = [kind for kind in sorted(KINDS) if value.get(kind) is not None]
-    if len(present) > 1:
-        raise ValueError(f"a state does one thing, but this has {' and '.join(present)}")
-    if not present and value.get("end") is None:
-        raise ValueError(f"a state needs one of {', '.join(sorted(KINDS))} or end")
-    return value
+def _kinds_in(value: Any) -> list[str]:
+    keys = value if isinstance(value, dict) else {}
+    return [kind for kind in sorted(KINDS) if keys.get(kind) is not None]
 
 
 def _kind_of(value: Any) -> str:
     """What the state does; a bare `end` says nothing and is a `say`."""
-    if isinstance(value, State):
-        return value.kind
-    keys = value if isinstance(value, dict) else {}
-    return next((kind for kind in KINDS if keys.get(kind) is not None), "say")
+    return next(iter(_kinds_in(value)), "say")
 
 
+def find_kind(name: str) -> type[State]:
+    """Return the kind of states of this name, or what stands for one that isn't deployed."""
+    return KINDS.get(name, UndeployedState)
+
+
+_OF_CORE = re.compile(r"router\.flow\.states\.")
+"""The modules of kinds that every process has."""
 LAST_VERSION = 2**31 - 1
 """More doesn't fit where versions are kept."""
 
@@ -430,8 +549,6 @@ def may_ask(states: Mapping[str, State], start: str, join: str) -> bool:
 
 class FlowDefinition(Definition):
     """One flow, whole."""
-
-    model_config = ConfigDict(defer_build=True)
 
     flow: str
     """Its name, the same as the file's."""
@@ -465,6 +582,18 @@ class FlowDefinition(Definition):
     def fingerprint(self) -> str:
         """Sixteen hex digits of the content: what tells an edited file from the one before."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+    @cached_property
+    def is_extended(self) -> bool:
+        """True if runs of the flow need slot types or kinds of states that extensions have.
+
+        The answer is the same in a process in which the extension is no longer installed.
+        """
+        waits = [state.awaits for state in self.states.values() if state.awaits]
+        slots = [*self.slots.values(), *(slot for wait in waits for slot in wait.fields.values())]
+        types = {part.type for slot in slots for part in slot.within()}
+        kinds = {type(state).__module__ for state in self.states.values()}
+        return not (types <= CORE_SLOT_TYPES and all(map(_OF_CORE.match, kinds)))
 
     @property
     def needs(self) -> Sequence[tuple[CapabilityKind, str]]:

@@ -17,7 +17,12 @@ from router.domain.principals import ALL_NAMES, CapabilityKind, NameSelection
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, Vocabulary, load_flows, read_flow, sub_flow_problems
-from router.runtime.extensions import import_formats, import_packages, load_configured
+from router.runtime.extensions import (
+    import_formats,
+    import_packages,
+    load_configured,
+    register_understanding,
+)
 from router.settings import Settings
 from router.settings.project import check_package, find_project
 from router.settings.sample import (
@@ -217,6 +222,7 @@ def load_registry(settings: Settings) -> Registry:
 
 def load_tools(settings: Settings) -> ToolSources:
     """The same, with where they come from."""
+    register_understanding(settings)
     sources = load_core_tools(settings)
     load_configured(settings).collect(sources.add_extension)
     return sources

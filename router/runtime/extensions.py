@@ -229,6 +229,42 @@ async def _stop_in_time(
             )
 
 
+def register_flow_kinds(extension: Extension) -> None:
+    """Register the slot types and kinds of states of an extension, all of them or none.
+
+    Raises:
+        ExtensionConflict: One has the name of another one, or lacks something.
+    """
+    from router.flow.registration import register_kinds
+
+    types, kinds = [*extension.slot_types()], [*extension.state_kinds()]
+    if not types and not kinds:
+        return
+    try:
+        register_kinds(types, kinds)
+    except TypeError as error:
+        raise ExtensionConflict(str(error)) from error
+
+
+def register_extension_policies(extension: Extension) -> None:
+    """Let the reader ask the policies of an extension, all of them or none.
+
+    Raises:
+        ExtensionConflict: One is no function, or has the name of another policy.
+    """
+    if policies := [*extension.policies()]:
+        from router.understanding.reader import add_policies
+
+        add_policies(policies, extension.name)
+
+
+def register_understanding(settings: "Settings") -> None:
+    """Register what flow files and messages are read by and extensions have."""
+    extensions = load_configured(settings)
+    extensions.collect(register_flow_kinds)
+    extensions.collect(register_extension_policies)
+
+
 def _fault(each: LoadedExtension, error: Exception) -> OmittedExtension:
     """Describe what an extension has raised."""
     name = each.extension.name

@@ -11,6 +11,7 @@ from temporalio.converter import StorageDriverStoreContext, WorkflowSerializatio
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 from temporalio.workflow import Info
 
+from router.flow.registration import find_added_kinds, find_added_types
 from router.telemetry.metrics import CACHED_WORKFLOWS
 from router.telemetry.temporal_logs import RUN_NAMES
 
@@ -22,8 +23,15 @@ import-linter holds them to."""
 
 
 def sandbox() -> temporal.WorkflowRunner:
-    """What workflows run in: Temporal's sandbox, less what need not be loaded for each run."""
-    restrictions = SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH)
+    """What workflows run in: Temporal's sandbox, less what need not be loaded for each run.
+
+    Call it once the slot types and kinds of states of extensions are registered: workflows share
+    the packages in which they are defined.
+    """
+    added = {
+        each.__module__.partition(".")[0] for each in (*find_added_types(), *find_added_kinds())
+    }
+    restrictions = SandboxRestrictions.default.with_passthrough_modules(*PASSED_THROUGH, *added)
     return OneContextRunner(SandboxedWorkflowRunner(restrictions=restrictions))
 
 

@@ -31,6 +31,7 @@ from activities.notify import Notifier
 from activities.persistence import Records
 from activities.phrase import Phraser
 from activities.progress import ProgressPublisher, Recording
+from activities.step_flow import step_flow
 from activities.structure import Structurer
 from activities.tell_flow import FlowTeller
 from activities.think import Condenser, Planner, Thinker
@@ -334,6 +335,7 @@ def _work(client: Client, parts: Parts, task_queue: str) -> dict[WorkKind, list[
             _understander(parts).understand,
             FlowTeller(client, task_queue, parts.offered).tell_flow,
             Notifier(client, task_queue, store.conversations).notify,
+            step_flow,
             records.recall,
             records.keep,
             records.write,

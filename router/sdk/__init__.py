@@ -1,5 +1,7 @@
 """The public API for a company's own code: tools, hooks, lookups and types of documents.
 
+Extensions also find here what their slot types, kinds of states and policies are made of.
+
     from typing import Annotated
 
     from router.sdk import Depends, ToolContext, tool
@@ -12,6 +14,7 @@ The modules `router.sdk`, `router.sdk.tool_sources`, `router.sdk.model_protocols
 
 from router.documents.document_type import DocumentType, document_type
 from router.documents.page import Material
+from router.domain.commands import CallTool, HandOff, ReplyText, RunSkill, StartFlow
 from router.domain.documents import DocumentProblem, ReadField
 from router.domain.errors import (
     AnswersNeeded,
@@ -34,13 +37,19 @@ from router.domain.hooks import (
     Veto,
 )
 from router.domain.locale import Localised
+from router.domain.messages import Route
 from router.domain.principals import Directory, Principal
+from router.entities.utterance import Utterance
+from router.flow.definition import Next, State
+from router.flow.engine.context import StepContext
+from router.flow.slot_types.slot import Slot, SlotType, Unfit
 from router.sdk.lookups import lookup
 from router.tool.context import Depends, Provider, ToolContext, provider
 from router.tool.hook import hook
 from router.tool.labels import ChineseLabel
 from router.tool.results import FileId, ToolFile
 from router.tool.tool import tool
+from router.understanding.heard import ParsedMessage
 
 people_directory: Provider[Directory] = Provider("directory")
 """The people of the deployment: `Annotated[Directory, Depends(people_directory)]`."""
@@ -50,6 +59,7 @@ __all__ = [
     "AnswersNeeded",
     "ApprovalEvent",
     "ArgumentsToolError",
+    "CallTool",
     "ChineseLabel",
     "DecisionEvent",
     "DefinitionError",
@@ -60,18 +70,31 @@ __all__ = [
     "Elicitation",
     "ErrorEvent",
     "FileId",
+    "HandOff",
     "Localised",
     "Material",
+    "Next",
+    "ParsedMessage",
     "PermanentToolError",
     "Principal",
     "ReadField",
+    "ReplyText",
+    "Route",
+    "RunSkill",
+    "Slot",
+    "SlotType",
+    "StartFlow",
+    "State",
+    "StepContext",
     "ToolContext",
     "ToolEvent",
     "ToolFile",
     "ToolResultEvent",
     "TransientToolError",
     "TurnEvent",
+    "Unfit",
     "UnknownOutcome",
+    "Utterance",
     "VerdictEvent",
     "Veto",
     "document_type",

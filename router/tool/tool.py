@@ -40,7 +40,7 @@ RESERVED = frozenset(
         *("note_step", "structure", "answer", "cannot_answer"),
         *("tell_flow", "recall", "keep", "write", "look_up", "publish", "notify"),
         *("remember", "forget", "who_is_on_duty", "publish_hand_off"),
-        *("read_document", "look_at_document", "wait_for_document", "documents_of"),
+        *("read_document", "look_at_document", "wait_for_document", "documents_of", "step_flow"),
     )
 )
 """A tool of such a name would be offered beside the function, or taken for the activity."""

@@ -21,7 +21,7 @@ from router.understanding.slots.free_text import clauses_of
 from router.understanding.slots.prefill import prefill_offered
 from router.understanding.triggers.patterns import PatternIndex
 
-Outcome = tuple[messages.Route, commands.Command]
+PolicyDecision = tuple[messages.Route, commands.Command]
 Flows = Mapping[str, FlowDefinition]
 
 
@@ -67,7 +67,7 @@ OUTDATED = "outdated"
 
 def read_action(
     action: messages.Action, situation: Situation, flows: Flows, index: PatternIndex
-) -> Outcome | None:
+) -> PolicyDecision | None:
     """The route and the command of an action; None where it is for somebody else to judge.
 
     One that names a question which is no longer open does nothing: the present one is shown.
@@ -92,7 +92,7 @@ def read_action(
     return None
 
 
-def _of_the_desk(action: messages.ChooseAction, situation: Situation) -> Outcome | None:
+def _of_the_desk(action: messages.ChooseAction, situation: Situation) -> PolicyDecision | None:
     """A button that says itself what it does, whatever is asked now."""
     if (run := run_meant(action.value)) is not None:
         return resume_run(run, situation, "action")
@@ -101,7 +101,7 @@ def _of_the_desk(action: messages.ChooseAction, situation: Situation) -> Outcome
     return amendments.chosen(action.value, situation, "action")
 
 
-def _started(action: messages.StartAction, situation: Situation, flows: Flows) -> Outcome:
+def _started(action: messages.StartAction, situation: Situation, flows: Flows) -> PolicyDecision:
     flow = flows.get(action.flow)
     if flow is None or not may_start(flow, situation):
         return _told(why.NOT_THERE, why.GONE, situation)
@@ -109,14 +109,14 @@ def _started(action: messages.StartAction, situation: Situation, flows: Flows) -
     return why.PRESSED.of(flow, situation.locale), commands.StartFlow(flow=flow.flow, slots=slots)
 
 
-def _told(reason: why.Reason, text: Localised, situation: Situation) -> Outcome:
+def _told(reason: why.Reason, text: Localised, situation: Situation) -> PolicyDecision:
     locale = situation.locale
     return reason.route(locale), commands.ReplyText(text=text.within(locale))
 
 
 def _pressed(
     action: messages.ChooseAction, situation: Situation, flows: Flows, index: PatternIndex
-) -> Outcome | None:
+) -> PolicyDecision | None:
     if any(option.value == action.value for option in situation.offered):
         # A flow that the router itself offered; None where that is something else.
         flow = flows.get(str(action.value))
@@ -146,7 +146,7 @@ _ACTS: dict[Act, commands.Command] = {
 """All but the call for a person, who is said to be wanted in the caller's language."""
 
 
-def outcome_of(act: Act, view: FlowView, locale: Locale) -> Outcome:
+def outcome_of(act: Act, view: FlowView, locale: Locale) -> PolicyDecision:
     """What a word about the dialogue with a flow comes to."""
     route = why.ACTED[act].of(view, locale)
     if act == "person":
@@ -155,7 +155,7 @@ def outcome_of(act: Act, view: FlowView, locale: Locale) -> Outcome:
     return route, _ACTS[act]
 
 
-def resume_run(run: str, situation: Situation, by: messages.RouteBy) -> Outcome:
+def resume_run(run: str, situation: Situation, by: messages.RouteBy) -> PolicyDecision:
     """Going on with a run that was put aside, or with none; a button may name one that is gone."""
     one = next((one for one in situation.resumable if one.run == run), None)
     if run != ALL and one is None:
@@ -166,7 +166,7 @@ def resume_run(run: str, situation: Situation, by: messages.RouteBy) -> Outcome:
     return route.model_copy(update={"by": by}), command
 
 
-def of_plan(situation: Situation, *, agreed: bool, by: messages.RouteBy) -> Outcome:
+def of_plan(situation: Situation, *, agreed: bool, by: messages.RouteBy) -> PolicyDecision:
     """Having the plan worked on that a sub-agent shows, or not."""
     skill, reason = situation.skill, why.PLAN_AGREED if agreed else why.SKILL_LEFT
     route = reason.route(situation.locale, skill, skill=skill).model_copy(update={"by": by})
@@ -174,7 +174,7 @@ def of_plan(situation: Situation, *, agreed: bool, by: messages.RouteBy) -> Outc
     return route, agrees if agreed else commands.LeaveSkill()
 
 
-def _way_out(action: messages.ChooseAction, situation: Situation) -> Outcome | None:
+def _way_out(action: messages.ChooseAction, situation: Situation) -> PolicyDecision | None:
     """One of the ways on from a question, shown with it or not; None for an answer."""
     view, way = asking(situation), way_of(action.value)
     if view is None and situation.offered and way == "cancel":
@@ -191,7 +191,7 @@ def _way_out(action: messages.ChooseAction, situation: Situation) -> Outcome | N
 
 def _answered(
     action: messages.ConfirmAction | messages.FormAction, view: FlowView, situation: Situation
-) -> Outcome:
+) -> PolicyDecision:
     route = why.BY_ACTION.of(view, situation.locale)
     if isinstance(action, messages.ConfirmAction):
         # Who names the question has seen it, whatever else they said before the answer came.
@@ -212,7 +212,7 @@ def open_questions(situation: Situation) -> list[str]:
     return [*asked, *offered, *filter(None, [situation.plan])]
 
 
-def _outdated(situation: Situation) -> Outcome:
+def _outdated(situation: Situation) -> PolicyDecision:
     """What an answer to an earlier question comes to."""
     view, locale = asking(situation), situation.locale
     if view is not None:
@@ -227,7 +227,7 @@ def _outdated(situation: Situation) -> Outcome:
 def _unasked(
     action: messages.ChooseAction | messages.ConfirmAction | messages.FormAction,
     situation: Situation,
-) -> Outcome:
+) -> PolicyDecision:
     """What an answer to no flow comes to: the question that is open, or that there is none."""
     if asking(situation) is None and situation.plan and isinstance(action, messages.ConfirmAction):
         return of_plan(situation, agreed=action.value, by="action")
@@ -249,7 +249,7 @@ SAY_BACK = Localised(
 )
 
 
-def with_person(message: messages.Message, situation: Situation) -> Outcome:
+def with_person(message: messages.Message, situation: Situation) -> PolicyDecision:
     """The conversation is with a person: nothing else is made of what is said, by no model."""
     action, locale = message.action, situation.locale
     if isinstance(action, messages.ChooseAction) and action.value == BACK:

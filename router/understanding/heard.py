@@ -35,7 +35,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class HeardMessage:
+class ParsedMessage:
     """A message with everything that was found in it before anybody judged it."""
 
     known: Known
@@ -88,7 +88,7 @@ class HeardMessage:
     @classmethod
     def of(
         cls, known: Known, utterance: Utterance, situation: Situation, skill: str = ""
-    ) -> "HeardMessage":
+    ) -> "ParsedMessage":
         """The utterance, with all that is found in it."""
         who = (situation.roles, situation.entitlement)
         matches = known.index.find(utterance.normalised, *who)
@@ -107,6 +107,6 @@ class HeardMessage:
         known = self.situation
         return bool(self.asking or known.skill or (known.answered and acts.refers(self.text)))
 
-    def part(self, start: int, end: int) -> "HeardMessage":
+    def part(self, start: int, end: int) -> "ParsedMessage":
         """A part of the message, as if it were the whole."""
-        return HeardMessage.of(self.known, self.utterance.part(start, end), self.situation)
+        return ParsedMessage.of(self.known, self.utterance.part(start, end), self.situation)

@@ -4,7 +4,7 @@ Policies are tried in order, the most certain first; the first that knows what i
 and its name stands in the route. Where none does there is no route, and a model is asked.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from router.entities.choices import chosen_option
 from router.entities.extraction import entities_of
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
+from router.extension import ExtensionConflict
 from router.flow.definition import FlowDefinition
 from router.flow.engine.changes import CHANGE
 from router.flow.paused import Situation, run_meant
@@ -25,10 +26,20 @@ from router.flow.view import FlowView
 from router.understanding import actions, amendments
 from router.understanding import dialogue_acts as acts
 from router.understanding import route_reasons as why
+from router.understanding.actions import PolicyDecision
 from router.understanding.corrections.values import corrected_items, correction, put_right
-from router.understanding.heard import HeardMessage, Known
+from router.understanding.heard import Known, ParsedMessage
 from router.understanding.memory_wishes import forgotten_by_button, pressed, remembering
 from router.understanding.names import FlowNames
+from router.understanding.policies import (
+    ADDED_STAGES,
+    POLICIES,
+    AddablePolicy,
+    AddedPolicy,
+    Policy,
+    Stage,
+    register_policy,
+)
 from router.understanding.reading import Reading
 from router.understanding.skill_calls import SkillNames
 from router.understanding.slots.answers import answer
@@ -94,7 +105,7 @@ class Reader(TenantScoped):
                 "", files_alone(situation, known.flows, message.files, kinds), "files_alone"
             )
         utterance = Utterance.of(message.text or "", situation.now)
-        heard = HeardMessage.of(known, utterance, situation, message.skill or "")
+        heard = ParsedMessage.of(known, utterance, situation, message.skill or "")
         found = {
             "patterns": [match.hit for match in heard.matches],
             "entities": entities_of(utterance.normalised, utterance.things),
@@ -114,20 +125,20 @@ def _is_for_skill(message: Message, situation: Situation) -> bool:
     return message.skill is not None and actions.asking(situation) is None
 
 
-def _decided(heard: HeardMessage, *, beside: bool = False) -> Reading:
+def _decided(heard: ParsedMessage, *, beside: bool = False) -> Reading:
     """What rules make of it; of what is said `beside` something else, what it asks for itself."""
-    tried: Iterator[tuple[str, actions.Outcome | None]]
+    tried: Iterator[tuple[str, PolicyDecision | None]]
     if (view := heard.asking) is not None:
-        asked = (memory, other_request) if beside else ASKED
+        asked = POLICIES["asked_beside" if beside else "asked"]
         tried = ((policy.__name__, policy(heard, view)) for policy in asked)
     else:
-        policies = BESIDE if beside else ADDRESSED if heard.skill else OPEN
-        tried = ((policy.__name__, policy(heard)) for policy in policies)
+        stage: Stage = "open_beside" if beside else "addressed" if heard.skill else "open"
+        tried = ((policy.__name__, policy(heard)) for policy in POLICIES[stage])
     name, outcome = next((one for one in tried if one[1] is not None), ("", None))
     return _reading(heard.text, outcome, name)
 
 
-def _reading(normalised: str, outcome: actions.Outcome | None, policy: str) -> Reading:
+def _reading(normalised: str, outcome: PolicyDecision | None, policy: str) -> Reading:
     if outcome is None:
         return Reading(normalised=normalised)
     route, command = outcome
@@ -139,12 +150,12 @@ def _reading(normalised: str, outcome: actions.Outcome | None, policy: str) -> R
 class _Wish:
     """A part of a message that may be a wish of its own; the `first` may be an answer as well."""
 
-    whole: HeardMessage
+    whole: ParsedMessage
     clause: Clause
     first: bool
 
     @cached_property
-    def heard(self) -> HeardMessage:
+    def heard(self) -> ParsedMessage:
         return self.whole.part(self.clause.start, self.clause.end)
 
     @property
@@ -200,7 +211,7 @@ class _Wish:
         return self.heard.asking is not None or self.with_next(other).aim == self.aim
 
 
-def _wishes(heard: HeardMessage) -> list[_Wish]:
+def _wishes(heard: ParsedMessage) -> list[_Wish]:
     """The wishes of a message that has several, of which rules take some; else none."""
     slot = heard.slot
     if slot is not None and slot.kind.is_text and not heard.names_its_starts:
@@ -216,14 +227,14 @@ def _wishes(heard: HeardMessage) -> list[_Wish]:
     return found if taken else []
 
 
-def _of_several(heard: HeardMessage, wishes: Sequence[_Wish]) -> Reading:
+def _of_several(heard: ParsedMessage, wishes: Sequence[_Wish]) -> Reading:
     """What rules make of each; what they take none of is left, or is for the skill that asks."""
     mine = [(wish.words, wish.reading) for wish in wishes if wish.aim]
     rest = " ".join(
         wish.words for wish in wishes if not wish.aim and not acts.says_nothing(wish.heard.text)
     )
     if rest and heard.situation.skill:
-        said = HeardMessage.of(
+        said = ParsedMessage.of(
             heard.known, Utterance.of(rest, heard.situation.now), heard.situation
         )
         for_skill = _reading(said.text, skill_answer(said), skill_answer.__name__)
@@ -243,7 +254,7 @@ def _of_its_own(command: commands.Command, words: str) -> commands.Command:
     return command.model_copy(update={"about": words}) if about else command
 
 
-def resume(heard: HeardMessage, active: FlowView | None = None) -> actions.Outcome | None:
+def resume(heard: ParsedMessage, active: FlowView | None = None) -> PolicyDecision | None:
     """A flow that was put aside is named, or it is said that none of them is wanted."""
     situation = heard.situation
     paused = [(run, heard.known.names_of(run)) for run in situation.resumable]
@@ -258,7 +269,7 @@ def resume(heard: HeardMessage, active: FlowView | None = None) -> actions.Outco
     return None if run is None else actions.resume_run(run, situation, "slot")
 
 
-def _answers_by_name(heard: HeardMessage, active: FlowView) -> bool:
+def _answers_by_name(heard: ParsedMessage, active: FlowView) -> bool:
     """True where what does no more than name a flow may answer what is asked."""
     if heard.slot is None or heard.known.names_of(active).is_only(heard.text):
         return True
@@ -267,13 +278,13 @@ def _answers_by_name(heard: HeardMessage, active: FlowView) -> bool:
     return chosen or _asks_why(active)
 
 
-def dialogue_act(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
+def dialogue_act(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
     """It is about the dialogue with the flow: `skip`, `help`, `say that again`."""
     act = _act(heard, view)
     return actions.outcome_of(act, view, heard.locale) if act else None
 
 
-def _act(heard: HeardMessage, view: FlowView) -> acts.Act | None:
+def _act(heard: ParsedMessage, view: FlowView) -> acts.Act | None:
     slot, path = heard.slot, view.awaiting[0] if view.awaiting else ""
     if slot is not None and slot.choices and read_as(slot, heard.utterance) in slot.choices:
         return None
@@ -286,7 +297,7 @@ def _act(heard: HeardMessage, view: FlowView) -> acts.Act | None:
     return acts.act_of(heard.text, optional=empty and not yes_or_no, listed=listed)
 
 
-def cancel(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
+def cancel(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
     """The run that asks is given up; not where the message only takes an item from its list."""
     if not heard.cancels(view):
         return None
@@ -297,7 +308,7 @@ def cancel(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
     return None if only_items else (why.CANCELLED.of(view, heard.locale), commands.CancelFlow())
 
 
-def which_item(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
+def which_item(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
     """Several items of a list could be meant, or the only one is to go."""
     items = corrected_items(view, heard.utterance)
     if items is None or items.slots:
@@ -307,7 +318,7 @@ def which_item(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
     return reason.of(view, heard.locale), commands.ReplyText(text=text.within(heard.locale))
 
 
-def confirmation(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
+def confirmation(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
     """The answer to a confirmation, with what is to be put right before."""
     locale = heard.locale
     if view.status != "confirming":
@@ -324,13 +335,13 @@ def confirmation(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
     return None
 
 
-def go_on(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
+def go_on(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
     """It wants to go on with what is being talked about: the question is asked again."""
     goes_on = acts.resumes(heard.text, heard.known.names_of(view))
     return actions.outcome_of("repeat", view, heard.locale) if goes_on else None
 
 
-def other_request(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
+def other_request(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
     """A request for another flow, or a tool, where it is more than the answer to what is asked."""
     if view.flow in heard.starting and not view.amends:
         return None
@@ -342,7 +353,7 @@ def other_request(heard: HeardMessage, view: FlowView) -> actions.Outcome | None
 
 
 def _is_plain_answer(
-    heard: HeardMessage, view: FlowView, others: Mapping[str, Sequence[Match]]
+    heard: ParsedMessage, view: FlowView, others: Mapping[str, Sequence[Match]]
 ) -> bool:
     """True where free text is asked for, and the message asks for nothing itself.
 
@@ -364,7 +375,7 @@ def _asks_why(view: FlowView) -> bool:
     return view.awaiting == [reason_slot(view.fillable)]
 
 
-def slot_answer(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
+def slot_answer(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
     """It answers what is asked, or puts right what was said before."""
     slots = _slots_given(heard, view) if view.status != "confirming" else None
     if slots is None:
@@ -372,7 +383,7 @@ def slot_answer(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
     return why.filled(view, slots, heard.locale), commands.FillSlots(slots=slots)
 
 
-def _slots_given(heard: HeardMessage, view: FlowView) -> Values | None:
+def _slots_given(heard: ParsedMessage, view: FlowView) -> Values | None:
     changes = view.awaiting == [CHANGE]
     corrected = (put_right if changes else correction)(view, heard.utterance)
     again = heard.starting.get(view.flow)
@@ -394,7 +405,7 @@ def _holds(value: str, words: Iterable[str]) -> bool:
     return any(each in normalise(value).text for each in words)
 
 
-def offered_beside(heard: HeardMessage, view: FlowView) -> actions.Outcome | None:
+def offered_beside(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
     """One of those that were offered beside the question, by its name and nothing else."""
     named = any(
         heard.text in (normalise(option.label).text, option.value)
@@ -406,7 +417,7 @@ def offered_beside(heard: HeardMessage, view: FlowView) -> actions.Outcome | Non
     return offered(heard) if named and not chosen else None
 
 
-def offered(heard: HeardMessage) -> actions.Outcome | None:
+def offered(heard: ParsedMessage) -> PolicyDecision | None:
     """One of the flows that were offered, in words."""
     situation = heard.situation
     if (forgotten := forgotten_by_button(situation.offered, heard.text, heard.locale)) is not None:
@@ -424,12 +435,12 @@ def offered(heard: HeardMessage) -> actions.Outcome | None:
     return why.CHOSEN.of(flow, heard.locale), start
 
 
-def memory(heard: HeardMessage, _: FlowView | None = None) -> actions.Outcome | None:
+def memory(heard: ParsedMessage, _: FlowView | None = None) -> PolicyDecision | None:
     """Something is to be remembered or forgotten, or it is asked what is remembered."""
     return remembering(heard.utterance, heard.locale)
 
 
-def request(heard: HeardMessage) -> actions.Outcome | None:
+def request(heard: ParsedMessage) -> PolicyDecision | None:
     """A request for a flow; for one of several that match, the question which."""
     if len(heard.starting) > 1:
         flows = [heard.known.flows[name] for name in heard.starting]
@@ -440,7 +451,7 @@ def request(heard: HeardMessage) -> actions.Outcome | None:
     return next((_begun(heard, name, m) for name, m in heard.starting.items()), None)
 
 
-def _begun(heard: HeardMessage, name: str, matches: Sequence[Match]) -> actions.Outcome:
+def _begun(heard: ParsedMessage, name: str, matches: Sequence[Match]) -> PolicyDecision:
     flow = heard.known.flows[name]
     slots = prefill(flow.slots, heard.utterance, matches)
     words = heard.as_typed(matches[0].start, matches[0].end)
@@ -449,7 +460,7 @@ def _begun(heard: HeardMessage, name: str, matches: Sequence[Match]) -> actions.
     )
 
 
-def cancel_at_work(heard: HeardMessage) -> actions.Outcome | None:
+def cancel_at_work(heard: ParsedMessage) -> PolicyDecision | None:
     """A run that asks nothing is called off while it is at work, or waits for approval."""
     at_work, handed_in = heard.situation.at_work, heard.situation.handed_in
     if at_work is not None and heard.cancels(at_work):
@@ -459,14 +470,14 @@ def cancel_at_work(heard: HeardMessage) -> actions.Outcome | None:
     return None
 
 
-def amendment(heard: HeardMessage) -> actions.Outcome | None:
+def amendment(heard: ParsedMessage) -> PolicyDecision | None:
     """What was handed in, and waits for approval, is to be other."""
     waiting = heard.situation.handed_in
     named = [v.id for v in waiting if heard.known.names_of(v).in_text(heard.text)]
     return amendments.read(heard.situation, heard.utterance, named)
 
 
-def tool_request(heard: HeardMessage) -> actions.Outcome | None:
+def tool_request(heard: ParsedMessage) -> PolicyDecision | None:
     """A tool that the message asks for in one of its sentences; the first of several."""
     for match in heard.tools:
         tool = heard.known.phrases.tools[match.hit.flow]
@@ -482,7 +493,7 @@ def tool_request(heard: HeardMessage) -> actions.Outcome | None:
     return None
 
 
-def _arguments(heard: HeardMessage, tool: str, match: Match) -> Values:
+def _arguments(heard: ParsedMessage, tool: str, match: Match) -> Values:
     """What the groups of the sentence hold, as the tool takes it; a choice that is none is left."""
     form = heard.known.flows.get(tool)
     named: Values = {}
@@ -495,7 +506,7 @@ def _arguments(heard: HeardMessage, tool: str, match: Match) -> Values:
     return named
 
 
-def called_skill(heard: HeardMessage) -> actions.Outcome | None:
+def called_skill(heard: ParsedMessage) -> PolicyDecision | None:
     """A skill that it calls by name, whatever else stands in it or is asked."""
     skill, situation = heard.known.skills.called_in(heard.text), heard.situation
     if skill is None or not situation.may_use("skill", skill.name, skill.roles):
@@ -505,7 +516,7 @@ def called_skill(heard: HeardMessage) -> actions.Outcome | None:
     return why.SKILL_CALLED.route(heard.locale, skill.name, title=title), command
 
 
-def skill_answer(heard: HeardMessage) -> actions.Outcome | None:
+def skill_answer(heard: ParsedMessage) -> PolicyDecision | None:
     """What a skill asked is answered by whatever no flow takes; the skill can hand it back."""
     skill = heard.situation.skill
     if not skill or heard.skill not in ("", skill):
@@ -519,7 +530,7 @@ def skill_answer(heard: HeardMessage) -> actions.Outcome | None:
     return why.SKILL_ANSWERED.route(heard.locale, skill, skill=skill), command
 
 
-def for_a_person(heard: HeardMessage) -> actions.Outcome | None:
+def for_a_person(heard: ParsedMessage) -> PolicyDecision | None:
     """A person is wanted, not the desk."""
     if not acts.asks_for_a_person(heard.text):
         return None
@@ -528,7 +539,7 @@ def for_a_person(heard: HeardMessage) -> actions.Outcome | None:
     return route, commands.HandOff(reason=route.reason, why=told, asked=True)
 
 
-def about_the_desk(heard: HeardMessage) -> actions.Outcome | None:
+def about_the_desk(heard: ParsedMessage) -> PolicyDecision | None:
     """What can be done here, or the last reply again, where no flow asks anything."""
     if acts.asks_what_is_here(heard.text):
         here = why.overview(heard.known.capabilities, heard.situation)
@@ -539,22 +550,36 @@ def about_the_desk(heard: HeardMessage) -> actions.Outcome | None:
     return None
 
 
-ASKED: tuple[Callable[[HeardMessage, FlowView], actions.Outcome | None], ...] = (
-    *(resume, dialogue_act, memory, cancel, which_item),
-    *(confirmation, go_on, offered_beside, other_request, slot_answer),
-)
-"""In their order, where a flow asks something."""
-ADDRESSED: tuple[Callable[[HeardMessage], actions.Outcome | None], ...] = (
-    resume,
-    offered,
-    skill_answer,
-)
-"""Where a skill is spoken to."""
-OPEN: tuple[Callable[[HeardMessage], actions.Outcome | None], ...] = (
-    *(resume, offered, memory, request, cancel_at_work, amendment),
-    *(tool_request, for_a_person, skill_answer, about_the_desk),
-)
-BESIDE: tuple[Callable[[HeardMessage], actions.Outcome | None], ...] = (
-    *(resume, memory, request, tool_request, skill_answer),
-)
-"""Of what is said beside another wish."""
+CORE_POLICIES: Mapping[Stage, Sequence[Policy]] = {
+    "asked": (
+        *(resume, dialogue_act, memory, cancel, which_item),
+        *(confirmation, go_on, offered_beside, other_request, slot_answer),
+    ),
+    "asked_beside": (memory, other_request),
+    "addressed": (resume, offered, skill_answer),
+    "open": (
+        *(resume, offered, memory, request, cancel_at_work, amendment),
+        *(tool_request, for_a_person, skill_answer, about_the_desk),
+    ),
+    "open_beside": (resume, memory, request, tool_request, skill_answer),
+}
+"""The policies of the core, in their order."""
+
+for _stage, _policies in CORE_POLICIES.items():
+    for _policy in _policies:
+        register_policy(_policy, _stage)
+
+
+def add_policies(policies: Iterable[AddablePolicy], extension: str) -> None:
+    """Ask the policies of an extension after those that there are, all of them or none.
+
+    Raises:
+        ExtensionConflict: One can't be used, or has the name of another one.
+    """
+    before = {stage: [*asked] for stage, asked in POLICIES.items()}
+    try:
+        for policy in policies:
+            register_policy(AddedPolicy(policy, extension), *ADDED_STAGES)
+    except ExtensionConflict:
+        POLICIES.update(before)
+        raise

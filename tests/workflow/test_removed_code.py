@@ -19,9 +19,10 @@ from router.domain.documents import ReadField
 from router.domain.hooks import ToolEvent, Veto
 from router.domain.locale import Localised
 from router.domain.records import RunRecord, is_held
-from router.flow.definition import FlowDefinition
+from router.flow.definition import KINDS, FlowDefinition
 from router.flow.engine.events import Retried
 from router.flow.language.functions import LOOKUPS
+from router.flow.slot_types.slot import SLOT_TYPES
 from router.gateway import run_updates
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
@@ -29,6 +30,8 @@ from router.sdk.lookups import DECLARED_LOOKUPS, lookup
 from router.tool.context import ToolContext
 from router.tool.hook import Hook, hook
 from router.tool.tool import Tool, tool
+from tests.badges import FLOW as BADGE
+from tests.badges import BadgeNumber, Badges, installed
 from tests.replays import bare
 from tests.replays.histories import HISTORIES
 from tests.workflow.desk import Talk, becomes, defined, flow_of, heard, person, run_of, words
@@ -259,3 +262,40 @@ async def test_runs_replay_whichever_of_the_code_is_left_that_they_used(
     )
     out, err = await process.communicate()
     assert (process.returncode, len(out.split())) == (0, len(files)), err.decode()[-2000:]
+
+
+@contextmanager
+def without(gone: str) -> Iterator[None]:
+    """Have the extension installed, but not this slot type or kind of state of it."""
+    with installed(Badges):
+        for registered in (SLOT_TYPES, KINDS):
+            registered.pop(gone, None)
+        yield
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gone", ["badge_number", "stamp"])
+async def test_a_run_whose_slot_type_or_kind_of_state_is_removed_is_held_until_that_is_back(
+    deployments: Deployments, gone: str
+) -> None:
+    with installed(Badges):
+        async with deployments.having([FlowDefinition.model_validate(BADGE)]) as talk:
+            run = flow_of(await talk.say("stamp my badge")).id
+            refused = await talk.say("B-1000")
+            assert BadgeNumber.fits.en in words(refused)
+    with without(gone):
+        async with deployments.having() as talk:
+            assert "An administrator has to look into it" in words(await talk.say("B-17"))
+            record = await deployments.held(run)
+            assert f"{gone!r}" in (record.history[-2].comment or "")
+    with installed(Badges):
+        async with deployments.having() as talk:
+            await deployments.retry(run)
+            if gone == "badge_number":  # the answer couldn't be read when it was given
+                fits = BadgeNumber.fits.en
+                await heard(talk, f"{fits}\n{fits}\nWhich badge?")
+                await talk.say("B-17")
+            await heard(talk, "stamped 17")
+    assert not {"badge_number", "stamp"} & {*SLOT_TYPES, *KINDS}
+    for history in await deployments.histories(run):
+        await bare.build_replayer().replay_workflow(history)

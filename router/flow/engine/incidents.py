@@ -8,7 +8,7 @@ pauses, then by an operator or never (`Cancelled.final`); the rest is taken back
 
 from datetime import timedelta
 
-from router.domain.errors import Conflict, Forbidden, RouterError
+from router.domain.errors import Conflict, Forbidden, NotDeployed, RouterError
 from router.domain.locale import Localised
 from router.domain.visible_text import one_line
 from router.flow.engine import decisions
@@ -80,6 +80,17 @@ def hold_over_data(context: StepContext, error: Exception) -> None:
     why = one_line(f"{type(error).__name__}: {error}", MAX_REASON_CHARS)
     context.note(DATA_FAILED, comment=why)
     hold(context, "data")
+    context.run.status = "waiting"
+
+
+CODE_MISSING = "code missing"
+"""The line of a run's history that names the slot type or kind of state that isn't deployed."""
+
+
+def hold_without_code(context: StepContext, error: NotDeployed) -> None:
+    """Have the run wait until a slot type or a kind of state that it needs is deployed again."""
+    context.note(CODE_MISSING, comment=error.said.within(context.run.locale))
+    hold(context, "missing")
     context.run.status = "waiting"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from router.domain.errors import RouterError
+from router.domain.errors import NotDeployed, RouterError
 from router.domain.locale import Localised
 from router.flow.definition import FlowDefinition, SlotValues
 from router.flow.engine import (
@@ -388,10 +388,12 @@ def step(
         return context.run, []
     try:
         _step(context, run, event)
-    except _StuckError as stuck:
-        # From the event on: the moves that were made before are made again with those that weren't.
-        context = StepContext(context.definition, run.draft(), now)
-        _hold(context, event, stuck.error)
+    except Exception as error:
+        # The code of an extension may raise anything.
+        if not (isinstance(error, _StuckError) or definition.is_extended):
+            raise
+        why = error.error if isinstance(error, _StuckError) else error
+        context = _hold(context.definition, run, event, now, why)
     waiting.keep_time(context, event)
     room.bound_lists(context.run)
     return context.run, context.effects
@@ -423,12 +425,29 @@ def _take(context: StepContext, event: AnyEvent) -> None:
         HANDLERS[type(event)](context, event)
 
 
-def _hold(context: StepContext, event: AnyEvent, error: Exception) -> None:
-    """Take the event in and hold the run. Raise the error if the run ends, or is taken back."""
-    _take(context, event)
+def _hold(
+    definition: FlowDefinition, run: Run, event: AnyEvent, now: datetime, error: Exception
+) -> StepContext:
+    """Take the event in and hold the run. Raise the error if the run ends, or is taken back.
+
+    From the event on: the moves that were made before are made again with those that weren't.
+    """
+    context = StepContext(definition, run.draft(), now)
+    try:
+        _take(context, event)
+    except Exception:
+        if not definition.is_extended:
+            raise
+        # The event itself needs what isn't there: it counts as heard, and nothing came of it.
+        context = StepContext(definition, run.draft(), now)
+        context.run.events += 1
     if isinstance(context.run.pending, Ending | GoingBack):
         raise error
-    incidents.hold_over_data(context, error)
+    if isinstance(error, NotDeployed):
+        incidents.hold_without_code(context, error)
+    else:
+        incidents.hold_over_data(context, error)
+    return context
 
 
 def hold_over_limit(definition: FlowDefinition, run: Run, max_bytes: int, now: datetime) -> Run:

@@ -12,7 +12,15 @@ from router.entities.choices import answered_choice
 from router.entities.dates import Days
 from router.entities.grammar import only
 from router.entities.utterance import Utterance
-from router.flow.slot_types.slot import Files, Schema, Slot, SlotType, Unfit, plain, registered
+from router.flow.slot_types.slot import (
+    Files,
+    Schema,
+    Slot,
+    SlotType,
+    Unfit,
+    plain,
+    register_slot_type,
+)
 
 
 class _Worded(SlotType):
@@ -24,7 +32,7 @@ class _Worded(SlotType):
         return files.get(str(value)) or inline(plain(value))
 
 
-@registered
+@register_slot_type
 class ChoiceType(_Worded):
     """One of the values that the slot lists."""
 
@@ -62,7 +70,7 @@ class ChoiceType(_Worded):
         return {"type": "string", "enum": list(slot.choices)}
 
 
-@registered
+@register_slot_type
 class TextType(_Worded):
     """Free text; where there is something to choose from, one of that or anything else."""
 
@@ -113,7 +121,7 @@ def _of_its_day(slot: Slot, utterance: Utterance) -> str | None:
     return fits[0] if len(fits) == 1 else None
 
 
-@registered
+@register_slot_type
 class BooleanType(_Worded):
     """Yes or no."""
 
@@ -151,7 +159,7 @@ class BooleanType(_Worded):
         return [(Localised(zh="是", en="Yes"), True), (Localised(zh="否", en="No"), False)]
 
 
-@registered
+@register_slot_type
 class FileType(_Worded):
     """A file that was uploaded, by its id; people read its name."""
 

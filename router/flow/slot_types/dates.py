@@ -15,7 +15,15 @@ from router.entities.grammar import Found, compiled, only
 from router.entities.ranges import one_day
 from router.entities.utterance import Utterance
 from router.flow.slot_types.numbers import only_amount
-from router.flow.slot_types.slot import Example, Files, Slot, SlotType, Unfit, plain, registered
+from router.flow.slot_types.slot import (
+    Example,
+    Files,
+    Slot,
+    SlotType,
+    Unfit,
+    plain,
+    register_slot_type,
+)
 
 WEEKDAYS = {
     "zh": ("一", "二", "三", "四", "五", "六", "日"),
@@ -36,7 +44,7 @@ _FIGURES = compiled(
 _ENDS, _UNTIL = 2, compiled("^ ?(?:到|至|[-~—–]|to|until|till) ?$")
 
 
-@registered
+@register_slot_type
 class DateType(SlotType):
     """A day, as ISO has it."""
 
@@ -108,7 +116,7 @@ def _example(day: date) -> Example:
     return day.isoformat(), words
 
 
-@registered
+@register_slot_type
 class DatetimeType(DateType):
     """A day and a time of day, as ISO has them, with an offset."""
 
@@ -186,7 +194,7 @@ MOST = 1e9
 """Of any unit of a length of time: two thousand years of minutes."""
 
 
-@registered
+@register_slot_type
 class DurationType(SlotType):
     """How long: `{"days": 3.5}`, or weeks, or hours."""
 

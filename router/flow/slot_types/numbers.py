@@ -13,7 +13,15 @@ from router.entities.grammar import Found, compiled, only
 from router.entities.money import DEFAULT_CURRENCY, Money, is_exact
 from router.entities.numbers import ZH_COUNT, parse_number
 from router.entities.utterance import Utterance
-from router.flow.slot_types.slot import Example, Files, Slot, SlotType, Unfit, plain, registered
+from router.flow.slot_types.slot import (
+    Example,
+    Files,
+    Slot,
+    SlotType,
+    Unfit,
+    plain,
+    register_slot_type,
+)
 
 LARGEST_AMOUNT = Decimal(10) ** 12
 """Beyond this a double no longer counts minor units exactly, with room to add up a list."""
@@ -50,7 +58,7 @@ def _below_zero(text: str) -> Decimal | None:
     return None if size is None else -size
 
 
-@registered
+@register_slot_type
 class NumberType(SlotType):
     """A JSON number."""
 
@@ -93,7 +101,7 @@ def _finite(value: JsonValue) -> int | float:
     return value
 
 
-@registered
+@register_slot_type
 class IntegerType(NumberType):
     """A whole number."""
 
@@ -112,7 +120,7 @@ class IntegerType(NumberType):
         return int(number)
 
 
-@registered
+@register_slot_type
 class MoneyType(SlotType):
     """An amount with its currency: `{"amount": "58.00", "currency": "CNY"}`."""
 

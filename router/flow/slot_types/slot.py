@@ -1,23 +1,32 @@
 """A slot as a flow file has it, and what a type of slots has to know of its values.
 
-Everything that depends on a slot's type is a method or a trait of its `SlotType`: `slot.kind`. A
-new one is a class, `@registered`, in a module of this package; what is missing of it is an error
-when it is imported.
+Everything that depends on a slot's type is a method or a trait of its `SlotType`: `slot.kind`. The
+types of the core are classes in the modules of this package, those of extensions come from
+`Extension.slot_types`; `register_slot_type` takes both.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from types import GeneratorType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationInfo,
+)
 from pydantic_core import PydanticCustomError
 
-from router.domain.errors import RouterError
+from router.domain.errors import NotDeployed, RouterError
 from router.domain.locale import Locale, Localised
 from router.entities.grammar import Found
 from router.entities.utterance import Utterance
+from router.extension import ExtensionConflict
 
 SKIPPABLE = "=skippable"
 """A key that no file has: what is under it comes of the rest."""
@@ -70,8 +79,18 @@ class Reference(Definition):
     """RE2: a number that is one whatever is said around it, such as `inv-?\\d{2,12}`."""
 
 
-def _known(name: Any) -> Any:
-    if not isinstance(name, str) or name not in SLOT_TYPES:
+AS_FILE: Mapping[str, bool] = {"as_file": True}
+"""The context of pydantic in which a definition is read from a file, which may name only what is
+deployed. The definition of a run that is under way may name what a deployment has removed since."""
+
+
+def is_file(info: ValidationInfo) -> bool:
+    """Return whether a definition is read in the context `AS_FILE`."""
+    return bool((info.context or {}).get("as_file"))
+
+
+def _known(name: Any, info: ValidationInfo) -> Any:
+    if not isinstance(name, str) or (is_file(info) and name not in SLOT_TYPES):
         known = {"expected": ", ".join(SLOT_TYPES)}
         raise PydanticCustomError("literal_error", "Input should be {expected}", known)
     return name
@@ -140,7 +159,13 @@ class Slot(Definition):
     @property
     def kind(self) -> "SlotType":
         """Its type, which knows how values are read, kept and shown."""
-        return SLOT_TYPES[self.type]
+        return SLOT_TYPES.get(self.type) or UndeployedType(self.type)
+
+    def within(self) -> "Iterator[Slot]":
+        """Yield this slot and those that its values consist of, however deep."""
+        yield self
+        for part in (*([self.of] if self.of else ()), *self.fields.values()):
+            yield from part.within()
 
     @property
     def is_fillable(self) -> bool:
@@ -178,7 +203,12 @@ Values = Mapping[str, JsonValue]
 
 
 class SlotType(ABC):
-    """What is known of the values of one type of slots."""
+    """A type of slots: how values are read, stored and shown.
+
+    A type has a `name`, a `label` and `about`, the methods `read`, `fit` and `word`, and `fits` and
+    `stored` unless it overrides `hint` and `schema`. It is created once, without arguments.
+    Workflows call it: it does no I/O, and returns the same for the same arguments.
+    """
 
     name: ClassVar[str]
     """What it is called in a flow file."""
@@ -210,15 +240,34 @@ class SlotType(ABC):
 
     @abstractmethod
     def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
-        """What the utterance says in answer to a question for this slot; None if nothing."""
+        """Read the answer to a question for this slot.
+
+        Args:
+            slot: The slot as the flow file has it.
+            utterance: What somebody said.
+
+        Returns:
+            A value that `fit` takes; `None` if the answer has none.
+        """
 
     @abstractmethod
     def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
-        """The value as it is kept in the slot; raises `Unfit` where it can't be."""
+        """Return a value as the slot stores it, which survives JSON.
+
+        Raises:
+            Unfit: The slot can't store it. The exception says what would fit.
+        """
 
     @abstractmethod
     def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
-        """The value as people read it, and as it is where it hasn't the type's shape."""
+        """Return a value as people read it, or as it is if it isn't of this type.
+
+        Args:
+            slot: The slot as the flow file has it.
+            value: What the slot stores.
+            locale: The reader's language.
+            files: The names of files, by id.
+        """
 
     def hint(self, slot: Slot) -> Localised:
         """What would fit, as a request."""
@@ -269,26 +318,88 @@ class SlotType(ABC):
         return path if value is None else None
 
 
+class UndeployedType(SlotType):
+    """A type that the process doesn't have: its extension was removed while runs depend on it.
+
+    What people answer is passed on as they typed it, and values are shown as they are stored. A
+    value can't be checked, so the run that would store one is held (`NotDeployed`).
+    """
+
+    label = Localised(zh="未部署的类型", en="a type that isn't deployed")
+    about = Localised(zh="这里没有部署的类型。", en="A type that isn't deployed here.")
+    fits = Localised(zh="请直接回答。", en="Please answer in your own words.")
+    stored: ClassVar[Schema] = {}
+    is_recognised = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name  # type: ignore[misc]
+
+    def read(self, slot: Slot, utterance: Utterance) -> JsonValue:
+        """Return the answer as it was typed."""
+        return utterance.normalised.typed
+
+    def fit(self, slot: Slot, value: JsonValue) -> JsonValue:
+        """Raise `NotDeployed`, which names the type."""
+        zh = f"现在的部署里没有槽位类型“{self.name:.80}”，请管理员把它部署回来"
+        en = f"this deployment has no slot type {self.name[:80]!r}; deploy it again"
+        raise NotDeployed(Localised(zh=zh, en=en))
+
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+        """Return the value as it is stored."""
+        return plain(value)
+
+
 SLOT_TYPES: dict[str, SlotType] = {}
 """Every type, by its name in a flow file."""
 T = TypeVar("T", bound=type[SlotType])
 
 
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _OTHERWISE = {"fits": "hint", "stored": "schema", "said": "quoted"}
 """What a type may leave out, and what it has to answer itself then."""
 
 
-def registered(kind: T) -> T:
-    """Have the type be known by its name; `TypeError` where something of it is missing."""
+def register_slot_type(kind: T) -> T:
+    """Let flow files name this type of slots. Registering it again changes nothing.
+
+    Args:
+        kind: A subclass of `SlotType` that can be created without arguments.
+
+    Raises:
+        TypeError: It lacks something that every type has.
+        ExtensionConflict: Another type has its name, or is made of the same key.
+    """
+    made = _create(kind)
+    for taken in SLOT_TYPES.values():
+        same_name = taken.name == kind.name
+        if type(taken) is kind or not (same_name or (kind.made_of or "") == taken.made_of):
+            continue
+        what = f"is called {kind.name!r}" if same_name else f"is made of {kind.made_of}"
+        raise ExtensionConflict(
+            f"{describe_class(type(taken))} {what} already; change {describe_class(kind)}"
+        )
+    SLOT_TYPES.setdefault(kind.name, made)
+    return kind
+
+
+def _create(kind: type[SlotType]) -> SlotType:
+    if not (isinstance(kind, type) and issubclass(kind, SlotType)):
+        raise TypeError(f"{kind!r} is no subclass of router.sdk.SlotType; derive it from that")
     for value, method in _OTHERWISE.items():
         if not hasattr(kind, value) and getattr(kind, method) is getattr(SlotType, method):
             raise TypeError(f"{kind.__name__} has neither {value} nor {method}")
     made = kind()
+    if not _NAME.fullmatch(str(getattr(kind, "name", ""))):
+        raise TypeError(f"{kind.__name__} needs a name of lower-case letters, digits and _")
     for words in ("label", "about"):
-        if words not in vars(kind):
+        if not isinstance(vars(kind).get(words), Localised):
             raise TypeError(f"{kind.__name__} has no {words} of its own for whoever writes flows")
-    SLOT_TYPES[kind.name] = made
-    return kind
+    return made
+
+
+def describe_class(kind: type) -> str:
+    """Return the full name of a class, such as `acme_badges.slots.BadgeType`."""
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def fitted(slot: Slot, value: JsonValue) -> JsonValue:

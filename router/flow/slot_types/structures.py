@@ -20,7 +20,7 @@ from router.flow.slot_types.slot import (
     form_values,
     missing,
     plain,
-    registered,
+    register_slot_type,
     shown,
 )
 
@@ -63,7 +63,7 @@ class _Structure(SlotType):
         """Nothing."""
 
 
-@registered
+@register_slot_type
 class ListType(_Structure):
     """Several values of one slot."""
 
@@ -145,7 +145,7 @@ class ListType(_Structure):
         return next((gap for gap in gaps if gap), None)
 
 
-@registered
+@register_slot_type
 class ObjectType(_Structure):
     """Fields, each a slot of its own."""
 

@@ -1,6 +1,7 @@
-"""The kinds of states: one class a kind, with its keys, ways out, faults, moves and picture.
+"""The kinds of states of the core: one class each, with its keys, ways out, faults and moves.
 
-Importing this completes `State` and `FlowDefinition`; `router.flow` does so before anything else.
+They are registered when this is imported; `router.flow` does so before anything else. Extensions
+have more (`Extension.state_kinds`).
 """
 
 from router.flow.definition import (
@@ -18,6 +19,7 @@ from router.flow.slot_types.slot import Choice, Definition, Reference, Slot, Slo
 from router.flow.states import approve, call, check, collect, confirm, parallel, say, sub_flow, wait
 
 __all__ = [
+    "CORE_KINDS",
     "FILE_MODELS",
     "approve",
     "call",
@@ -30,8 +32,8 @@ __all__ = [
     "wait",
 ]
 
-State.model_rebuild(force=True)
-FlowDefinition.model_rebuild(force=True)
+CORE_KINDS = frozenset(KINDS)
+"""The kinds that every process has."""
 
 FILE_MODELS: tuple[type[Definition], ...] = (
     FlowDefinition,

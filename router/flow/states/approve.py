@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from router.domain.locale import Localised
-from router.flow.definition import Approve, Next, Outline, State
+from router.flow.definition import Approve, Next, Outline, State, register_state_kind
 from router.flow.engine import approval
 from router.flow.engine.context import StepContext
 from router.flow.validation.references import approval_complaints
@@ -25,6 +25,7 @@ APPROVERS: Mapping[str, Localised] = MappingProxyType(
 """Who is asked most often, by the expression for `by`; `{role}` stands for a role of the house."""
 
 
+@register_state_kind
 class ApproveState(State):
     """Asks other people."""
 

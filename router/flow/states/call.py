@@ -6,7 +6,15 @@ from typing import ClassVar
 from pydantic import Field
 
 from router.domain.locale import Localised
-from router.flow.definition import Batching, FlowDefinition, Next, Outline, Retry, State
+from router.flow.definition import (
+    Batching,
+    FlowDefinition,
+    Next,
+    Outline,
+    Retry,
+    State,
+    register_state_kind,
+)
 from router.flow.engine import elicitation, incidents, parallel
 from router.flow.engine.context import StepContext
 from router.flow.engine.run import Task
@@ -18,6 +26,7 @@ from router.formats.yaml_document import Place
 MOST_ATTEMPTS = 100
 
 
+@register_state_kind
 class CallState(State):
     """Calls a tool."""
 

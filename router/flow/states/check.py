@@ -5,11 +5,12 @@ from typing import ClassVar
 from pydantic import Field
 
 from router.domain.locale import Localised
-from router.flow.definition import Next, Outline, State, hexagon
+from router.flow.definition import Next, Outline, State, hexagon, register_state_kind
 from router.flow.engine.context import StepContext
 from router.flow.engine.run import Task
 
 
+@register_state_kind
 class CheckState(State):
     """Asks a tool whether it would refuse the call; nothing is done."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from router.domain.locale import Localised
-from router.flow.definition import Next, Outline, State
+from router.flow.definition import Next, Outline, State, register_state_kind
 from router.flow.engine import form
 from router.flow.engine.compensation import go_back
 from router.flow.engine.context import StepContext
@@ -13,6 +13,7 @@ from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
 
+@register_state_kind
 class CollectState(State):
     """Asks for slots, where they are empty."""
 

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from router.domain.locale import Localised
-from router.flow.definition import Next, Outline, State, hexagon
+from router.flow.definition import Next, Outline, State, hexagon, register_state_kind
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.compensation import go_back
 from router.flow.engine.context import StepContext
@@ -11,6 +11,7 @@ from router.flow.engine.run import Run
 from router.flow.engine.slots import root
 
 
+@register_state_kind
 class ConfirmState(State):
     """Shows a text and the slots, and asks yes or no."""
 

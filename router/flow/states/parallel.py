@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import ClassVar, Literal
 
 from router.domain.locale import Localised
-from router.flow.definition import Batching, FlowDefinition, Next, State
+from router.flow.definition import Batching, FlowDefinition, Next, State, register_state_kind
 from router.flow.engine import parallel
 from router.flow.engine.context import StepContext
 from router.flow.validation.graph import reached_from
@@ -16,6 +16,7 @@ from router.formats.yaml_document import Place
 MOST_AT_ONCE = 10
 
 
+@register_state_kind
 class ParallelState(State):
     """Goes on in several branches at once."""
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from router.domain.locale import Localised
 from router.domain.messages import EndStatus
-from router.flow.definition import Next, Outline, State
+from router.flow.definition import Next, Outline, State, register_state_kind
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Say
 from router.flow.engine.run import Ending
@@ -15,6 +15,7 @@ from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
 
+@register_state_kind
 class SayState(State):
     """Says something, ends the run, or both."""
 

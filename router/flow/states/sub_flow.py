@@ -6,7 +6,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from router.domain.locale import Localised
-from router.flow.definition import Batching, FlowDefinition, Next, State
+from router.flow.definition import Batching, FlowDefinition, Next, State, register_state_kind
 from router.flow.engine import parallel
 from router.flow.engine.context import StepContext
 from router.flow.states.parallel import each_complaints
@@ -15,6 +15,7 @@ from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
 
+@register_state_kind
 class SubFlowState(State):
     """Has another flow of the catalogue run for the same requester."""
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import ClassVar
 
 from router.domain.locale import Localised
-from router.flow.definition import FlowDefinition, Next, Outline, State, Wait
+from router.flow.definition import FlowDefinition, Next, Outline, State, Wait, register_state_kind
 from router.flow.engine import waiting
 from router.flow.engine.context import StepContext
 from router.flow.prompts.values import span
@@ -15,6 +15,7 @@ from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
 
 
+@register_state_kind
 class WaitState(State):
     """Waits for a day, a while or an event."""
 

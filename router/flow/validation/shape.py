@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from router.domain.errors import Fault, nearest
 from router.flow.definition import KINDS, FlowDefinition, keys_of
+from router.flow.slot_types.slot import AS_FILE
 from router.flow.validation.unchecked import UNSAID
 from router.formats import validation
 from router.formats.validation import Complaint
@@ -47,9 +48,11 @@ def read_shape(data: Mapping[str, Any]) -> Shape:
     mended = copy.deepcopy(dict(data))
     for _ in range(ROUNDS):
         try:
-            definition = FlowDefinition.model_validate(mended, by_alias=True, by_name=False)
+            definition = FlowDefinition.model_validate(
+                mended, by_alias=True, by_name=False, context=AS_FILE
+            )
         except ValidationError as error:
-            found_here = map(_without_kind, error.errors(include_url=False))
+            found_here = error.errors(include_url=False)
             faults = [each for fault in found_here for each in _by_key(mended, fault)]
             misspelt = [fault for fault in faults if _meant(mended, fault)]
             for fault in misspelt or faults:
@@ -135,14 +138,6 @@ def _said(data: dict[str, Any], fault: ErrorDetails) -> Fault:
         return _SAID[fault["type"]](here, place, fault)
     message = fault["msg"].removeprefix("Value error, ")
     return Fault(f"{here}: {message[0].lower()}{message[1:]}", "see the other flows for the form")
-
-
-def _without_kind(fault: ErrorDetails) -> ErrorDetails:
-    """The fault at its place in the file, where a state's kind isn't a part of its own."""
-    place = fault["loc"]
-    if place[:1] == ("states",) and len(place) > len(OF_STATE) and place[2] in KINDS:
-        fault["loc"] = (*place[:2], *place[3:])
-    return fault
 
 
 def _by_key(data: dict[str, Any], fault: ErrorDetails) -> list[ErrorDetails]:

@@ -17,6 +17,7 @@ from router.flow.slot_types.slot import Slot, Values, slot_at
 from router.flow.view import FlowView
 from router.understanding import actions
 from router.understanding import route_reasons as why
+from router.understanding.actions import PolicyDecision
 
 SlotValues = dict[str, JsonValue]
 
@@ -104,7 +105,7 @@ def files_alone(
     flows: Mapping[str, FlowDefinition],
     files: Sequence[str],
     kinds: Collection[str],
-) -> actions.Outcome:
+) -> PolicyDecision:
     """Files without a word: for the flow or skill that asks, or the only flow for such papers.
 
     Else it is said what could be done with files.

@@ -32,6 +32,7 @@ UNDO = (("undo failed", "pay (pay_out): no such booking"), ("held", None))
 LOOKUP = (("held", "pay_out: no answer: timed out"),)
 GONE = (("held", f"{NOBODY_INSTEAD}bob, carol; have it reassigned"),)
 DATA = (("data failed", "OverflowError: date value out of range"), ("held", None))
+CODE = (("code missing", "this deployment has no slot type 'badge'; deploy it"), ("held", None))
 OVER_LIMIT = (("over limit", "role('crowd') names 612 people"), ("held", None))
 LOST = (("lost", "its workflow was terminated"),)
 
@@ -59,6 +60,11 @@ LOST = (("lost", "its workflow was terminated"),)
             OVER_LIMIT,
             "它超过了一次办理能带的上限（role('crowd') names 612 people）；从2026",
             "It has reached a limit of what one run can carry (role('crowd') names 612 people); it",
+        ),
+        (
+            CODE,
+            "下一步需要的代码没有部署（this deployment has no slot type 'badge'; deploy it）；从",
+            "The next step needs code that isn't deployed (this deployment has no slot type 'badge'",
         ),
         (LOST, "intent-router reconcile", "can't go on (its workflow was terminated); it has"),
         (

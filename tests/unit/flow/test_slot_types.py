@@ -14,7 +14,7 @@ from router.flow.slot_types.slot import (
     fitted,
     form_values,
     read_as,
-    registered,
+    register_slot_type,
     shown,
 )
 from tests.table import each_row
@@ -110,7 +110,7 @@ class Percentage(SlotType):
 
 @pytest.fixture
 def percentage() -> Iterator[Slot]:
-    registered(Percentage)
+    register_slot_type(Percentage)
     yield Slot(type="percentage")
     del SLOT_TYPES["percentage"]
 
@@ -137,12 +137,14 @@ def test_a_new_type_is_read_kept_and_shown_without_a_change_elsewhere(percentage
 def test_a_type_that_lacks_something_is_an_error_when_it_is_imported() -> None:
     able = {"name": "half", "read": Percentage.read, "word": Percentage.word}
     with pytest.raises(TypeError, match="fit"):
-        registered(type("Half", (SlotType,), {**able, "fits": Percentage.fits, "stored": {}}))
+        register_slot_type(
+            type("Half", (SlotType,), {**able, "fits": Percentage.fits, "stored": {}})
+        )
     with pytest.raises(TypeError, match="Half has neither fits nor hint"):
-        registered(type("Half", (SlotType,), {**able, "fit": Percentage.fit, "stored": {}}))
+        register_slot_type(type("Half", (SlotType,), {**able, "fit": Percentage.fit, "stored": {}}))
     whole = {**able, "fit": Percentage.fit, "fits": Percentage.fits, "stored": {}}
     with pytest.raises(TypeError, match="Half has no label"):
-        registered(type("Half", (SlotType,), whole))
+        register_slot_type(type("Half", (SlotType,), whole))
     assert "half" not in SLOT_TYPES
 
 

@@ -1,6 +1,7 @@
 """Authors' texts that take more than a process may have, and authors who leave meanwhile."""
 
 import asyncio
+import json
 import os
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -13,10 +14,15 @@ import pytest
 from httpx import AsyncClient
 
 from router.api.dependencies import Services
+from router.api.flow_reading import read_flow_text
 from router.api.isolated_work import LIMITS, IsolatedWork
+from router.domain.principals import Principal
 from router.extensions.authoring.routes import drafts
+from router.flow.loader import Vocabulary
 from router.isolation.limits import MIB, ProcessLimits
 from router.runtime.server import create_app
+from tests.badges import FLOW as BADGE
+from tests.badges import Badges, installed
 from tests.integration.api.conftest import client_of, served
 from tests.integration.api.extensions.authoring import jobs
 from tests.integration.api.test_configuration import ok
@@ -68,6 +74,21 @@ async def test_a_draft_that_takes_too_much_has_that_problem_and_is_saved(
         assert [why in found["remedy"] for found in each["problems"]] == [True]
     assert saved["revision"] == 1
     assert (refused.status_code, why in refused.json()["detail"]) == (422, True)
+
+
+async def test_flows_are_read_with_the_slot_types_and_kinds_of_states_of_extensions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    with installed(Badges):
+        work = IsolatedWork()
+    author = Principal(id="olga", name="Olga")
+    read = await work.run(author, read_flow_text, "badge.yaml", json.dumps(BADGE), Vocabulary())
+    await work.close()
+
+    assert read.problems == ()
+    assert read.definition is not None
+    assert read.definition.is_extended
 
 
 GREEDY = overtime(patterns=f"['{'(o)|' * 14_000}o']")
