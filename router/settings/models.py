@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue
 
+from router.domain.value import Value
 from router.settings import values
 
 ProtocolName = Literal["chat_completions", "responses", "anthropic", "gemini"]
@@ -24,10 +25,10 @@ ADDRESSES: Mapping[ProtocolName, str] = {
 """Where the provider of each protocol is, for who sets no address."""
 
 
-class ModelOptions(BaseModel):
+class ModelOptions(Value):
     """How a model is asked, where it isn't as each question has it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """None: 0, where the server takes it."""
@@ -151,4 +152,4 @@ def options_of(given: ModelOptions, usual: ModelOptions) -> ModelOptions:
     """The options that are set, and the usual ones for the rest."""
     named = {name: getattr(given, name) for name in ModelOptions.model_fields}
     told = {name: value for name, value in named.items() if name in given.model_fields_set}
-    return usual.model_copy(update=told)
+    return usual.replace(**told)
