@@ -41,7 +41,7 @@ class Attachments:
             described = [await self._described(record) for record in own]
             read = [one.inline for one in described if one.document is not None]
             text = "\n".join([line.text, *read])
-            lines.append(line.model_copy(update={"text": text}) if read else line)
+            lines.append(line.replace(text=text) if read else line)
         return lines
 
     async def _own(self, caller: Principal, ids: Sequence[str]) -> list[FileRecord]:

@@ -126,7 +126,7 @@ class ToolActivity:
             async with heartbeating():
                 return await make(call)
         except CallNotRecorded as left:
-            ended = left.outcome.changed(usage=left.outcome.usage + spent_here())
+            ended = left.outcome.replace(usage=left.outcome.usage + spent_here())
             away = BackendUnavailable(str(left), AWAY)
             raise outage_failure(away, CallProgress(ended=ended)) from left
         except BackendUnavailable as error:
@@ -197,7 +197,7 @@ def _decoded(arguments: Sequence[RawValue]) -> ToolCall:
 def _continued(call: ToolCall) -> ToolCall:
     """The call with what an earlier attempt had in hand, whose worker died during an outage."""
     progress = progress_in(activity.info().heartbeat_details)
-    return call if progress is None else call.changed(progress=progress)
+    return call if progress is None else call.replace(progress=progress)
 
 
 def _spent_before(call: ToolCall) -> Usage | None:

@@ -118,12 +118,12 @@ class Decider:
         scope = await these.scope(given)
         if self.answers and (known := await self.answers.given_again(given, scope)):
             return known
-        told = given.changed(history=await asking.told(given.history))
+        told = given.replace(history=await asking.told(given.history))
         decided = await these.decided_over_these(told, asking, on_failure)
         if self.answers and scope:
             await self.answers.keep(given, scope, decided.commands)
         looks_up = all(isinstance(command, CallTool) for command in decided.commands)
-        return decided.changed(scope=scope) if scope and looks_up else decided
+        return decided.replace(scope=scope) if scope and looks_up else decided
 
     async def scope(self, given: activities.Decide) -> str:
         """What an answer depends on that is the same for everyone; empty where it is somebody's."""
@@ -161,10 +161,10 @@ class Decider:
         if decision is None:
             decided = self._without_model(given, found.selections[0], asking.usage, notice)
             # Of a model's answer that was of no use its prompt is told too.
-            decided = decided.changed(route=decided.route.model_copy(update={"prompt": prompt}))
+            decided = decided.replace(route=decided.route.replace(prompt=prompt))
         else:
             decided = self._decided(given, decision, found, asking.usage)
-        return decided.changed(model_answered=answered)
+        return decided.replace(model_answered=answered)
 
     async def _after_rounds(
         self,
@@ -193,7 +193,7 @@ class Decider:
         """What the model says of what was found; nothing, where that doesn't hold."""
         findings, locale = _found_in(given.rounds), given.situation.locale
         said = next((str(c.arguments.get("text", "")) for c in answer.calls), answer.text)
-        worded = answer.model_copy(update={"text": said})
+        worded = answer.replace(text=said)
         judged = replies.judged(worded, self._evidence(given), of_facts=self._facts)
         if isinstance(judged, Doubt):
             not_shown(answer.model, judged.check, findings)
@@ -328,7 +328,7 @@ class Decider:
             if not is_too_long(error) or not given.history:
                 raise
             logger.warning("the history is halved to %s lines: %s", len(half), error)
-            return await self._with_model(given.changed(history=half), found, asking)
+            return await self._with_model(given.replace(history=half), found, asking)
 
     async def _with_model(
         self,
@@ -460,7 +460,7 @@ class Decider:
         for skill in skills.values():
             called |= set(self.capabilities.tools_of(skill, given.account.caller))
         return activities.RoutingDecision(
-            route=routes[0].model_copy(update={"candidates": decider.shown(found.selections[0])}),
+            route=routes[0].replace(candidates=decider.shown(found.selections[0])),
             others=routes[1:],
             commands=commands,
             usage=usage,

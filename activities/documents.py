@@ -86,7 +86,7 @@ class DocumentActivities:
                 kept, preview = (GIVEN_UP, b"")
                 if not given.given_up:
                     kept, preview = await self._made_of(content, record)
-                kept = kept.model_copy(update={"content": record.sha256})
+                kept = kept.replace(content=record.sha256)
                 await self._documents.keep(tenant, file, kept, marks_of(kept), preview)
             return DocumentKept(asks=kept.is_open(datetime.now(UTC)))
 
@@ -116,7 +116,7 @@ class DocumentActivities:
         if not paper_question.is_worth_asking(document, material, media_type):
             return document
         until = datetime.now(UTC) + timedelta(seconds=MODEL_SECONDS)
-        return document.model_copy(update={"open_until": until})
+        return document.replace(open_until=until)
 
     @activity.defn(name=activities.DOCUMENTS_OF.name)
     async def documents_of(self, given: DocumentsOf) -> DocumentsRead:
@@ -133,8 +133,7 @@ class DocumentActivities:
                 read = await self._documents.find_all(tenant, files)
                 await self._begin(tenant, [file for file in files if file not in read])
             found = await self._documents.wait(tenant, files, given.seconds, is_enough)
-            without = {"text": ""}
-            brief = {f: d.model_copy(update=without) for f, d in found.items()}
+            brief = {f: d.replace(text="") for f, d in found.items()}
             unread = next((f for f in files if f not in found and given.estimate), None)
             seconds = await self._seconds_until_read(tenant, unread) if unread else 0.0
             return DocumentsRead(documents=brief, seconds_left=seconds)
@@ -218,7 +217,7 @@ class DocumentModel:
                 return
             if answer is not None:
                 document = paper_question.completed(document, answer, _today())
-            closed = document.model_copy(update={"open_until": None})
+            closed = document.replace(open_until=None)
             await self.store.documents.keep(tenant, file, closed, marks_of(closed))
 
     async def _answered(self, tenant: str, file: str, document: Document) -> ChatAnswer | None:

@@ -70,7 +70,7 @@ class GroundedCommands:
             waiting = next(one for one in self.given.situation.handed_in if one.id == command.run)
             values = self._changed(waiting, command.slots)
             which = replies.WHAT_TO_CHANGE.within(self.given.situation.locale)
-            made = command.model_copy(update={"slots": values})
+            made = command.replace(slots=values)
             return made if values else ReplyText(text=which)
         if isinstance(command, StartFlow):
             slots = self.capabilities.slots(command.flow)
@@ -78,13 +78,13 @@ class GroundedCommands:
             own = without_whole(command.slots, text) if before is not None else command.slots
             said = text if alone else ""
             values = self._as_said(slots, lambda known: stated(slots, own, said, now, known))
-            return command.model_copy(update={"slots": values})
+            return command.replace(slots=values)
         if isinstance(command, CallTool) and before is not None:
             known = [*before, *self._found_before(), *self.files.words, *self._own_facts(command)]
             return self._grounded(command, known, alone)
         if isinstance(command, RunSkill):
             request = self._unparroted({"request": command.request}, text)["request"]
-            return command.model_copy(update={"request": request})
+            return command.replace(request=str(request))
         return command
 
     def _changed(self, view: FlowView, slots: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -145,7 +145,7 @@ class GroundedCommands:
         kept, dropped = grounded_call(form.slots, arguments, text, now, before, alone=alone)
         if any(form.slots[name].required for name in dropped):
             return StartFlow(flow=command.tool, slots=kept)
-        return command.model_copy(update={"arguments": kept})
+        return command.replace(arguments=kept)
 
     def _found_before(self, by: Callable[[str], bool] = lambda _: True) -> list[str]:
         """What values may come from besides: what was found in earlier rounds, by these tools."""

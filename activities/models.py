@@ -145,7 +145,7 @@ class ModelQuestions:
     def _keyed(self, request: ChatRequest) -> ChatRequest:
         """The request with what names all those that begin like it, and nobody in them."""
         tenant = sha256(self.account.caller.tenant.encode()).hexdigest()[:8]
-        return request.model_copy(update={"cache_key": f"{request.prompt}/{tenant}"})
+        return request.replace(cache_key=f"{request.prompt}/{tenant}")
 
     async def _answered(
         self, chain: FallbackChain, request: ChatRequest, on_text: OnText | None

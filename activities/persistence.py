@@ -38,7 +38,7 @@ class Records:
                 CUT_OFF.inc()
                 activity.logger.error("conversation %s goes on without what it last knew", place)
                 # A message that comes again was answered: the log has it.
-                state = (state or ConversationState()).changed(older=True)
+                state = (state or ConversationState()).replace(older=True)
             return Recalled(state=state)
 
     @activity.defn(name=activities.KEEP.name)

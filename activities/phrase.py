@@ -59,7 +59,7 @@ class Phraser:
         if isinstance(said, Doubt):
             not_shown(answer.model, said.check, findings)
             await asking.take_back(plainly.text)
-            return plainly.changed(usage=asking.usage)
+            return plainly.replace(usage=asking.usage)
         whole = replies.completed(said, findings, given.locale)
         if self.answers is not None:
             await self.answers.keep_wording(given, scope, whole)

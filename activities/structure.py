@@ -49,7 +49,7 @@ class Structurer:
         asking = self.models.asking(chain, given.account)
         made = await self._asked(asking, given, schema, turn)
         if isinstance(made, str):
-            return _refused(given, made).changed(usage=asking.usage)
+            return _refused(given, made).replace(usage=asking.usage)
         return activities.Structured(value=made, usage=asking.usage)
 
     async def _asked(

@@ -81,7 +81,7 @@ class Thinker:
         if not given.last:
             means = await self.means(given.task, account.caller, self.capabilities)
         files, history = await asking.files(), await asking.told(given.task.history)
-        task = given.task.model_copy(update={"history": history})
+        task = given.task.replace(history=history)
         asked = partial(skill_step.request, prompt, task, memory=given.memory, files=files)
         question = asked(means, last=given.last)
         if not given.last and (foreseen := await _why_last(given, question, asking)):
@@ -141,7 +141,7 @@ class Thinker:
         # It worked them out over many steps, and the form puts them all to the person.
         slots = stated(known, flow.slots, "", task.now, None)
         taken = {name: value for name, value in slots.items() if _fits(known[name], value)}
-        return flow.model_copy(update={"slots": taken})
+        return flow.replace(slots=taken)
 
 
 REFLECTING = 1
@@ -263,7 +263,7 @@ class Planner:
         except BudgetSpent as spent:
             return Planned(spent=BUDGET_SPENT[spent.scope].within(given.locale))
         planned = read_plan(answer, given.memory.plan)
-        return planned.model_copy(update={"usage": asking.usage})
+        return planned.replace(usage=asking.usage)
 
     @activity.defn(name=activities.REFLECT.name)
     async def reflect(self, given: activities.Reflect) -> Reflected:
@@ -283,7 +283,7 @@ class Planner:
         except BudgetSpent as spent:
             return Reflected(spent=BUDGET_SPENT[spent.scope].within(given.locale))
         reflected = read_verdict(answer, plan, last=last)
-        return reflected.model_copy(update={"usage": asking.usage, "last": foreseen})
+        return reflected.replace(usage=asking.usage, last=foreseen)
 
     @activity.defn(name=activities.NOTE_STEP.name)
     async def note_step(self, given: activities.NoteStep) -> None:
@@ -308,7 +308,7 @@ class Planner:
                 reviewed = read_review(await asking(question), given.draft)
         except BudgetSpent:
             reviewed = Reflected(verdict=Accept(result=given.draft))
-        return reviewed.model_copy(update={"usage": asking.usage})
+        return reviewed.replace(usage=asking.usage)
 
     async def _pays_for_more(
         self, given: activities.Reflect, question: ChatRequest, asking: ModelQuestions

@@ -273,7 +273,7 @@ class ToolCaller:
             if ended.audit is None:
                 failure = from_json(ended.failure) if ended.failure else None
                 row = self._row(call, "admitted", *_ended_as(failure))
-                ended = ended.changed(audit=row)
+                ended = ended.replace(audit=row)
             await self._write_down(call, ended)
             if not _is_tried_again(ended):
                 return await self._result_of(call, ended)
@@ -289,7 +289,7 @@ class ToolCaller:
             raise
         except CallNotRecorded as left:
             row = self._row(call, "admitted", *_ended_as(left.error))
-            raise CallNotRecorded(left.outcome.changed(audit=row), left.error) from left
+            raise CallNotRecorded(left.outcome.replace(audit=row), left.error) from left
         except RouterError as error:
             await self._note_failure(call, error, admitted=admitted is not None)
             raise
@@ -585,8 +585,8 @@ def with_own_keys(call: ToolCall) -> ToolCall:
     if call.flow_run is not None:
         return call
     owner = f"{call.caller.tenant}/{call.caller.id}"
-    keys = {name: getattr(call, name) for name in ("key", "undoes")}
-    return call.model_copy(update={name: f"{owner}/{key}" for name, key in keys.items() if key})
+    undoes = f"{owner}/{call.undoes}" if call.undoes else call.undoes
+    return call.replace(key=f"{owner}/{call.key}", undoes=undoes)
 
 
 def _context(
@@ -706,7 +706,7 @@ def portable(ended: CallOutcome) -> CallOutcome:
     if measure_bytes(ended) <= MAX_CARRIED_BYTES:
         return ended
     note = "it is done; its result was too long to be kept while the database was away"
-    return ended.changed(result={"note": note})
+    return ended.replace(result={"note": note})
 
 
 def digest(call: ToolCall) -> str:

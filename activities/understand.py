@@ -45,9 +45,7 @@ def greeting(
         return None
     route = Route(kind="reply", by="fallback", reason=_REASON.within(locale))
     if situation.active is not None and situation.active.asking:
-        return route.model_copy(update={"kind": "flow", "target": situation.active.flow}), [
-            Repeat()
-        ]
+        return route.replace(kind="flow", target=situation.active.flow), [Repeat()]
     if thanks(said):
         return route, [ReplyText(text=WELCOME.within(locale))]
     listed = overview(usable, situation)
@@ -111,7 +109,7 @@ class Understander:
             if answer is None:
                 return understood
             route, commands = answer
-            return understood.model_copy(update={"route": route, "commands": commands})
+            return understood.replace(route=route, commands=commands)
         return understood
 
     def _calling(
@@ -124,4 +122,4 @@ class Understander:
         skills = offered.skills_of(named)
         tools = {tool for s in skills.values() for tool in offered.tools_of(s, caller)}
         limits = {name: offered.limits(name) for name in sorted(tools)}
-        return understood.model_copy(update={"skills": skills, "tools": limits})
+        return understood.replace(skills=skills, tools=limits)

@@ -131,7 +131,7 @@ class AnswerFinder:
 
     async def go_on_from(self, awaited: AwaitedRounds) -> FoundAnswer:
         """What comes of the calls of which the front end's have their results by now."""
-        alone = turns.question(self.message, self.state, Usage()).changed(beside=True)
+        alone = turns.question(self.message, self.state, Usage()).replace(beside=True)
         decided = RoutingDecision(
             route=Route(kind="tool", by="action"),
             commands=[],
@@ -168,7 +168,7 @@ class AnswerFinder:
             after = await perform(activities.DECIDE, asked, summary=f"round {len(rounds) + 1}")
             whole.usage += after.usage
             tools, plainly = decided.tools | after.tools, decided.plainly or after.plainly
-            decided = decided.changed(tools=tools, plainly=plainly, reasoning=after.reasoning)
+            decided = decided.replace(tools=tools, plainly=plainly, reasoning=after.reasoning)
             calls = _new_calls(after, rounds)
             done = [c for c in after.commands if not isinstance(c, READS)]
             if calls and await self._made(calls, decided, rounds, whole):
@@ -227,15 +227,15 @@ class AnswerFinder:
             return call
         given = completed(decided.tools, call.tool, call.arguments)
         # A model's own ids are unique within one answer alone; these are waited for beyond it.
-        return call.model_copy(update={"id": fresh_id(), "arguments": given})
+        return call.replace(id=fresh_id(), arguments=given)
 
     def _asked(
         self, decided: RoutingDecision, rounds: list[ToolRound], spent: Usage
     ) -> activities.Decide:
         """The question of the next round: about the rest, where rules took the others' part."""
         whole = turns.question(self.message, self.state, spent)
-        about = whole if decided.rest is None else decided.rest.changed(account=whole.account)
-        return about.changed(rounds=rounds, scope=decided.scope)
+        about = whole if decided.rest is None else decided.rest.replace(account=whole.account)
+        return about.replace(rounds=rounds, scope=decided.scope)
 
     async def _all(
         self,
@@ -327,7 +327,7 @@ class AnswerFinder:
         """What a sub-agent comes to that has now heard this; None is consent to its plan."""
         known, again = skill.at_work.memory, skill.answered
         wiser = known.agreeing() if heard is None else known.hearing(heard, again=again)
-        again_at_work = skill.having_heard(wiser).changed(progress=skill.progress.hearing())
+        again_at_work = skill.having_heard(wiser).replace(progress=skill.progress.hearing())
         return await self._run(again_at_work, self.message.account(spent or Usage()))
 
     async def _run(self, skill: OpenSkill, account: activities.Account) -> FoundAnswer:
@@ -413,7 +413,7 @@ def _new_calls(after: RoutingDecision, rounds: Sequence[ToolRound]) -> list[Call
     made = [(call.tool, call.arguments) for one in rounds for call in one.calls]
     calls = (c for c in after.commands if isinstance(c, CallTool))
     new = [call for call in calls if (call.tool, call.arguments) not in made]
-    return [c.model_copy(update={"id": f"{len(rounds) + 1}.{c.id}"}) for c in new]
+    return [c.replace(id=f"{len(rounds) + 1}.{c.id}") for c in new]
 
 
 def _left(call: CallTool, task: "asyncio.Task[ToolFinding]") -> ToolCallView:

@@ -36,13 +36,13 @@ def repeat_answer(message: TurnContext, number: int, state: ConversationState) -
         return _repeated(message, number, first)
     if not isinstance(action, ConfirmAction):
         return None
-    opposite = Message(action=action.model_copy(update={"value": not action.value}))
-    other = message.submission.model_copy(update={"message": opposite})
+    opposite = Message(action=action.replace(value=not action.value))
+    other = message.submission.replace(message=opposite)
     if (first := _find_turn(state, other.digest)) is None:
         return None
     repeated = _repeated(message, number, first)
     said = message.says(SAID_NO_BEFORE if action.value else SAID_YES_BEFORE)
-    return repeated.model_copy(update={"replies": [said, *repeated.replies]})
+    return repeated.replace(replies=[said, *repeated.replies])
 
 
 def _find_turn(state: ConversationState, digest: str) -> Turn | None:

@@ -42,7 +42,7 @@ def waiting_for(
         gone = older.pop(0)
         waiting = [call for call in waiting if call.group != gone]
         awaited = [a for a in awaited if gone != (a.message_id, "")]
-    return state.changed(waiting=waiting, awaited=awaited)
+    return state.replace(waiting=waiting, awaited=awaited)
 
 
 def short_enough(awaited: AwaitedRounds) -> AwaitedRounds:
@@ -61,19 +61,19 @@ def short_enough(awaited: AwaitedRounds) -> AwaitedRounds:
 
 def _with_results(awaited: AwaitedRounds, longest: int) -> AwaitedRounds:
     rounds = [
-        made.changed(findings=[_cut_finding(f, longest) for f in made.findings])
+        made.replace(findings=[_cut_finding(f, longest) for f in made.findings])
         for made in awaited.rounds
     ]
-    return awaited.changed(rounds=rounds)
+    return awaited.replace(rounds=rounds)
 
 
 def _without_thoughts(awaited: AwaitedRounds) -> AwaitedRounds:
-    rounds = [made.changed(reasoning=NO_REASONING) for made in awaited.rounds]
-    return awaited.changed(rounds=rounds)
+    rounds = [made.replace(reasoning=NO_REASONING) for made in awaited.rounds]
+    return awaited.replace(rounds=rounds)
 
 
 def _cut_finding(finding: ToolFinding, longest: int) -> ToolFinding:
-    return finding.changed(result=_excerpt(finding.result, longest))
+    return finding.replace(result=_excerpt(finding.result, longest))
 
 
 def _excerpt(result: JsonValue, longest: int) -> JsonValue:
@@ -90,8 +90,8 @@ def with_result(state: ConversationState, action: messages.ToolResultAction) -> 
     result = _excerpt(action.result, RESULT_LENGTH)
     found = {w.id: w for w in state.waiting}
     if (call := found.get(action.tool_call_id)) is not None:
-        found[call.id] = call.changed(heard=True, result=result, error=action.error)
-    return state.changed(waiting=list(found.values()))
+        found[call.id] = call.replace(heard=True, result=result, error=action.error)
+    return state.replace(waiting=list(found.values()))
 
 
 def finding_of(call: WaitingCall) -> ToolFinding:
@@ -105,12 +105,12 @@ def complete(awaited: AwaitedRounds, found: Mapping[str, ToolFinding]) -> Awaite
     *before, last = awaited.rounds
     for id_, finding in found.items():
         last = last.hearing(id_, finding)
-    return awaited.changed(rounds=[*before, last])
+    return awaited.replace(rounds=[*before, last])
 
 
 def without_group(state: ConversationState, group: tuple[str, str]) -> ConversationState:
     """The state with nothing out any more of those that are waited for together."""
-    return state.changed(
+    return state.replace(
         waiting=[w for w in state.waiting if w.group != group],
         awaited=[a for a in state.awaited if (a.message_id, "") != group],
     )
@@ -121,7 +121,7 @@ def without_abandoned(state: ConversationState) -> ConversationState:
     at_work = state.skill.at_work if state.skill else None
     out = at_work.memory.awaited.keys() if at_work else frozenset[str]()
     waiting = [w for w in state.waiting if not w.skill or w.id in out]
-    return state if len(waiting) == len(state.waiting) else state.changed(waiting=waiting)
+    return state if len(waiting) == len(state.waiting) else state.replace(waiting=waiting)
 
 
 def before_calls(

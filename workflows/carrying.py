@@ -64,9 +64,9 @@ def share_slots(state: ConversationState) -> ConversationState:
             return view
         name = _name_slots(view.fillable)
         sets[name] = view.fillable
-        return view.model_copy(update={"fillable": {}, "shared_slots": name})
+        return view.replace(fillable={}, shared_slots=name)
 
-    return _with_views(state, share).changed(shared_slots=sets)
+    return _with_views(state, share).replace(shared_slots=sets)
 
 
 def restore_slots(state: ConversationState) -> ConversationState:
@@ -76,22 +76,22 @@ def restore_slots(state: ConversationState) -> ConversationState:
         slots = state.shared_slots.get(view.shared_slots)
         if slots is None:
             return view
-        return view.model_copy(update={"fillable": slots, "shared_slots": ""})
+        return view.replace(fillable=slots, shared_slots="")
 
     if not state.shared_slots:
         return state
-    return _with_views(state, restore).changed(shared_slots={})
+    return _with_views(state, restore).replace(shared_slots={})
 
 
 def _with_views(
     state: ConversationState, change: Callable[[FlowView], FlowView]
 ) -> ConversationState:
-    return state.changed(
+    return state.replace(
         active=state.active and change(state.active),
         at_work=state.at_work and change(state.at_work),
         paused=[change(view) for view in state.paused],
         handed_in=[change(view) for view in state.handed_in],
-        unheard=[news.changed(view=change(news.view)) for news in state.unheard],
+        unheard=[news.replace(view=change(news.view)) for news in state.unheard],
     )
 
 
@@ -108,57 +108,57 @@ def _with_short_answers(state: ConversationState) -> ConversationState:
     taken = []
     for one in reversed(state.taken):
         left -= measure_bytes(one)
-        taken.append(one if left > 0 else one.changed(turn=None))
-    return state.changed(taken=taken[::-1])
+        taken.append(one if left > 0 else one.replace(turn=None))
+    return state.replace(taken=taken[::-1])
 
 
 Dropped = tuple[ConversationState, list[Localised]]
 
 
 def _drop_answers(state: ConversationState) -> Dropped:
-    return state.changed(taken=[one.changed(turn=None) for one in state.taken]), []
+    return state.replace(taken=[one.replace(turn=None) for one in state.taken]), []
 
 
 def _drop_lapsed(state: ConversationState) -> Dropped:
     titles = [one.title for one in state.lapsed]
-    return state.changed(lapsed=[]), _say(notices.lapsed_dropped, titles)
+    return state.replace(lapsed=[]), _say(notices.lapsed_dropped, titles)
 
 
 def _drop_skill(state: ConversationState) -> Dropped:
     titles = [state.skill.task.skill.title] if state.skill else []
-    return state.changed(skill=None), _say(notices.skill_dropped, titles)
+    return state.replace(skill=None), _say(notices.skill_dropped, titles)
 
 
 def _drop_calls(state: ConversationState) -> Dropped:
     said = [notices.CALLS_DROPPED] if any(not call.heard for call in state.waiting) else []
-    return state.changed(awaited=[], waiting=[], front_end=[]), said
+    return state.replace(awaited=[], waiting=[], front_end=[]), said
 
 
 def _drop_handed_in(state: ConversationState) -> Dropped:
     titles = [view.title for view in state.handed_in]
-    return state.changed(handed_in=[]), _say(notices.handed_in_dropped, titles)
+    return state.replace(handed_in=[]), _say(notices.handed_in_dropped, titles)
 
 
 def _drop_paused(state: ConversationState) -> Dropped:
     titles = [view.title for view in state.paused]
-    without: dict[str, object] = {"paused": [], "offered": [], "offered_for": ""}
-    return state.changed(**without), _say(notices.runs_dropped, titles)
+    without = state.replace(paused=[], offered=[], offered_for="")
+    return without, _say(notices.runs_dropped, titles)
 
 
 def _drop_active(state: ConversationState) -> Dropped:
     views = [view for view in (state.active, state.at_work) if view is not None]
     titles = [view.title for view in views]
-    return state.changed(active=None, at_work=None), _say(notices.runs_dropped, titles)
+    return state.replace(active=None, at_work=None), _say(notices.runs_dropped, titles)
 
 
 def _drop_past(state: ConversationState) -> Dropped:
     said = [notices.PAST_DROPPED] if state.history or state.gists else []
-    return state.changed(history=[], gists=[], called=[], left={}), said
+    return state.replace(history=[], gists=[], called=[], left={}), said
 
 
 def _drop_unheard(state: ConversationState) -> Dropped:
     titles = [news.view.title for news in state.unheard]
-    return state.changed(unheard=[]), _say(notices.news_dropped, titles)
+    return state.replace(unheard=[]), _say(notices.news_dropped, titles)
 
 
 _IN_ORDER: tuple[Callable[[ConversationState], Dropped], ...] = (

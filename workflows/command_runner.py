@@ -66,7 +66,7 @@ class CommandRunner:
         outcome, before = self._outcome, self.before
         if before.hand_off is not None:
             return await self._with_person(decided, before.hand_off)
-        outcome.change(offered=[], offered_for="")
+        outcome.state = outcome.state.replace(offered=[], offered_for="")
         self._notice(decided)
         first = (CallTool, commands.RunSkill)
         rest: list[commands.Command] = [c for c in decided.commands if not isinstance(c, first)]
@@ -125,7 +125,7 @@ class CommandRunner:
         caller = message.caller
         begun, duty = await hand_offs.begun(caller.tenant, caller.id, cause, reason, why)
         if begun is not None:
-            outcome.change(hand_off=begun)
+            outcome.state = outcome.state.replace(hand_off=begun)
             outcome.replies.append(hand_offs.announced(begun, duty, message.locale))
         return begun is not None
 
@@ -138,13 +138,15 @@ class CommandRunner:
             match command:
                 case commands.PassOn():
                     duty = await hand_offs.on_duty(caller.tenant, caller.id, hand_off.agent)
-                    outcome.change(hand_off=hand_off.heard(duty, workflow.now()))
+                    outcome.state = outcome.state.replace(
+                        hand_off=hand_off.heard(duty, workflow.now())
+                    )
                     waits = hand_offs.still_waiting(hand_off)
                     outcome.replies += [message.says(waits, notice=True)] if waits else []
                 case commands.LeavePerson():
                     whose = (caller.tenant, message.conversation, caller.id)
                     over = hand_off.ended(*whose, "taken_back", workflow.now())
-                    outcome.change(hand_off=None, last_hand_off=over)
+                    outcome.state = outcome.state.replace(hand_off=None, last_hand_off=over)
                     outcome.replies.append(message.says(notices.BACK_AT_DESK, notice=True))
                     await self._talk.ask_again()
                 case commands.ReplyText(text=text):
@@ -187,7 +189,7 @@ class CommandRunner:
         if decided.notice and not is_known:
             self._outcome.replies.append(TextReply(text=decided.notice, notice=True))
         if decided.model_answered is not None:
-            self._outcome.change(model_away=not decided.model_answered)
+            self._outcome.state = self._outcome.state.replace(model_away=not decided.model_answered)
 
     async def hear(self, action: ToolResultAction) -> tuple[Route, TurnOutcome]:
         """Take in what the front end found; once nothing that goes with it is out, go on."""
@@ -215,7 +217,7 @@ class CommandRunner:
         view = shown(*about, finding)
         outcome.tool_calls.append(view)
         called = [*outcome.state.called, memory.recalled(view, told(finding))]
-        outcome.change(called=called)
+        outcome.state = outcome.state.replace(called=called)
 
     async def _go_on_with(self, calls: list[WaitingCall]) -> None:
         """Have whoever asked for these calls go on, which all have come to something."""
@@ -248,9 +250,9 @@ class CommandRunner:
         """One for the message that the calls are for: it is answered now, and not their result."""
         message, state = self._message, self._outcome.state
         asked = awaited.about if awaited else Message(text=calls[0].text)
-        submission = message.submission.changed(message=asked)
+        submission = message.submission.replace(message=asked)
         history = awaited_calls.before_calls(state.history, {call.id for call in calls})
-        told = state.changed(history=history, called=[])
+        told = state.replace(history=history, called=[])
         return AnswerFinder(replace(message, submission=submission), told, self.finder.skills)
 
     def _take_in(self, found: FoundAnswer) -> None:
@@ -262,7 +264,7 @@ class CommandRunner:
         outcome.usage += found.usage
         if found.waiting:
             outcome.replies.append(self._message.says(notices.AT_FRONT_END, notice=True))
-        outcome.change(called=[*outcome.state.called, *found.made])
+        outcome.state = outcome.state.replace(called=[*outcome.state.called, *found.made])
         outcome.state = awaited_calls.waiting_for(outcome.state, found.waiting, found.awaited)
 
     async def _heard_from_skill(self, found: FoundAnswer, ran: set[str]) -> None:
@@ -277,15 +279,15 @@ class CommandRunner:
             return
         if skill is not None and found.handed_back and before is not None:
             # One that had answered has nothing more to ask: it isn't gone back to.
-            waits = skill.changed(question=before.question, card=before.card)
+            waits = skill.replace(question=before.question, card=before.card)
             skill = None if before.answered else waits
             outcome.void = True
-        outcome.change(skill=skill)
+        outcome.state = outcome.state.replace(skill=skill)
         if skill is None or found.left_for is None:
             return
         await self._start(found.left_for)
         run = outcome.flow.id if outcome.flow else NOWHERE
-        outcome.change(skill=skill.changed(flow=run))
+        outcome.state = outcome.state.replace(skill=skill.replace(flow=run))
 
     async def _back_in_skill(self, *, asked_again: bool) -> None:
         """Go on with a sub-agent once its form is done with, or ask again what it asked."""
@@ -304,9 +306,9 @@ class CommandRunner:
             return
         back = notices.back_to(skill.task.skill.title, skill.question)
         said = self._message.says(back)
-        card = skill.card.model_copy(update={"text": said.text}) if skill.card else None
+        card = skill.card.replace(text=said.text) if skill.card else None
         outcome.replies.append(card or said)
-        outcome.change(skill=skill.changed(asking=True))
+        outcome.state = outcome.state.replace(skill=skill.replace(asking=True))
 
     async def _run(self, command: commands.Command) -> None:
         outcome = self._outcome
@@ -322,12 +324,12 @@ class CommandRunner:
                     outcome.replies.append(self._message.says(notices.handed_off(reason)))
             case commands.LeaveSkill():
                 outcome.replies.append(self._message.says(notices.LEFT_ALONE))
-                outcome.change(skill=None)
+                outcome.state = outcome.state.replace(skill=None)
             case commands.Clarify(text=text, options=options, about=about):
                 offer = ChoicesReply(text=text, options=options, question=offer_question(options))
                 outcome.replies.append(offer)
                 words = about or self._message.text or self.before.offered_for
-                outcome.change(offered=options, offered_for=words)
+                outcome.state = outcome.state.replace(offered=options, offered_for=words)
             case commands.Remember() | commands.Forget() | commands.ListMemories():
                 await self._remember(command)
             case commands.Repeat() if outcome.state.active is None:
@@ -363,7 +365,7 @@ class CommandRunner:
             return
         question = offer_question(options)
         outcome.replies.append(ChoicesReply(text=answer.text, options=options, question=question))
-        outcome.change(offered=options, offered_for=message.text)
+        outcome.state = outcome.state.replace(offered=options, offered_for=message.text)
 
     async def _start(self, wanted: commands.StartFlow) -> None:
         began = Began(by=self._message.caller.id, slots=wanted.slots)
@@ -374,7 +376,9 @@ class CommandRunner:
         last = memory.last_turn(self.before)
         again = last.replies if last else [self._message.says(notices.NOTHING_SAID)]
         self._outcome.replies += again
-        self._outcome.change(offered=self.before.offered, offered_for=self.before.offered_for)
+        self._outcome.state = self._outcome.state.replace(
+            offered=self.before.offered, offered_for=self.before.offered_for
+        )
 
 
 def _only_words(command: commands.Command) -> Localised | None:

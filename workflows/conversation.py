@@ -114,7 +114,7 @@ class ConversationWorkflow(Hooked):
                     return
                 state = await self._fitted()
                 accepted = list(self._accepted.values())
-                workflow.continue_as_new(start.changed(state=state, accepted=accepted))
+                workflow.continue_as_new(start.replace(state=state, accepted=accepted))
             await self.hooks.done()
             await drained()
             if self._full:
@@ -275,8 +275,8 @@ class ConversationWorkflow(Hooked):
             except ActivityError:
                 # A calendar that can't answer must not end the conversation: it is looked at later.
                 workflow.logger.exception("hand-off %s isn't reminded yet", hand_off.id)
-                later = hand_off.model_copy(update={"alarm": workflow.now() + RUNG_AGAIN})
-                self._state = self._state.changed(hand_off=later)
+                later = hand_off.replace(alarm=workflow.now() + RUNG_AGAIN)
+                self._state = self._state.replace(hand_off=later)
 
     @property
     def _alarm(self) -> datetime | None:
@@ -359,10 +359,10 @@ class ConversationWorkflow(Hooked):
         after = memory.with_lapsed(after, view)
         asked = state.active.question if state.active else None
         if after.active is view and asked != view.question:
-            after = after.changed(heard_at=workflow.now())
+            after = after.replace(heard_at=workflow.now())
         if asks_which:
             after, which = memory.asking_which(after, locale)
-            told = told.changed(replies=[*told.replies, which])
+            told = told.replace(replies=[*told.replies, which])
         return told, after
 
     @workflow.query(name=contract.STATUS)
@@ -408,7 +408,7 @@ class ConversationWorkflow(Hooked):
     def _carried(self) -> carrying.Carried:
         """What is carried next to the messages that were taken in and not begun."""
         left = MAX_CARRIED_BYTES - measure_bytes([*self._accepted.values()])
-        return carrying.fit_state(self._state.changed(unheard=self._unheard), left)
+        return carrying.fit_state(self._state.replace(unheard=self._unheard), left)
 
     async def _fitted(self) -> contract.ConversationState:
         """The state as it can be carried; the person is told what gives way for that."""
@@ -463,7 +463,7 @@ class ConversationWorkflow(Hooked):
     async def _answer(self, submission: contract.Submission, seen: str) -> Turn:
         """The turn of a new message, kept before it is told."""
         if submission.tools is not None:
-            self._state = self._state.changed(front_end=submission.tools)
+            self._state = self._state.replace(front_end=submission.tools)
         before, message = self._state, self._context(submission, seen)
         turn = turns.with_refusal(message, await self._turn_of(message))
         try:
@@ -490,14 +490,18 @@ class ConversationWorkflow(Hooked):
         # A button or a form goes without files: what is left waits for the next words.
         kept = before.left if submission.message.action is not None else {}
         left = kept | {file: message.named([file])[0] for file in turn.files_left or []}
-        heard = {"heard_at": workflow.now(), "locale": message.locale, "left": left}
-        state = self._state.changed(**heard, model=model or model_before)
+        state = self._state.replace(
+            heard_at=workflow.now(),
+            locale=message.locale,
+            left=left,
+            model=model or model_before,
+        )
         if before.hand_off is not None:
             # What was said to a person no model is told, later either.
             self._state = state
         else:
             self._state = turns.remembering(message, before, turn, said, state)
-        self._state = self._state.changed(hooks=self.hooks.known)
+        self._state = self._state.replace(hooks=self.hooks.known)
         self._state = await self._hand_offs.published_turn(before, self._state, message.id)
         self._show(turn.route)
         # What was said to a person is theirs: no hook hears it.
@@ -530,7 +534,7 @@ class ConversationWorkflow(Hooked):
                 raise memory.other_message(message.id)
             if known is not None and known.turn is not None:
                 return known.turn
-            turn = turn.model_copy(update={"turn": self._number})
+            turn = turn.replace(turn=self._number)
 
     async def _turn_of(self, message: TurnContext) -> Turn:
         """The turn, whatever comes of it: one that is stopped or breaks is a turn too."""
@@ -557,12 +561,12 @@ class ConversationWorkflow(Hooked):
             usage += outcome.usage
             # The last can be gone on with.
             skill = memory.open_skill(start, outcome)
-            self._state = self._state.changed(skill=skill)
+            self._state = self._state.replace(skill=skill)
         turn = turns.with_calls(message, turn, calls, self._skills.titles)
         self._skills.forget()
         made = [memory.recalled(call, came_to(call)) for call in calls]
-        self._state = self._state.changed(called=made)
-        return turn.model_copy(update={"flow": flow, "usage": usage})
+        self._state = self._state.replace(called=made)
+        return turn.replace(flow=flow, usage=usage)
 
     async def _take(self, message: TurnContext) -> Turn:
         """Understand, decide, act. State changes only when all of it is done."""
@@ -613,7 +617,7 @@ class ConversationWorkflow(Hooked):
         history = awaited_calls.before_calls(
             before.state.history, {call.id for call in before.tool_calls}
         )
-        decided = await turns.decide(message, before.state.changed(history=history))
+        decided = await turns.decide(message, before.state.replace(history=history))
         outcome = await self._runner(message, before.state).carry_out(decided)
         outcome.usage = spent + outcome.usage
         outcome.tool_calls = before.tool_calls + outcome.tool_calls

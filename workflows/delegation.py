@@ -70,9 +70,9 @@ def part_of(first: SkillStart, inner: OpenSkill, room: Share, account: Account) 
     """What a skill begins or goes on with that has a part of `first` to do: within its bounds."""
     skill = inner.task.skill
     turns, tokens = min(skill.max_turns, room.turns), min(skill.token_budget, room.tokens)
-    bounded = skill.model_copy(update={"max_turns": turns, "token_budget": tokens})
+    bounded = skill.replace(max_turns=turns, token_budget=tokens)
     return SkillStart(
-        task=inner.task.model_copy(update={"skill": bounded}),
+        task=inner.task.replace(skill=bounded),
         account=account,
         locale=first.locale,
         tools=inner.tools,

@@ -35,7 +35,7 @@ class DocumentWorkflow:
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
-            await self._read(given.changed(given_up=True), "given up")
+            await self._read(given.replace(given_up=True), "given up")
             return
         if kept.asks:
             await self._looked_at(given)

@@ -105,9 +105,14 @@ class FlowWorkflow(Hooked):
                 await self.hooks.done()
                 await drained()
                 if self._full and not self._has_news and not self._publisher.is_behind(self._run):
-                    about = {"created_at": self._created_at, "told": self._told}
-                    about["decided"] = self._decided
-                    next_start = fit_start(start.changed(run=self._run, **about))
+                    next_start = fit_start(
+                        start.replace(
+                            run=self._run,
+                            created_at=self._created_at,
+                            told=self._told,
+                            decided=self._decided,
+                        )
+                    )
                     if next_start is not None:
                         workflow.continue_as_new(next_start)
                     self._hold_over_limit()
@@ -139,7 +144,7 @@ class FlowWorkflow(Hooked):
                 await self._settled(deadline)
             if self._hears(told.event):
                 locale = self._run.locale if told.aside else told.locale
-                self._run = self._run.model_copy(update={"locale": locale})
+                self._run = self._run.replace(locale=locale)
                 self._take(self._leaving_reads(told.event))
                 await self._settled(deadline)
             await self._publisher.publish(lambda: self._run)
@@ -213,7 +218,7 @@ class FlowWorkflow(Hooked):
         """Be cancelled by the run that started this one, which speaks for both, or by its turn."""
         by_parent = self._run.parent is not None
         cancelled = events.Cancelled(comment=why.comment, by_parent=by_parent)
-        anew = cancelled.model_copy(update={"changed": why.begins_anew})
+        anew = cancelled.replace(changed=why.begins_anew)
         self._take(self._leaving_reads(anew))
 
     @workflow.update(name=contract.AMEND)
@@ -225,7 +230,7 @@ class FlowWorkflow(Hooked):
         if (before := self._decided.get(_update_id())) is not None:
             return before
         word = wanted.event.word
-        self._run = self._run.model_copy(update={"locale": wanted.locale})
+        self._run = self._run.replace(locale=wanted.locale)
         self._take(wanted.event)
         await workflow.wait_condition(lambda: word in self._judged or self._forgot(word))
         await self._settled(workflow.now() + PATIENCE)
@@ -323,7 +328,7 @@ class FlowWorkflow(Hooked):
 
     def _outnumber(self, events_on_record: int) -> None:
         number = max(self._run.events, events_on_record + 1)
-        self._run = self._run.model_copy(update={"events": number})
+        self._run = self._run.replace(events=number)
 
     def _begin(self) -> None:
         """Take the event that the run starts with, unless it has begun already."""
@@ -361,10 +366,10 @@ class FlowWorkflow(Hooked):
             stepped = await perform(activities.STEP_FLOW, given, summary=event.type)
             # Meanwhile its language may have changed, or its number of events (`_outnumber`).
             number = self._run.events + stepped.run.events - before.events
-            known = {"locale": self._run.locale, "events": number}
+            run = stepped.run.replace(locale=self._run.locale, events=number)
             self._under_way.pop(ended, None)
             del self._arrivals[0]
-            self._continue_as(stepped.run.model_copy(update=known), stepped.effects)
+            self._continue_as(run, stepped.effects)
 
     def _continue_as(self, run: Run, effects: Sequence[events.Effect]) -> None:
         self._run = run
@@ -397,7 +402,7 @@ class FlowWorkflow(Hooked):
         for task in reads:
             self._publisher.note_end(self._run, task, "skipped")
             self._notifier.calls.append(ToolCallView.skipped(task.id, task.name, task.arguments))
-        return event.model_copy(update={"leaving": tuple(task.id for task in reads)})
+        return event.replace(leaving=tuple(task.id for task in reads))
 
     def _limits(self, task: Task) -> contract.CallLimits:
         return self._tools.get(task.name, contract.CallLimits())
@@ -474,7 +479,7 @@ def fit_start(start: contract.FlowStart) -> contract.FlowStart | None:
     if start.run is None:
         return start
     run = room.shrink_run(start.definition, start.run)
-    for each in (start, start.changed(run=run), start.changed(run=run, told={}, decided={})):
+    for each in (start, start.replace(run=run), start.replace(run=run, told={}, decided={})):
         if measure_bytes(each) <= MAX_CARRIED_BYTES:
             return each
     return None

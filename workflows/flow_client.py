@@ -114,7 +114,7 @@ class FlowClient:
             await self._start_later(flow, event)
             return
         paused = [*outcome.state.paused, active] if active else outcome.state.paused
-        outcome.change(paused=paused, active=None)
+        outcome.state = outcome.state.replace(paused=paused, active=None)
         answer = await self._begin(flow, event)
         if answer is None:
             outcome.replies.append(self._message.says(notices.FLOW_GONE))
@@ -150,7 +150,7 @@ class FlowClient:
             said: list[Reply] = list(answer.replies) if answer else [gone]
             outcome.replies = before_question(outcome.replies, outcome.state.active, said)
             return
-        outcome.change(paused=[answer.view, *outcome.state.paused])
+        outcome.state = outcome.state.replace(paused=[answer.view, *outcome.state.paused])
         outcome.replies.append(message.says(notices.later(answer.view.title)))
         await self._make_room()
 
@@ -163,7 +163,7 @@ class FlowClient:
             return
         answer = await self._tell(active, event_of(command, active, self._message))
         if answer is None:
-            outcome.change(active=None)
+            outcome.state = outcome.state.replace(active=None)
             outcome.void = True
             return
         await self._heard(answer)
@@ -179,7 +179,7 @@ class FlowClient:
         event = events.Answered(by=self._message.caller.id, slots=slots, question=active.question)
         answer = await self._tell(active, event)
         if answer is None:
-            outcome.change(active=None)
+            outcome.state = outcome.state.replace(active=None)
             return
         # What it asked before isn't asked any more, or is asked again.
         asked = len(active.replies)
@@ -216,7 +216,7 @@ class FlowClient:
         view = next((one for one in outcome.state.handed_in if one.id == run), None)
         answer = None
         if view is not None:
-            whole = view.model_copy(update={"id": view.whole or view.id})
+            whole = view.replace(id=view.whole or view.id)
             answer = await self._tell(whole, events.Amended(by=message.caller.id, slots=slots))
         if answer is None:
             outcome.state = memory.no_longer_handed_in(outcome.state, run)
@@ -224,7 +224,9 @@ class FlowClient:
             return
         active = outcome.state.active
         if active is not None:
-            outcome.change(paused=[*outcome.state.paused, active], active=None)
+            outcome.state = outcome.state.replace(
+                paused=[*outcome.state.paused, active], active=None
+            )
         await self._heard(answer)
         await self._make_room()
 
@@ -245,7 +247,9 @@ class FlowClient:
             outcome.replies.append(says(notices.OVER_ALREADY))
             return
         others = [one for one in state.paused if one.id != run]
-        outcome.change(paused=[*others, state.active] if state.active else others, active=None)
+        outcome.state = outcome.state.replace(
+            paused=[*others, state.active] if state.active else others, active=None
+        )
         answer = await self._repeated(view)
         if answer is None:
             outcome.replies.append(says(notices.OVER_ALREADY))
@@ -307,13 +311,13 @@ class FlowClient:
                 outcome.routes.append(WHICH_TO_RESUME.route(locale))
                 return
             *rest, last = outcome.state.paused
-            outcome.change(paused=rest)
+            outcome.state = outcome.state.replace(paused=rest)
             answer = await self._repeated(last)
             if answer is not None and answer.view.asking:
                 back = self._message.says(notices.back_to(last.title))
                 outcome.replies += [back, *answer.replies]
                 outcome.flow = outcome.flow or answer.view.summary
-                outcome.change(active=answer.view)
+                outcome.state = outcome.state.replace(active=answer.view)
 
     async def _begin(self, flow: str, event: events.Began) -> FlowAnswer | None:
         """Start a run; None where there is no such flow (any more)."""

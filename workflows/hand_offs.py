@@ -105,7 +105,7 @@ def end(
 ) -> tuple[ConversationState, HandOffRecord]:
     """The conversation back with the desk."""
     over = hand_off.ended(start.tenant, start.conversation, start.owner, ending, workflow.now())
-    return state.changed(hand_off=None, last_hand_off=over, last_closing=""), over
+    return state.replace(hand_off=None, last_hand_off=over, last_closing=""), over
 
 
 class HandOffs:
@@ -164,7 +164,7 @@ class HandOffs:
         solved = deed.kind == "close"
         after, record = end(state, self._start, hand_off, "solved" if solved else "returned")
         closing = digest_of(deed.text) if deed.text else ""
-        after = after.changed(last_closing=closing)
+        after = after.replace(last_closing=closing)
         name = hand_off.agent.name if hand_off.agent else deed.by.name
         said = notices.solved_by(name) if solved else notices.returned_by(name)
         own: list[Reply] = [TextReply(text=quote_person(name, deed.text))] if deed.text else []
@@ -198,7 +198,7 @@ class HandOffs:
         by: HandOffDeed | None = None,
     ) -> Step:
         author, word = (by.by, by.word) if by else (None, "")
-        changed = state.changed(hand_off=after)
+        changed = state.replace(hand_off=after)
         return Step(changed, self._record(after), event, people, [*replies], author, word)
 
     def _record(self, hand_off: OngoingHandOff) -> HandOffRecord:
@@ -231,7 +231,7 @@ class HandOffs:
             news = _news(after.last_hand_off, "closed", _whose(was), message_id)
         if news is None:
             return after
-        return await self.settled(after.changed(owed=(*after.owed, news)))
+        return await self.settled(after.replace(owed=(*after.owed, news)))
 
     async def settled(self, state: ConversationState) -> ConversationState:
         """The state once what it owes is known, in order; what can't be is owed an hour longer."""
@@ -245,7 +245,7 @@ class HandOffs:
             self.due = workflow.now() + RUNG_AGAIN
         else:
             self.due = None
-        return state.changed(owed=tuple(left))
+        return state.replace(owed=tuple(left))
 
 
 def _news(

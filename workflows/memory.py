@@ -74,7 +74,7 @@ def with_turn(state: ConversationState, answered: HeldTurn) -> ConversationState
     """The state after one more message was answered."""
     taken, known = [*state.taken, answered], [*state.known.items()]
     known += [(one.message_id, one.digest) for one in taken[:-ANSWERS]]
-    return state.changed(
+    return state.replace(
         turns=state.turns + 1,
         taken=taken[-ANSWERS:],
         known=dict(known[ANSWERS - IDS :]),
@@ -96,7 +96,7 @@ def with_recorded(state: ConversationState, found: Iterable[RecordedTurn]) -> Co
     for one in found:
         turn = one.turn
         held = HeldTurn(message_id=turn.message_id, digest=one.digest, turn=turn)
-        state = with_turn(state.changed(turns=turn.turn - 1), held)
+        state = with_turn(state.replace(turns=turn.turn - 1), held)
     return state
 
 
@@ -116,7 +116,7 @@ def remembering(
         messages.SpokenLine(role="assistant", text=_cut(answered, LINE_LENGTH), calls=state.called),
     ]
     gists = [*state.gists, gist][-GISTS - LINES // 2 :]
-    return _gone_from(state, routes).changed(
+    return _gone_from(state, routes).replace(
         history=shortened(lines[-LINES:]), gists=gists, called=[]
     )
 
@@ -127,7 +127,7 @@ def _gone_from(state: ConversationState, routes: Sequence[messages.Route]) -> Co
     targets = {route.target for route in routes if route.kind in wished}
     if skill is None or not skill.answered or not targets or skill.name in targets:
         return state
-    return state.changed(skill=None)
+    return state.replace(skill=None)
 
 
 def remembering_results(
@@ -141,9 +141,9 @@ def remembering_results(
     line = state.history[place]
     known = [made.pop(call.id, call) for call in line.calls]
     said = _cut("\n".join(filter(None, (line.text, answered))), LINE_LENGTH)
-    whole = line.model_copy(update={"text": said, "calls": [*known, *made.values()]})
+    whole = line.replace(text=said, calls=[*known, *made.values()])
     told = [*state.history[:place], whole, *state.history[place + 1 :]]
-    return _gone_from(state, routes).changed(history=shortened(told), called=[])
+    return _gone_from(state, routes).replace(history=shortened(told), called=[])
 
 
 def for_models(turn: messages.Turn) -> str:
@@ -175,14 +175,12 @@ def shortened(lines: Sequence[messages.SpokenLine]) -> list[messages.SpokenLine]
 
 
 def _with_short_results(line: messages.SpokenLine) -> messages.SpokenLine:
-    short = [
-        call.model_copy(update={"result": _cut(call.result, SHORT_RESULT)}) for call in line.calls
-    ]
-    return line.model_copy(update={"calls": short})
+    short = [call.replace(result=_cut(call.result, SHORT_RESULT)) for call in line.calls]
+    return line.replace(calls=short)
 
 
 def _with_short_words(line: messages.SpokenLine) -> messages.SpokenLine:
-    return line.model_copy(update={"text": _cut(line.text, SHORT_LINE)})
+    return line.replace(text=_cut(line.text, SHORT_LINE))
 
 
 def _cut(text: str, longest: int) -> str:
@@ -231,7 +229,7 @@ def put_away(state: ConversationState) -> ConversationState:
     """The state for a conversation that is resumed another day: nothing is answered unasked."""
     if state.skill is None or not state.skill.asking:
         return state
-    return state.changed(skill=state.skill.changed(asking=False))
+    return state.replace(skill=state.skill.replace(asking=False))
 
 
 def open_skill(start: SkillStart, outcome: SkillOutcome) -> OpenSkill:
@@ -239,10 +237,10 @@ def open_skill(start: SkillStart, outcome: SkillOutcome) -> OpenSkill:
     about = {"task": start.task, "memory": outcome.memory, "tools": start.tools}
     known = OpenSkill(**about, inner=outcome.inner)
     if outcome.ending == "awaits":
-        return known.changed(progress=outcome.progress)
+        return known.replace(progress=outcome.progress)
     if outcome.ending == "asked":
-        return known.changed(question=outcome.text, card=outcome.card, asking=True)
-    return known.changed(answered=outcome.ending == "answered")
+        return known.replace(question=outcome.text, card=outcome.card, asking=True)
+    return known.replace(answered=outcome.ending == "answered")
 
 
 def plan_shown(state: ConversationState) -> str:
@@ -268,7 +266,7 @@ def with_news(
     active = state.active
     if view.asking and active is not None and is_paused(state, view):
         at_its_place = [view if p.id == view.id else p for p in state.paused]
-        return state.changed(paused=at_its_place)
+        return state.replace(paused=at_its_place)
     if active is not None and active.id == view.id:
         active = view if view.asking else None
     elif view.asking and active is None:
@@ -277,7 +275,7 @@ def with_news(
         paused = [*paused, view]
     if active is None and paused and resume:
         *paused, active = paused
-    state = handing_in(state.changed(active=active, paused=paused), view)
+    state = handing_in(state.replace(active=active, paused=paused), view)
     return state if view.status == "running" else no_longer_at_work(state, view.id)
 
 
@@ -285,17 +283,17 @@ def having_heard(state: ConversationState, view: FlowView) -> ConversationState:
     """The state to which whatever the run was before this is news no longer."""
     newest = max(view.events, state.news.get(view.id, -1))
     others = [(run, events) for run, events in state.news.items() if run != view.id]
-    return state.changed(news=dict([*others, (view.id, newest)][-NEWS_OF:]))
+    return state.replace(news=dict([*others, (view.id, newest)][-NEWS_OF:]))
 
 
 def answered(state: ConversationState, view: FlowView) -> ConversationState:
     """The state after what a run answered to whoever told it something: it is talked about."""
     state = handing_in(state, view)
     if view.status == "running":
-        state = state.changed(at_work=view)
+        state = state.replace(at_work=view)
     else:
         state = no_longer_at_work(state, view.id)
-    return state.changed(active=view if view.asking else None)
+    return state.replace(active=view if view.asking else None)
 
 
 def is_paused(state: ConversationState, view: FlowView) -> bool:
@@ -311,21 +309,21 @@ def handing_in(state: ConversationState, view: FlowView) -> ConversationState:
     """The state with this run handed in where it waits for approval, and without it else."""
     if view.status == "waiting_approval" or view.amends:
         others = [one for one in state.handed_in if one.id != view.id]
-        waiting = view.model_copy(update={"status": "waiting_approval", "replies": []})
-        return state.changed(handed_in=[*others, waiting][-HANDED_IN:])
+        waiting = view.replace(status="waiting_approval", replies=[])
+        return state.replace(handed_in=[*others, waiting][-HANDED_IN:])
     return no_longer_handed_in(state, view.id)
 
 
 def no_longer_handed_in(state: ConversationState, run: str) -> ConversationState:
     """The state where this run doesn't wait for approval (any longer)."""
     others = [one for one in state.handed_in if one.id != run]
-    return state if others == state.handed_in else state.changed(handed_in=others)
+    return state if others == state.handed_in else state.replace(handed_in=others)
 
 
 def no_longer_at_work(state: ConversationState, run: str) -> ConversationState:
     """The state where this run isn't at work (any longer)."""
     done = state.at_work is not None and state.at_work.id == run
-    return state.changed(at_work=None) if done else state
+    return state.replace(at_work=None) if done else state
 
 
 def status(state: ConversationState, running: list[str]) -> ConversationStatus:
@@ -401,14 +399,14 @@ def asking_which(
 ) -> tuple[ConversationState, messages.ChoicesReply]:
     """The question which of the paused flows to take up, and the state in which it is open."""
     reply = paused.which([PausedRun.of(view, locale) for view in state.paused], locale)
-    return state.changed(offered=reply.options, offered_for=""), reply
+    return state.replace(offered=reply.options, offered_for=""), reply
 
 
 def with_lapsed(state: ConversationState, view: FlowView) -> ConversationState:
     """The state with what an expired run was told; the oldest of too many is forgotten."""
     one = lapsed_of(view)
     others = [other for other in state.lapsed if other.run != view.id]
-    return state.changed(lapsed=[*others, one][-LAPSED:]) if one else state
+    return state.replace(lapsed=[*others, one][-LAPSED:]) if one else state
 
 
 def lapsed_of(view: FlowView) -> LapsedFlow | None:
@@ -416,13 +414,13 @@ def lapsed_of(view: FlowView) -> LapsedFlow | None:
     if not view.kept:
         return None
     known = LapsedFlow(run=view.id, flow=view.flow, title=view.title, slots=view.kept)
-    one = known.changed(skipped=view.skipped)
+    one = known.replace(skipped=view.skipped)
     return one if measure_bytes(one) <= LAPSED_BYTES else None
 
 
 def without_lapsed(state: ConversationState, run: str) -> ConversationState:
     """The state where that run is gone on with, and needn't be kept."""
-    return state.changed(lapsed=[one for one in state.lapsed if one.run != run])
+    return state.replace(lapsed=[one for one in state.lapsed if one.run != run])
 
 
 def as_told(state: ConversationState, news: News, locale: Locale) -> News:
@@ -434,7 +432,7 @@ def as_told(state: ConversationState, news: News, locale: Locale) -> News:
         label = notices.go_on(view.title).within(locale)
         button = messages.Option(label=label, value=paused.value(view.id))
         replies.append(messages.ChoicesReply(text=label, options=[button]))
-    return news.changed(replies=replies)
+    return news.replace(replies=replies)
 
 
 def rows_of_turn(

@@ -40,7 +40,7 @@ def without_surplus(
     A request that has gone on by itself meanwhile isn't paused any more either.
     """
     paused = [view for view in state.paused if view.id != closed.id]
-    state = state.changed(paused=paused)
+    state = state.replace(paused=paused)
     if after is None:
         return state
     return memory.with_lapsed(memory.handing_in(state, after), after)

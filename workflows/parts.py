@@ -135,14 +135,9 @@ class PartExecutor:
         task, progress = self._start.task, self._whole.progress
         turns = progress.steps + share.turns
         # What a part comes to is looked at by the whole.
-        bounds = {"max_turns": turns, "token_budget": share.tokens, "reflect": False}
-        given = {
-            "skill": task.skill.model_copy(update=bounds),
-            "part": part.brief,
-            "history": [*part.said],
-        }
-        return self._start.changed(
-            task=task.model_copy(update=given),
+        skill = task.skill.replace(max_turns=turns, token_budget=share.tokens, reflect=False)
+        return self._start.replace(
+            task=task.replace(skill=skill, part=part.brief, history=[*part.said]),
             progress=loop.LoopProgress(steps=progress.steps, pace=progress.pace),
             memory=AgentMemory(exposed=self._whole.memory.exposed),
             calls=[],
@@ -163,7 +158,7 @@ class PartExecutor:
         )
         await perform(activities.NOTE_STEP, begins, summary=f"{brief.id} begins")
         result = await self._worked(agent)
-        ended = begins.changed(fate=result.fate)
+        ended = begins.replace(fate=result.fate)
         await perform(activities.NOTE_STEP, ended, summary=f"{brief.id}: {result.fate}")
         return result
 

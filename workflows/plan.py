@@ -74,7 +74,7 @@ class PlanAgent(SkillAgent):
         return heard
 
     def _go_on_with(self, plan: plans.Plan | None) -> None:
-        self.memory = self.memory.model_copy(update={"plan": plan})
+        self.memory = self.memory.replace(plan=plan)
 
     async def _draw(self) -> AgentEnded | None:
         question = self._question(activities.Draw, last=False)
@@ -120,7 +120,7 @@ class PlanAgent(SkillAgent):
         self._go_on_with(None)
         if found := [f"- {s.task}: {plan.done[s.id]}" for s in plan.steps if s.id in plan.done]:
             self.memory = self.memory.hearing("\n".join([FOUND_BEFORE, *found]))
-        self.progress = self.progress.model_copy(update={"errors": 0})
+        self.progress = self.progress.replace(errors=0)
 
     async def _work(self, plan: plans.Plan) -> None:
         try:
@@ -191,7 +191,7 @@ class PlanAgent(SkillAgent):
 
     def _question(self, kind: type[Question], *, last: bool) -> Question:
         question = super()._question(kind, last=last)
-        return question.changed(memory=self._corrected or self.memory)
+        return question.replace(memory=self._corrected or self.memory)
 
     def _stopped(self, why: loop.Stop, said: str = "") -> AgentEnded:
         plan, locale, draft = self.memory.plan, self._start.locale, self.progress.draft

@@ -271,7 +271,7 @@ class RunPublisher:
         ends, self._reminders, self._ends = self._ends, [], []
         definition = elicitation.extended(self._definition, run)
         published = of(definition, run, self._created_at, reminders, self._tools)
-        whole = published.changed(entries=[*ends, *published.entries])
+        whole = published.replace(entries=[*ends, *published.entries])
         known = await perform(activities.PUBLISH, whole, summary=f"{run.status} in {run.state}")
         if known.ahead is not None:
             # Temporal was made to forget what is on record (docs/decisions/0017).

@@ -124,9 +124,9 @@ class SkillWorkflow(Hooked):
                     # From here on step by step: a model that can't plan may still find an answer.
                     task, why = self._start.task, self._agent.unplanned
                     workflow.logger.warning("%s goes on without a plan: %s", task.skill.name, why)
-                    skill = task.skill.model_copy(update={"mode": "react"})
-                    task = task.model_copy(update={"skill": skill})
-                    self._start = self._carried.changed(task=task)
+                    skill = task.skill.replace(mode="react")
+                    task = task.replace(skill=skill)
+                    self._start = self._carried.replace(task=task)
                     self._agent = SubAgent(self._start, self._ends)
                 if self._full:
                     await self.hooks.done()
@@ -167,7 +167,7 @@ class SkillWorkflow(Hooked):
     @property
     def _carried(self) -> SkillStart:
         agent = self._agent
-        return self._start.changed(
+        return self._start.replace(
             memory=agent.memory,
             progress=agent.progress,
             calls=agent.calls,

@@ -170,7 +170,7 @@ class SubAgent(SkillAgent):
 
     def _account(self, *, last: bool) -> activities.Account:
         account = super()._account(last=last)
-        return account.changed(spent=account.spent + self._others().spent)
+        return account.replace(spent=account.spent + self._others().spent)
 
     async def _heeded(self, thought: activities.SkillThought, *, last: bool) -> AgentEnded | None:
         self.memory = self.memory.noting(thought.notes)
@@ -195,10 +195,11 @@ class SubAgent(SkillAgent):
         chain = (*task.chain, task.skill.name)
         # The request stays what the employee wants, in their words: what a model makes of it, which
         # may have read anything, speaks for nobody.
-        said = self._said_before
-        given = {"skill": part.skill, "chain": chain, "summary": part.request, "history": said}
+        handed = task.replace(
+            skill=part.skill, chain=chain, summary=part.request, history=self._said_before
+        )
         memory = AgentMemory(exposed=self.memory.exposed)
-        self.inner = OpenSkill(task=task.model_copy(update=given), memory=memory, tools=tools)
+        self.inner = OpenSkill(task=handed, memory=memory, tools=tools)
 
     @property
     def _said_before(self) -> list[SpokenLine]:
@@ -228,7 +229,7 @@ class SubAgent(SkillAgent):
         if outcome.ending not in WAITING:
             self._taken_back(told_of(outcome))
             return None
-        self.inner = inner.changed(memory=outcome.memory, inner=outcome.inner)
+        self.inner = inner.replace(memory=outcome.memory, inner=outcome.inner)
         return AgentEnded(outcome.text, outcome.ending, outcome.flow, outcome.card)
 
     def _taken_back(self, result: str) -> None:
@@ -254,7 +255,7 @@ class SubAgent(SkillAgent):
 
     async def _reflected_on(self, draft: str) -> AgentEnded | None:
         """The end with this answer or a better one; None where it misses something."""
-        question = self._question(activities.Reflect, last=False).changed(draft=draft)
+        question = self._question(activities.Reflect, last=False).replace(draft=draft)
         reflected = await self._asked(activities.REFLECT, question)
         verdict = reflected.verdict if reflected else None
         if self._steered:

@@ -151,7 +151,7 @@ def shown(
     else:
         view = ToolCallView.of(*about, event.value)
     attempts = 1 if isinstance(event, LookedUp) else event.attempts
-    return view.model_copy(update={"attempts": attempts})
+    return view.replace(attempts=attempts)
 
 
 LARGEST = 128 * 1024
@@ -231,7 +231,7 @@ class Children:
         begun = own or self._parent.flows.get(task.name)
         if begun is None:
             return None
-        return self._parent.changed(
+        return self._parent.replace(
             definition=begun,
             form=False,
             locale=run.locale,
@@ -259,4 +259,4 @@ def handed_over(run: Run) -> DecisionTaken:
         return DecisionTaken(status=run.status, state=run.state)
     ended = FlowEnded(**{name: getattr(run, name) for name in FlowEnded.model_fields})
     fits = measure_bytes(ended) <= LARGEST
-    return ended if fits else ended.changed(slots={}, results={})
+    return ended if fits else ended.replace(slots={}, results={})

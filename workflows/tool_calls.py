@@ -131,7 +131,7 @@ def _after_outage(call: ToolCall, failure: ActivityError, ends: datetime | None)
     if progress is None:
         return None
     is_over = ends is not None and workflow.now() >= ends
-    return None if is_over and not progress.ended else call.changed(progress=progress)
+    return None if is_over and not progress.ended else call.replace(progress=progress)
 
 
 async def _passed(call: ToolCall, limits: CallLimits) -> ToolCall:
@@ -142,10 +142,10 @@ async def _passed(call: ToolCall, limits: CallLimits) -> ToolCall:
     event = ToolEvent(**_about(call, limits), checking=call.checking)
     answer = await hooks_here().asked(asked, event)
     if answer.not_deployed:
-        return call.changed(lacks_hook=answer.refused_by)
+        return call.replace(lacks_hook=answer.refused_by)
     if answer.refused is not None:
-        return call.changed(refused=answer.refused)
-    return call.changed(passed=tuple(hook.name for hook in asked))
+        return call.replace(refused=answer.refused)
+    return call.replace(passed=tuple(hook.name for hook in asked))
 
 
 def _about(call: ToolCall, limits: CallLimits) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def shown(id_: str, tool: str, arguments: Arguments, found: ToolFinding) -> Tool
         view = ToolCallView.failed(id_, tool, arguments, found.error, unknown=False)
     else:
         view = ToolCallView.of(id_, tool, arguments, found.result)
-    return view.model_copy(update={"attempts": found.attempts})
+    return view.replace(attempts=found.attempts)
 
 
 def cost(found: Iterable[ToolFinding]) -> Usage:
@@ -297,9 +297,8 @@ def bounded(calls: Sequence[ToolCallView]) -> list[ToolCallView]:
     left, kept = CALLS_BYTES, []
     for call in reversed(calls[-CALLS_SHOWN:]):
         left -= measure_bytes(call)
-        bare = {"arguments": {}, "result_preview": ""}
         whole = left >= 0 or call.status == "waiting"
-        kept.append(call if whole else call.model_copy(update=bare))
+        kept.append(call if whole else call.replace(arguments={}, result_preview=""))
     return kept[::-1]
 
 

@@ -145,15 +145,11 @@ class TurnOutcome:
     silent: bool = False
     """Nothing is to be said yet: more is to come of it by itself."""
 
-    def change(self, **fields: object) -> None:
-        """Have these fields of the conversation's state be others."""
-        self.state = self.state.changed(**fields)
-
 
 def about_call(message: TurnContext, state: ConversationState, call: str) -> TurnContext:
     """The message that the waiting call of this id was made for, in place of its result."""
     wanted = next(waiting.text for waiting in state.waiting if waiting.id == call)
-    asked = message.submission.changed(message=Message(text=wanted))
+    asked = message.submission.replace(message=Message(text=wanted))
     return replace(message, submission=asked)
 
 
@@ -217,8 +213,9 @@ async def structured(
         if not stopped:
             workflow.logger.exception("the answer to %s isn't put into its schema", message.id)
         made = Structured(refusal=refused("stopped" if stopped else "unfit", message.locale))
-    new = {"structured": made.value, "structured_refusal": made.refusal}
-    return turn.model_copy(update={**new, "usage": turn.usage + made.usage})
+    return turn.replace(
+        structured=made.value, structured_refusal=made.refusal, usage=turn.usage + made.usage
+    )
 
 
 def asks(turn: Turn, outcome: TurnOutcome, before: FlowView | None) -> bool:
@@ -241,7 +238,7 @@ def with_refusal(message: TurnContext, turn: Turn) -> Turn:
     if message.submission.response_schema is None or made:
         return turn
     said = refused("unanswered", message.locale)
-    return turn.model_copy(update={"structured_refusal": said})
+    return turn.replace(structured_refusal=said)
 
 
 def heard_at_work(message: TurnContext, number: int, skill: str) -> Turn:
@@ -282,15 +279,15 @@ def with_calls(
     message: TurnContext, turn: Turn, calls: list[ToolCallView], titles: Mapping[str, Localised]
 ) -> Turn:
     """The turn that was stopped, or broke, with what it had called by then, which it tells."""
-    new: dict[str, object] = {"tool_calls": calls}
+    replies = turn.replies
     if calls:
         named = [
             (titles.get(call.name, Localised(zh=call.name, en=call.name)), call.status)
             for call in calls
         ]
         account = message.says(notices.calls_left(named), notice=True)
-        new["replies"] = [*turn.replies, account]
-    return turn.model_copy(update=new)
+        replies = [*replies, account]
+    return turn.replace(tool_calls=calls, replies=replies)
 
 
 def remembering(
@@ -326,8 +323,8 @@ def with_left(submission: Submission, left: Mapping[str, str]) -> Submission:
     names = {**left, **submission.file_names}
     beyond = [names.get(file, file) for file in files[MOST_FILES:]]
     left_out = submission.files_left_out.plus(beyond)
-    message = said.model_copy(update={"files": files[:MOST_FILES]})
-    return submission.changed(message=message, file_names=names, files_left_out=left_out)
+    message = said.replace(files=files[:MOST_FILES])
+    return submission.replace(message=message, file_names=names, files_left_out=left_out)
 
 
 def with_left_out(message: TurnContext, turn: Turn) -> Turn:
@@ -336,7 +333,7 @@ def with_left_out(message: TurnContext, turn: Turn) -> Turn:
     if not left_out.count:
         return turn
     said = message.says(notices.files_left_out(left_out.names, left_out.count), notice=True)
-    return turn.model_copy(update={"replies": [said, *turn.replies]})
+    return turn.replace(replies=[said, *turn.replies])
 
 
 AFTER = timedelta(days=1)
@@ -355,11 +352,13 @@ def forgotten(state: ConversationState, now: datetime) -> FlowView | None:
 def without_miss(decided: RoutingDecision) -> RoutingDecision:
     """Who comes back after days hasn't missed a question that they no longer see."""
     missed = commands.Misunderstood
-    again = [commands.Repeat() if isinstance(c, missed) else c for c in decided.commands]
+    again: list[commands.Command] = [
+        commands.Repeat() if isinstance(c, missed) else c for c in decided.commands
+    ]
     if again == decided.commands:
         return decided
     kind = "flow" if decided.route.kind == "handoff" else decided.route.kind
-    return decided.changed(commands=again, route=decided.route.model_copy(update={"kind": kind}))
+    return decided.replace(commands=again, route=decided.route.replace(kind=kind))
 
 
 def reminder(
@@ -396,7 +395,7 @@ async def decide(message: TurnContext, state: ConversationState) -> RoutingDecis
         return _refused(message, message.advice.refused)
     if message.decided_for != given.caller:
         narrowed = situation(message, state)
-        given = given.changed(situation=narrowed, caller=message.decided_for)
+        given = given.replace(situation=narrowed, caller=message.decided_for)
         reading = await perform(activities.UNDERSTAND, given)
     if message.files and reading.route is None:
         # A model has to know what they are; a flow that takes them waits by itself.
@@ -404,7 +403,7 @@ async def decide(message: TurnContext, state: ConversationState) -> RoutingDecis
     undecided = question(message, state, Usage())
     if reading.route is None:
         decided = await perform(activities.DECIDE, undecided)
-        return decided.changed(unread=reading.unread)
+        return decided.replace(unread=reading.unread)
     decided = RoutingDecision.of(reading)
     return await _with_rest(decided, reading.rest, undecided) if reading.rest else decided
 
@@ -438,7 +437,6 @@ def decision_event(message: TurnContext, known: Situation) -> DecisionEvent:
 def turn_event(message: TurnContext, turn: Turn) -> TurnEvent:
     """The turn, as hooks are told of it once it is over."""
     flow = turn.flow
-    bare: dict[str, object] = {"arguments": {}, "result_preview": ""}
     return TurnEvent(
         caller=message.caller,
         locale=message.locale,
@@ -448,11 +446,9 @@ def turn_event(message: TurnContext, turn: Turn) -> TurnEvent:
         turn=turn.turn,
         text=message.text,
         status=turn.status,
-        routes=tuple(
-            route.model_copy(update={"candidates": []}) for route in turn.routes or [turn.route]
-        ),
+        routes=tuple(route.replace(candidates=[]) for route in turn.routes or [turn.route]),
         said=as_plain_text(turn.replies, message.locale)[:LONGEST_TEXT],
-        calls=tuple(call.model_copy(update=bare) for call in turn.tool_calls),
+        calls=tuple(call.replace(arguments={}, result_preview="") for call in turn.tool_calls),
         flow_run=flow.id if flow else None,
         flow=flow.name if flow else None,
         flow_status=flow.status if flow else None,
@@ -519,8 +515,8 @@ async def _with_rest(
         SpokenLine(role="user", text=whole.message.text or ""),
         SpokenLine(role="assistant", text=under_way.within(whole.situation.locale)),
     ]
-    message = whole.message.model_copy(update={"text": words})
-    rest = whole.changed(message=message, beside=True, history=[*whole.history, *told])
+    message = whole.message.replace(text=words)
+    rest = whole.replace(message=message, beside=True, history=[*whole.history, *told])
     try:
         return decided.with_rest(await perform(activities.DECIDE, rest), rest)
     except ActivityError as error:
@@ -528,7 +524,7 @@ async def _with_rest(
             raise
         workflow.logger.exception("nothing was decided of the rest")
         text = notices.not_decided(words).within(whole.situation.locale)
-        return decided.changed(
+        return decided.replace(
             commands=in_order([*decided.commands, commands.ReplyText(text=text)])
         )
 

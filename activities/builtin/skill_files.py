@@ -14,6 +14,7 @@ from router.domain.errors import ArgumentsToolError, PermanentToolError
 from router.domain.file_types import SCRIPTS, SkillFile
 from router.domain.locale import Localised
 from router.domain.records import ResultPage
+from router.domain.value import Value
 from router.skill.skill import lines
 from router.store.blobs import Results, SkillFiles
 from router.tool.context import Depends, ToolContext
@@ -63,7 +64,7 @@ Path = Annotated[
 ]
 
 
-class FilePage(BaseModel):
+class FilePage(Value):
     """A page of a file, or of the list of them. There is no text of what is none."""
 
     path: str
@@ -183,7 +184,7 @@ def _page_of(whole: FilePage, text: str, number: int) -> FilePage:
     pages = text_pages(text)
     if number > len(pages):
         raise ArgumentsToolError(f"page: {whole.path} has {len(pages)} pages, and no page {number}")
-    return whole.model_copy(update={"page": number, "pages": len(pages), "text": pages[number - 1]})
+    return whole.replace(page=number, pages=len(pages), text=pages[number - 1])
 
 
 def _absent(path: str, there: Collection[str]) -> ArgumentsToolError:

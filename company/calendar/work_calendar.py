@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Self
 
 from holidays import country_holidays
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from router.domain.errors import ArgumentsToolError, MisconfiguredError
 from router.domain.locale import Localised
+from router.domain.value import Value
 from router.tool.context import provider
 
 FIRST_YEAR = 2001
@@ -28,7 +29,7 @@ _SATURDAY = 5
 _log = logging.getLogger("router.calendar")
 
 
-class Overrides(BaseModel, frozen=True, extra="forbid"):
+class Overrides(Value, extra="forbid"):
     """What an overrides file says; see `overrides.yaml`."""
 
     announced: frozenset[int] = frozenset()
@@ -37,12 +38,10 @@ class Overrides(BaseModel, frozen=True, extra="forbid"):
 
     def then(self, other: Self) -> Self:
         """Both together; where they contradict each other, `other` is right."""
-        return self.model_copy(
-            update={
-                "announced": self.announced | other.announced,
-                "off": (self.off - other.work) | other.off,
-                "work": (self.work - other.off) | other.work,
-            }
+        return self.replace(
+            announced=self.announced | other.announced,
+            off=(self.off - other.work) | other.off,
+            work=(self.work - other.off) | other.work,
         )
 
 

@@ -6,10 +6,11 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from router.domain.errors import Conflict, NotFound
 from router.domain.locale import Localised
+from router.domain.value import Value
 
 IN_MEMORY = ":memory:"
 
@@ -29,14 +30,14 @@ CREATE TABLE IF NOT EXISTS entries (
 _COLUMNS = "number, family, person, status, fields, recorded_at"
 
 
-class Holder(BaseModel, frozen=True):
+class Holder(Value):
     """Whose entries are spoken of: a person of a tenant."""
 
     tenant: str
     person: str
 
 
-class LedgerEntry(BaseModel, frozen=True):
+class LedgerEntry(Value):
     """One thing on record: an order, a booking, a right, whatever its family is."""
 
     id: str

@@ -135,7 +135,7 @@ class ClaimBook(Aggregate):
         its_items = update(_items).filter_by(tenant=owner.tenant, claim=claim)
         connection.execute(this.values(status=to))
         connection.execute(its_items.values(standing=to in _STANDING))
-        return found.model_copy(update={"status": to})
+        return found.replace(status=to)
 
 
 def _no_such_claim(owner: Owner, claim: str) -> NotFound:

@@ -6,9 +6,10 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, Field, PlainSerializer
+from pydantic import AfterValidator, Field, PlainSerializer
 
 from router.domain.principals import Principal
+from router.domain.value import Value
 from router.domain.visible_text import visible
 from router.entities.normalisation import simplified
 
@@ -80,7 +81,7 @@ InvoiceNumber = Annotated[
 ]
 
 
-class PeopleModel(BaseModel, frozen=True, extra="forbid"):
+class PeopleModel(Value, extra="forbid"):
     """A value object: frozen, and closed to fields nobody declared."""
 
 

@@ -15,11 +15,11 @@ from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from activities import provided
 from router.domain.errors import MisconfiguredError, RouterError
 from router.domain.locale import LOCALES, Locale
+from router.domain.value import Value
 from router.retrieval.encoders import Encoder, Vectors
 from router.retrieval.lexical import LexicalIndex, terms
 from router.retrieval.statistics import Background, encoded_background, standardised
@@ -36,7 +36,7 @@ LONGEST = 1500
 _SECTION = re.compile(r"^## +", re.MULTILINE)
 
 
-class Passage(BaseModel, frozen=True):
+class Passage(Value):
     """A part of a policy, quoted word for word."""
 
     file: str

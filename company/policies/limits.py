@@ -5,12 +5,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from activities import provided
 from company.policies.book import SHIPPED
 from router.domain.errors import MisconfiguredError
 from router.domain.locale import Localised
+from router.domain.value import Value
 from router.formats.yaml_document import Unreadable, read_text, read_yaml
 from router.settings import Settings
 from router.tool.context import Depends, provider
@@ -24,7 +25,7 @@ Category = Literal[
 Grade = Literal["staff", "director"]
 
 
-class _Closed(BaseModel, frozen=True, extra="forbid"):
+class _Closed(Value, extra="forbid"):
     """A part of the file; a key that nobody knows is a slip."""
 
 

@@ -129,9 +129,15 @@ async def _closed(services: Services, record: HandOffRecord) -> None:
     """Have lists know what is over: its workflow was ended by hand, and said nothing."""
     now = await services.store.hand_offs.find(record.tenant, record.id)
     if now is not None and now.state != "closed":
-        over = {"state": "closed", "ending": "unanswered", "closed_at": datetime.now(UTC)}
-        gone = {"waiting_since": None, "due": None, "version": now.version + 1}
-        await services.store.hand_offs.publish(now.model_copy(update={**over, **gone}))
+        closed = now.replace(
+            state="closed",
+            ending="unanswered",
+            closed_at=datetime.now(UTC),
+            waiting_since=None,
+            due=None,
+            version=now.version + 1,
+        )
+        await services.store.hand_offs.publish(closed)
 
 
 async def said_in(

@@ -89,7 +89,7 @@ class Delivery:
         operation, submission = self.start(), self.submission
         if not self._is_first:
             # An earlier attempt may have been answered, and its answer lost on the way.
-            submission = submission.changed(fresh=False)
+            submission = submission.replace(fresh=False)
         self._is_first = False
         starting = self.temporal.start_update_with_start_workflow(
             SUBMIT,

@@ -173,7 +173,7 @@ async def _while_it_runs(
             progress = hearing.take()
             data = attempts.shown(progress.data) if progress.type == "text_delta" else progress.data
             if data is not None:
-                yield progress.model_copy(update={"data": data})
+                yield progress.replace(data=data)
         elif turn.done():
             return
         else:

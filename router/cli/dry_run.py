@@ -58,7 +58,7 @@ class DryRun:
         if taken and not reading.rest:
             return reading, taken
         await self.learn()
-        left = message.model_copy(update={"text": reading.rest}) if taken else message
+        left = message.replace(text=reading.rest) if taken else message
         account = activities.Account(caller=caller, now=now)
         given = activities.Decide(
             message=left, beside=bool(taken), situation=situation, account=account

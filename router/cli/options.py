@@ -76,8 +76,10 @@ def settings_in(data: Path | None) -> Settings:
         "temporal_address": f"127.0.0.1:{found.temporal}",
         "temporal_ui": f"http://127.0.0.1:{found.ui}",
     }
-    unset = {name: at for name, at in known.items() if name not in settings.model_fields_set}
-    return settings.model_copy(update=unset | (NO_TLS if "temporal_address" in unset else {}))
+    unset: dict[str, Any] = {n: at for n, at in known.items() if n not in settings.model_fields_set}
+    if "temporal_address" in unset:
+        unset |= NO_TLS
+    return settings.replace(**unset)
 
 
 def absent_database(settings: Settings) -> Path | None:

@@ -213,7 +213,7 @@ def validate(
     """
     settings = Settings.load()
     for place in paths or (settings.http_tools,):
-        loaded = declared_tools(settings.model_copy(update={"http_tools": place}))
+        loaded = declared_tools(settings.replace(http_tools=place))
         for tool in loaded.tools:
             typer.echo(f"ok  {tool.name} in {tool.source.file}")
         for note in loaded.notes:

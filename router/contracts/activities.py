@@ -189,7 +189,7 @@ class RoutingDecision(Payload):
         new = [_about(words, command) for command in self.not_begun(decided.commands)]
         # What rules call is put into words at once, and what is called beside it with it.
         rounds = not any(isinstance(command, CallTool) for command in self.commands)
-        return self.changed(
+        return self.replace(
             others=[*self.others, decided.route, *decided.others] if new else self.others,
             commands=in_order([*self.commands, *new]),
             usage=self.usage + decided.usage,
@@ -218,7 +218,7 @@ _ANSWERS = {"reply", "tool"}
 def _about(words: str, command: Command) -> Command:
     """The command, with the words that it is for, which aren't the whole message."""
     if isinstance(command, Clarify | RunSkill):
-        return command.model_copy(update={"about": words})
+        return command.replace(about=words)
     return command
 
 

@@ -150,8 +150,8 @@ class OpenSkill(Payload):
     def having_heard(self, memory: AgentMemory) -> "OpenSkill":
         """With this memory of whoever is at work: the one that a part was handed to, if any."""
         if self.inner is not None:
-            return self.changed(inner=self.inner.having_heard(memory))
-        return self.changed(memory=memory)
+            return self.replace(inner=self.inner.having_heard(memory))
+        return self.replace(memory=memory)
 
     def at_front_end(self, tools: Sequence[FrontEndTool]) -> "OpenSkill":
         """With these tools of the front end, of those that the skill may use, and no others.
@@ -161,8 +161,8 @@ class OpenSkill(Payload):
         house = {name: limits for name, limits in self.tools.items() if limits != AT_FRONT_END}
         may_use = self.task.skill.may_use
         own = [tool for tool in tools if may_use(tool.name) and tool.name not in house]
-        return self.changed(
-            task=self.task.model_copy(update={"front_end": own}),
+        return self.replace(
+            task=self.task.replace(front_end=own),
             tools={**{tool.name: AT_FRONT_END for tool in own}, **house},
             inner=self.inner.at_front_end(tools) if self.inner else None,
         )
@@ -270,7 +270,7 @@ class FilesLeftOut(Payload):
     def plus(self, names: Sequence[str]) -> Self:
         """Return these and the files of those names."""
         every = [*self.names, *names]
-        return self.changed(names=every[:MAX_NAMED_FILES], count=self.count + len(names))
+        return self.replace(names=every[:MAX_NAMED_FILES], count=self.count + len(names))
 
 
 class Submission(Payload):

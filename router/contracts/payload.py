@@ -6,19 +6,15 @@ It does so by a typed stub, never by importing what the activity does.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
+
+from router.domain.value import Value
 
 
-class Payload(BaseModel):
+class Payload(Value):
     """Base of it: never changed once it is made."""
-
-    model_config = ConfigDict(frozen=True)
-
-    def changed(self, **fields: object) -> Self:
-        """The same but for these fields."""
-        return self.model_copy(update=fields)
 
 
 In = TypeVar("In", bound=BaseModel)

@@ -58,7 +58,7 @@ class SkillStart(Payload):
     def account_after(self, progress: LoopProgress, seconds: float) -> Account:
         """On whose account models are asked once the run is so far, with so much time left."""
         spent = self.account.spent + progress.usage - self.accounted
-        return self.account.model_copy(update={"seconds": seconds, "spent": spent})
+        return self.account.replace(seconds=seconds, spent=spent)
 
 
 class SkillOutcome(Payload):

@@ -46,7 +46,7 @@ class ToolRound(Payload):
     def hearing(self, call: str, finding: ToolFinding) -> "ToolRound":
         """With what the call of this id came to."""
         both = zip(self.calls, self.findings, strict=True)
-        return self.changed(findings=[finding if c.id == call else f for c, f in both])
+        return self.replace(findings=[finding if c.id == call else f for c, f in both])
 
 
 def settled(rounds: Sequence[ToolRound]) -> list[ToolFinding]:

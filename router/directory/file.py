@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -30,6 +30,7 @@ from router.domain.principals import (
     Principal,
     WorkShift,
 )
+from router.domain.value import Value
 from router.domain.visible_text import one_line
 from router.formats.yaml_document import REMEMBERED, opens_too_many
 
@@ -68,10 +69,8 @@ Hours = Annotated[
 ]
 
 
-class PersonEntry(BaseModel):
+class PersonEntry(Value, extra="forbid", strict=True):
     """A person as the file has them. Closed, so that a misspelt key is noticed."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     id: UserId
     name: Named
@@ -186,11 +185,15 @@ class FileDirectory:
             return self
 
         def left(person: Principal) -> Principal:
-            others = {"manager": person.manager, "delegate": person.delegate}
-            gone = {n: None for n, it in others.items() if (person.tenant, it) not in remnant.roles}
             roles = remnant.roles[person.tenant, person.id]
-            kept = person.roles if roles is None else person.roles & {EVERYONE, *roles}
-            return person.model_copy(update={**gone, "roles": kept})
+            return person.replace(
+                manager=remaining(person.tenant, person.manager),
+                delegate=remaining(person.tenant, person.delegate),
+                roles=person.roles if roles is None else person.roles & {EVERYONE, *roles},
+            )
+
+        def remaining(tenant: str, other: str | None) -> str | None:
+            return other if (tenant, other) in remnant.roles else None
 
         people = {key: left(one) for key, one in self._people.items() if key in remnant.roles}
         accounts = {
@@ -388,4 +391,5 @@ def _strangers(entries: _Entries, known: _Ids, file: str) -> Iterator[Problem]:
 
 
 def _without_strangers(entry: PersonEntry, known: _Ids) -> PersonEntry:
-    return entry.model_copy(update=dict.fromkeys(_strange(entry, known)))
+    gone: dict[str, Any] = dict.fromkeys(_strange(entry, known))
+    return entry.replace(**gone)

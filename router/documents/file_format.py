@@ -14,22 +14,21 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from router.documents.page import Material
 from router.domain.documents import DocumentProblem
 from router.domain.file_types import MOST_BYTES, document_kind
 from router.domain.locale import Localised
+from router.domain.value import Value
 
 MIB = 1024 * 1024
 BEGUN = 0.6
 """Of the time that a reading may take: after it no further page is begun."""
 
 
-class Limits(BaseModel):
+class Limits(Value):
     """Bounds on the reading of one file."""
-
-    model_config = ConfigDict(frozen=True)
 
     bytes: int = MOST_BYTES
     pages: int = Field(20, ge=1)

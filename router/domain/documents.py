@@ -8,9 +8,10 @@ knows where it came from, how sure that is and where on the page it stands.
 from datetime import datetime
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
 from router.domain.locale import Localised
+from router.domain.value import Value
 
 Source = Literal["text", "code", "picture", "model"]
 """The file's own text or data, a QR code, a picture that was read, a model that looked at it."""
@@ -20,15 +21,13 @@ SURE = 0.8
 """From this confidence on a field is taken; below, it is shown and asked about."""
 
 
-class Value(BaseModel):
+class DocumentPart(Value):
     """Base of these values: frozen, and written with their own keys."""
 
-    model_config = ConfigDict(
-        frozen=True, populate_by_name=True, serialize_by_alias=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True, allow_inf_nan=False)
 
 
-class Place(Value):
+class Place(DocumentPart):
     """Where on a page something stands: its number from 0, and edges in shares of the page."""
 
     page: int = Field(0, ge=0)
@@ -38,7 +37,7 @@ class Place(Value):
     bottom: float
 
 
-class ReadField(Value):
+class ReadField(DocumentPart):
     """One field of a document."""
 
     value: JsonValue
@@ -52,7 +51,7 @@ class ReadField(Value):
         return self.confidence >= SURE
 
 
-class DocumentProblem(Value):
+class DocumentProblem(DocumentPart):
     """Something about the document that its reader has to know: it adds up to something else."""
 
     code: str
@@ -60,7 +59,7 @@ class DocumentProblem(Value):
     text: Localised
 
 
-class Document(Value):
+class Document(DocumentPart):
     """What was read of one file."""
 
     type: str = OTHER
@@ -96,7 +95,7 @@ class Document(Value):
         return found.value if found is not None and found.is_sure else None
 
 
-class FileDocument(Value):
+class FileDocument(DocumentPart):
     """What was read of one file of a message, as its turn shows it."""
 
     file: str
@@ -106,5 +105,5 @@ class FileDocument(Value):
     @classmethod
     def of(cls, file: str, document: Document) -> Self:
         """Of a file, by id; where things stand on its pages is left out."""
-        fields = {n: f.model_copy(update={"place": None}) for n, f in document.fields.items()}
+        fields = {n: f.replace(place=None) for n, f in document.fields.items()}
         return cls(file=file, type=document.type, fields=fields)

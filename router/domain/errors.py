@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import NamedTuple, Self
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from router.domain.locale import Locale, Localised
+from router.domain.value import Value
 
 
-class Elicitation(BaseModel, frozen=True):
+class Elicitation(Value):
     """One question, answered by calling the tool again with the answer under its `key`.
 
     `schema_` describes a flat object to fill in, empty for yes or no; `url` is an address to visit.
@@ -27,7 +28,7 @@ class Elicitation(BaseModel, frozen=True):
     url: str | None = None
 
 
-class OfferedValue(BaseModel, frozen=True):
+class OfferedValue(Value):
     """A value, how it is called on its button, and words that mean it; days as `2026-12-21`."""
 
     value: str
@@ -35,7 +36,7 @@ class OfferedValue(BaseModel, frozen=True):
     synonyms: tuple[str, ...] = ()
 
 
-class ArgumentOffer(BaseModel, frozen=True):
+class ArgumentOffer(Value):
     """The values that an `argument` may have, and the question that they answer."""
 
     argument: str

@@ -5,8 +5,9 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, JsonValue
+from pydantic import AfterValidator, JsonValue
 
+from router.domain.value import Value
 from router.domain.visible_text import visible
 
 MOST_BYTES = 10 * 1024 * 1024
@@ -190,7 +191,7 @@ def path_within(path: str) -> str:
     return path
 
 
-class SkillFile(BaseModel, frozen=True):
+class SkillFile(Value):
     """One file as it was when the skill was loaded, named by what is in it."""
 
     path: Annotated[str, AfterValidator(path_within)]

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal, Self
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from router.domain.errors import Conflict, NotFound
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
 from router.domain.records import LogEntry, Record
+from router.domain.value import Value
 
 HandOffState = Literal["open", "taken", "closed"]
 HandOffGoingOn = Literal["open", "taken"]
@@ -36,7 +37,7 @@ BACK = "hand_off:back"
 """What the button is worth by which the employee comes back to the desk."""
 
 
-class HandOffDesk(BaseModel, frozen=True):
+class HandOffDesk(Value):
     """Who takes what a tenant's people want a person for, and how soon.
 
     Whoever holds one of the `roles`, or is one of the `people`, may take it. Where nobody has
@@ -58,7 +59,7 @@ class HandOffDesk(BaseModel, frozen=True):
         return person.id in self.people or bool(self.roles & person.roles)
 
 
-class NamedPerson(BaseModel, frozen=True):
+class NamedPerson(Value):
     """Somebody by id and name: who takes a hand-off, or asked for one."""
 
     id: str
@@ -70,7 +71,7 @@ class NamedPerson(BaseModel, frozen=True):
         return cls(id=person.id, name=person.name)
 
 
-class Duty(BaseModel, frozen=True):
+class Duty(Value):
     """Who can take a hand-off now. `opens_at` is when the first could, where nobody can now.
 
     `due` is until when it is to be answered; None where nobody ever could.
@@ -136,7 +137,7 @@ def taken_by(name: str) -> Conflict:
     )
 
 
-class OngoingHandOff(BaseModel, frozen=True):
+class OngoingHandOff(Value):
     """A hand-off that isn't over, as its conversation carries it.
 
     Nobody has it, or `agent` does. At `alarm` something is due: `opens`: somebody comes on duty,
@@ -186,28 +187,32 @@ class OngoingHandOff(BaseModel, frozen=True):
         )
         return begun.shown_to(duty)
 
-    def _next(self, **fields: object) -> Self:
-        return self.model_copy(update={**fields, "version": self.version + 1})
+    @property
+    def _next(self) -> Self:
+        """The hand-off with the version that comes after this one's."""
+        return self.replace(version=self.version + 1)
 
     def shown_to(self, duty: Duty) -> Self:
         """Those on duty are told of it; where nobody is, it waits until somebody comes on duty."""
         if not duty.on_duty and duty.opens_at is not None:
-            stage: dict[str, object] = {"alarm": duty.opens_at, "stage": "opens"}
-            return self._next(**stage, opens_at=duty.opens_at, told=[])
+            at = duty.opens_at
+            return self._next.replace(stage="opens", alarm=at, opens_at=at, told=[])
         told = [one.id for one in duty.on_duty[:MOST_TOLD]]
-        return self._next(told=told, stage="waits", opens_at=None, alarm=duty.due or self.alarm)
+        return self._next.replace(
+            told=told, stage="waits", opens_at=None, alarm=duty.due or self.alarm
+        )
 
     def reminded(self, duty: Duty) -> Self:
         """Who has it, or could take it, is told that somebody waits."""
         told = self.told if self.agent else [one.id for one in duty.on_duty[:MOST_TOLD]]
-        return self._next(told=told, stage="reminded", alarm=duty.due or self.alarm)
+        return self._next.replace(told=told, stage="reminded", alarm=duty.due or self.alarm)
 
     def heard(self, duty: Duty, now: datetime) -> Self:
         """The employee has said something more."""
         if self.waiting_since is not None:
-            return self._next(last_reply="")
+            return self._next.replace(last_reply="")
         alarm = duty.due or self.alarm
-        return self._next(last_reply="", waiting_since=now, stage="waits", alarm=alarm)
+        return self._next.replace(last_reply="", waiting_since=now, stage="waits", alarm=alarm)
 
     def taken(self, by: NamedPerson, word: str, duty: Duty, now: datetime) -> Self:
         """`by` has it from now on; `Conflict` where somebody else has. Taken twice it is as it was.
@@ -219,15 +224,20 @@ class OngoingHandOff(BaseModel, frozen=True):
         if self.agent is not None:
             return self
         alarm = duty.due or self.alarm
-        return self._next(
+        return self._next.replace(
             agent=by, taken_at=now, stage="waits", opens_at=None, alarm=alarm, words=[word]
         )
 
     def answered(self, word: str, duty: Duty, digest: str) -> Self:
         """Whoever has it has said something, which has this digest."""
         words = [*self.words, word][-MOST_WORDS:]
-        alarm, waits = duty.due or self.alarm, {"waiting_since": None, "stage": "waits"}
-        return self._next(**waits, alarm=alarm, words=words, last_reply=digest)
+        return self._next.replace(
+            stage="waits",
+            waiting_since=None,
+            alarm=duty.due or self.alarm,
+            words=words,
+            last_reply=digest,
+        )
 
     def check_with(self, person: str) -> None:
         """Return where this person has it; `Conflict` where somebody else has, or nobody."""
@@ -258,13 +268,14 @@ class OngoingHandOff(BaseModel, frozen=True):
     ) -> HandOffRecord:
         """How it stands for lists once it is over."""
         over = self.record(tenant, conversation, requester)
-        fields = {
-            "state": "closed",
-            "ending": ending,
-            "closed_at": now,
-            "version": over.version + 1,
-        }
-        return over.model_copy(update={**fields, "waiting_since": None, "due": None})
+        return over.replace(
+            state="closed",
+            ending=ending,
+            closed_at=now,
+            version=over.version + 1,
+            waiting_since=None,
+            due=None,
+        )
 
 
 def the_one(state: OngoingHandOff | None, id_: str) -> OngoingHandOff:

@@ -2,13 +2,13 @@
 
 from typing import Literal
 
-from pydantic import BaseModel
+from router.domain.value import Value
 
 Locale = Literal["zh", "en"]
 LOCALES: tuple[Locale, ...] = ("zh", "en")
 
 
-class Localised(BaseModel, frozen=True, extra="forbid"):
+class Localised(Value, extra="forbid"):
     """One text in both languages."""
 
     zh: str

@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
-    BaseModel,
     Field,
     JsonValue,
     PlainSerializer,
@@ -18,6 +17,7 @@ from pydantic import (
 from router.domain.documents import FileDocument
 from router.domain.locale import Locale
 from router.domain.principals import CapabilityKind
+from router.domain.value import Value
 from router.domain.visible_text import inline, isolated, labelled, quote_person
 
 RouteKind = Literal["flow", "skill", "tool", "reply", "clarify", "confirm", "cancel", "handoff"]
@@ -39,7 +39,7 @@ ENDED: frozenset[FlowStatus] = frozenset(get_args(EndStatus))
 ASKING: frozenset[FlowStatus] = frozenset({"collecting", "confirming"})
 
 
-class ValueObject(BaseModel, frozen=True, extra="forbid"):
+class ValueObject(Value, extra="forbid"):
     """A value object: frozen, and closed to fields nobody declared."""
 
 

@@ -7,10 +7,11 @@ from types import MappingProxyType
 from typing import Literal, Protocol, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from router.domain.locale import Locale, Localised
 from router.domain.shares import Shared
+from router.domain.value import Value
 
 DEFAULT_TENANT = "default"
 
@@ -60,7 +61,7 @@ class TenantScoped:
         self._own, self._shared = own, shared
 
 
-class Absence(BaseModel, frozen=True, extra="forbid", populate_by_name=True):
+class Absence(Value, extra="forbid", populate_by_name=True):
     """Days on which somebody is away, both ends included, in their own time zone."""
 
     first: date = Field(alias="from")
@@ -73,7 +74,7 @@ class Absence(BaseModel, frozen=True, extra="forbid", populate_by_name=True):
         return self
 
 
-class WorkShift(BaseModel, frozen=True):
+class WorkShift(Value):
     """A part of the working day, such as 09:00-12:00; it ends on the day that it begins on."""
 
     begins: time
@@ -103,7 +104,7 @@ CapabilityKind = Literal["flow", "skill", "tool"]
 _ALL = ("*",)
 
 
-class NameSelection(BaseModel, frozen=True):
+class NameSelection(Value):
     """Names by patterns such as `leave_*`, letter for letter: those of `only` but those `besides`.
 
     >>> NameSelection(only=("leave_*",), besides=("leave_undo",)).has("leave_request")
@@ -125,7 +126,7 @@ ALL_NAMES = NameSelection()
 """Every name there is."""
 
 
-class Entitlement(BaseModel, frozen=True):
+class Entitlement(Value):
     """What there is for a tenant, whoever its people are: roles narrow it further, never widen it.
 
     It travels with the person, so that workflows can tell without asking, and so that a run goes on
@@ -158,7 +159,7 @@ EVERYTHING = Entitlement()
 """That of a tenant of whom nothing is said."""
 
 
-class Principal(BaseModel, frozen=True):
+class Principal(Value):
     """A person as the directory knows them. `manager` and `delegate` are user ids.
 
     `away` is when `delegate` stands in; `hours` are the shifts of a working day, in order.
@@ -186,15 +187,15 @@ class Principal(BaseModel, frozen=True):
     def also(self, roles: frozenset[str]) -> Self:
         """The same person with these roles too, less those that only the directory gives."""
         more = roles - RESERVED_ROLES - self.roles
-        return self.model_copy(update={"roles": self.roles | more}) if more else self
+        return self.replace(roles=self.roles | more) if more else self
 
     def speaking(self, locale: Locale) -> Self:
         """The same person, answered in this language."""
-        return self if locale == self.locale else self.model_copy(update={"locale": locale})
+        return self if locale == self.locale else self.replace(locale=locale)
 
     def having(self, entitlement: Entitlement) -> Self:
         """The same person, of a tenant that has this."""
-        return self.model_copy(update={"entitlement": entitlement})
+        return self.replace(entitlement=entitlement)
 
     def may(self, roles: frozenset[str] | list[str]) -> bool:
         """True where one of `roles` is held, or none is asked for."""
@@ -235,7 +236,7 @@ class PeopleDirectory(Directory, Protocol):
         """Who the person is on each platform on which they are somebody."""
 
 
-class Capability(BaseModel, frozen=True):
+class Capability(Value):
     """A flow, skill or tool: enough to list it, find it, and decide who may use it."""
 
     kind: CapabilityKind

@@ -8,13 +8,13 @@ Newcombe's, which is made of Wilson's and of how much the two go together (Stati
 from collections.abc import Sequence
 from math import sqrt
 
-from pydantic import BaseModel
+from router.domain.value import Value
 
 Z = 1.959964
 """Of the normal distribution, 95 % lie within so many standard deviations."""
 
 
-class Rate(BaseModel, frozen=True):
+class Rate(Value):
     """So many of so many. Without anything to count there is no share, and all is possible.
 
     >>> found = Rate.of_counts(8, 10)
@@ -51,7 +51,7 @@ def wilson(count: float, of: int) -> tuple[float, float]:
     return low, 1.0 if count >= of else min(1.0, middle + half)
 
 
-class Difference(BaseModel, frozen=True):
+class Difference(Value):
     """How much greater the second share is than the first, both of the same cases."""
 
     value: float

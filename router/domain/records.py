@@ -11,6 +11,7 @@ from router.domain.file_types import safe_name, type_of
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ENDED, FlowStatus, RouteBy, RouteKind, Turn
 from router.domain.principals import Principal
+from router.domain.value import Value
 
 LogKind = Literal[
     "message",
@@ -27,7 +28,7 @@ LogKind = Literal[
 ]
 
 
-class Record(BaseModel, frozen=True):
+class Record(Value):
     """Base of all rows."""
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from pydantic import BaseModel
+from router.domain.value import Value
 
 
-class RunApproval(BaseModel, frozen=True):
+class RunApproval(Value):
     """One person's approval of what a run holds."""
 
     digest: str

@@ -6,8 +6,9 @@ from decimal import Decimal
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
+from router.domain.value import Value
 from router.entities.ambiguity import Ambiguous, ambiguities
 from router.entities.booleans import yes_or_no
 from router.entities.dates import Days, find_dates
@@ -23,7 +24,7 @@ EntityType = Literal[
 ]
 
 
-class Entity(BaseModel):
+class Entity(Value):
     """One thing recognised. `span` is half-open and counts characters of the text as typed.
 
     date        "2026-11-19"
@@ -36,16 +37,14 @@ class Entity(BaseModel):
     choice      the value chosen
     """
 
-    model_config = ConfigDict(frozen=True)
-
     type: EntityType
     text: str
     span: tuple[int, int]
     value: JsonValue
 
 
-Value = Days | Money | Duration | time | Decimal | bool
-Thing = Value | Ambiguous
+EntityValue = Days | Money | Duration | time | Decimal | bool
+Thing = EntityValue | Ambiguous
 """What is found in a text: a value, or that there is one which nobody can be sure of."""
 
 
@@ -96,7 +95,7 @@ def _found(text: str, calendar: Calendar) -> list[Found[Thing]]:
     return sorted([*known, *unsure], key=lambda f: f.start)
 
 
-def described(thing: Value) -> tuple[EntityType, JsonValue]:
+def described(thing: EntityValue) -> tuple[EntityType, JsonValue]:
     """The type of a thing, and its value in that type's shape."""
     match thing:
         case bool():

@@ -204,8 +204,8 @@ def _with_skippable(definition: FlowDefinition) -> FlowDefinition:
     slots = dict(definition.slots)
     for name, slot in slots.items():
         asked = not slot.required and slot.ask is not None and slot.lookup is None
-        slots[name] = slot.model_copy(update={"skippable": name in collected and asked})
-    return definition.model_copy(update={"slots": slots})
+        slots[name] = slot.replace(skippable=name in collected and asked)
+    return definition.replace(slots=slots)
 
 
 def load_flows(folder: Path, known: Vocabulary | None = None) -> Catalog:

@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ChoicesReply, Option, offer_question
 from router.domain.principals import EVERYTHING, CapabilityKind, Entitlement
+from router.domain.value import Value
 from router.flow.engine.slots import LONGEST
 from router.flow.slot_types.slot import label_of, shown
 from router.flow.view import FlowView
@@ -28,10 +29,8 @@ MOST_KNOWN = 4
 """Values that are named of a flow to say which it is."""
 
 
-class PausedRun(BaseModel):
+class PausedRun(Value):
     """One of them. `run` is its id; `known` what it was told, in short."""
-
-    model_config = ConfigDict(frozen=True)
 
     run: str
     flow: str
@@ -86,7 +85,7 @@ def run_meant(value: JsonValue) -> str | None:
     return value.removeprefix(_PREFIX)
 
 
-class Situation(BaseModel):
+class Situation(Value):
     """Everything besides the message that its meaning may depend on.
 
     `now` is in the user's time zone. `offered` are the options of a question that the router asked
@@ -97,8 +96,6 @@ class Situation(BaseModel):
     `answered` is the one that answered last. `in_play` are the capabilities that the last answer
     came from.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     now: datetime
     locale: Locale

@@ -1,9 +1,10 @@
 """What a conversation is told of a run: what to say, what is asked, how it stands."""
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from router.domain.locale import Localised
 from router.domain.messages import ASKING, ENDED, FlowStatus, FlowSummary, Reply
+from router.domain.value import Value
 from router.flow.slot_types.slot import Slot
 
 STATUSES: dict[str, Localised] = {
@@ -20,13 +21,11 @@ STATUSES: dict[str, Localised] = {
 }
 
 
-class FlowView(BaseModel):
+class FlowView(Value):
     """A run as its conversation sees it after an event.
 
     `fillable` has every slot that a person may fill, whose file may have changed by then.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     flow: str

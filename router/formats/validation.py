@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
+from router.domain.value import Value
 from router.formats.yaml_document import (
     Place,
     Unreadable,
@@ -46,10 +47,10 @@ class Complaint(NamedTuple):
     fault: Fault
 
 
-class Entry(BaseModel):
+class Entry(Value):
     """A piece of a file: closed to keys that mean nothing; the text below a key describes it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
 def misfit(what: str, remedy: str) -> PydanticCustomError:

@@ -73,7 +73,7 @@ async def recover(client: Client, store: Store, lost: LostConversation) -> Conve
         kept = await store.conversations.load_snapshot(tenant, id_)
         state = ConversationState.model_validate_json(kept) if kept else ConversationState()
         # What was answered since is known to the log alone.
-        state = state.changed(older=True)
+        state = state.replace(older=True)
         await store.log.append(tenant, [_told(lost.known)])
     await store.conversations.save_snapshot(tenant, id_, state.model_dump_json())
     return state

@@ -281,15 +281,14 @@ def closed(run: RunRecord, why: str, by: str, at: datetime) -> RunRecord | None:
     line = HistoryLine(at=at, state=run.state, event="failed", by=by, comment=why)
     if not is_lost(run):
         noted = HistoryLine(at=at, state=run.state, event=LOST, comment=why)
-        run = run.model_copy(update={"history": [*run.history, noted]})
+        run = run.replace(history=[*run.history, noted])
     return _with_line(run, "failed", line)
 
 
 def _with_line(
     run: RunRecord, status: Literal["waiting", "failed"], line: HistoryLine
 ) -> RunRecord:
-    changed = {"status": status, "history": [*run.history, line], "updated_at": line.at}
-    return run.model_copy(update=changed)
+    return run.replace(status=status, history=[*run.history, line], updated_at=line.at)
 
 
 def _broken_off(title: Localised) -> Localised:

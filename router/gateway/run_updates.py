@@ -190,7 +190,7 @@ async def as_it_stands(temporal: Client, run: RunRecord) -> RunRecord:
         view = await _queried(temporal, run, flow.VIEW, FlowView)
     except RouterError:
         return run
-    return run.model_copy(update={"slots": view.slots, "state": view.state, "status": view.status})
+    return run.replace(slots=view.slots, state=view.state, status=view.status)
 
 
 async def definition_of(temporal: Client, run: RunRecord) -> FlowDefinition | None:

@@ -8,7 +8,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from router.domain.value import Value
 
 MIB = 1024 * 1024
 MAX_OPEN_FILES = 64
@@ -22,10 +22,8 @@ _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 
 
-class ProcessLimits(BaseModel):
+class ProcessLimits(Value):
     """The resources that one job may use."""
-
-    model_config = ConfigDict(frozen=True)
 
     memory_bytes: int = 256 * MIB
     """Address space in addition to what the process has before the job begins."""

@@ -200,7 +200,7 @@ class ChatModel:
             if refusal.status in _REFUSING:
                 return answer
             raise
-        return longer.model_copy(update={"usage": answer.usage + longer.usage})
+        return longer.replace(usage=answer.usage + longer.usage)
 
     @property
     def may_see(self) -> bool:
@@ -238,28 +238,27 @@ class ChatModel:
 
     def _priced(self, answer: ChatAnswer) -> ChatAnswer:
         cost = self.price.of(answer.usage) if self.price else None
-        return answer.model_copy(update={"asked": self._model, "cost": cost})
+        return answer.replace(asked=self._model, cost=cost)
 
     def _fitted(self, request: ChatRequest) -> ChatRequest:
         """The request as this model is to be asked it, with nobody else's thoughts in it."""
         set_ = self._options
         tokens = set_.max_tokens or request.max_tokens
         tokens = max(tokens, min(tokens * self._longer, LONGEST))
-        more: dict[str, Any] = {
-            "messages": tuple(map(self._own, request.messages)),
-            "max_tokens": tokens,
-            "effort": set_.effort or request.effort,
-        }
-        if set_.temperature is not None:
-            more["temperature"] = set_.temperature
-        return request.model_copy(update=more)
+        own = set_.temperature
+        return request.replace(
+            messages=tuple(map(self._own, request.messages)),
+            max_tokens=tokens,
+            effort=set_.effort or request.effort,
+            temperature=request.temperature if own is None else own,
+        )
 
     def _own(self, message: Message) -> Message:
         if not isinstance(message, AssistantMessage) or not message.reasoning.pieces:
             return message
         if message.reasoning.by == self.endpoint:
             return message
-        return message.model_copy(update={"reasoning": NO_REASONING})
+        return message.replace(reasoning=NO_REASONING)
 
     def _sending(self, request: ChatRequest, refused: Refused, *, streams: bool) -> Sending:
         sent = self._protocol.sending(self._model, request, refused, streams)
@@ -308,9 +307,9 @@ class ChatModel:
                     self._memory.failed_on_functions(self.endpoint, answered.model)
                 # Only now is it certain that the features that were left out were at fault.
                 self._memory.learn(self.endpoint, refused - known - unsure)
-                own = answered.reasoning.model_copy(update={"by": self.endpoint})
+                own = answered.reasoning.replace(by=self.endpoint)
                 kept = own if own.pieces else NO_REASONING
-                return answered.model_copy(update={"reasoning": kept})
+                return answered.replace(reasoning=kept)
 
     def _note(self, request: ChatRequest, answer: ChatAnswer) -> None:
         """How its model gets on with functions, by the form of its answer alone.

@@ -202,7 +202,7 @@ class FallbackChain:
             nonlocal last
             last = before + delta.attempt
             if on_text:
-                await on_text(delta.model_copy(update={"attempt": last}))
+                await on_text(delta.replace(attempt=last))
 
         for place, (model, breaker) in enumerate(self.links):
             able = sum(_may_answer(link, request) for link in self.links[place + 1 :])

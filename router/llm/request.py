@@ -109,7 +109,7 @@ def numbered(messages: Sequence[Message]) -> list[Message]:
             kept.append(_renamed(message, now))
         elif isinstance(message, ToolMessage):
             known = now.get(message.call_id, message.call_id)
-            kept.append(message.model_copy(update={"call_id": known}))
+            kept.append(message.replace(call_id=known))
         else:
             kept.append(message)
     return kept
@@ -131,15 +131,14 @@ def _renamed(message: AssistantMessage, now: dict[str, str]) -> AssistantMessage
         return message
 
     def call(one: FunctionCall) -> FunctionCall:
-        return one.model_copy(update={"id": now[one.id]})
+        return one.replace(id=now[one.id])
 
     pieces = tuple(
-        each.model_copy(update={"before": now.get(each.before, each.before)})
-        for each in message.reasoning.pieces
+        each.replace(before=now.get(each.before, each.before)) for each in message.reasoning.pieces
     )
-    reasoning = message.reasoning.model_copy(update={"pieces": pieces})
+    reasoning = message.reasoning.replace(pieces=pieces)
     calls = tuple(map(call, message.calls))
-    return message.model_copy(update={"calls": calls, "reasoning": reasoning})
+    return message.replace(calls=calls, reasoning=reasoning)
 
 
 def plainly(request: ChatRequest) -> list[Message]:

@@ -158,7 +158,7 @@ class GuardedProtocol:
             if request.needs_sight:
                 raise ModelRefused(f"{self.wire.provider} takes no pictures in its protocol")
             told = tuple(map(_in_words, request.messages))
-            request = request.model_copy(update={"messages": told})
+            request = request.replace(messages=told)
         writer = BodyWriter(request, refused | _NOT_TAKEN[self.wire.offers])
         try:
             self.wire.write(model, writer, stream and self.wire.begin_stream() is not None)

@@ -364,7 +364,7 @@ def explained(
         name = chosen(command, active)
         reason, confidence = why.of(name), why.near.confidence(name)
     route = route_of(command, active, reason, confidence)
-    return route.model_copy(update={"prompt": why.prompt or None})
+    return route.replace(prompt=why.prompt or None)
 
 
 def doubted_in(commands: Iterable[Command], near: Nearness, active: str | None) -> list[str]:
@@ -414,7 +414,7 @@ def decide_by_nearness(situation: Situation, found: Selection) -> tuple[Route, l
     # A skill is a model's work: without one there is nothing to offer of it.
     listed = [c.capability for c in found.candidates if c.kind != "skill"]
     route, commands = decide_without_model(situation, listed, found.verdict)
-    return route.model_copy(update={"candidates": shown(found)}), commands
+    return route.replace(candidates=shown(found)), commands
 
 
 NEAREST = Localised(
@@ -436,7 +436,7 @@ def decide_beside(
     message: Message, situation: Situation, found: Selection
 ) -> tuple[Route, list[Command]]:
     """The same for what is left of a message: a flow that asks has its answer, or none in it."""
-    alone = situation.model_copy(update={"active": None, "offered": []})
+    alone = situation.replace(active=None, offered=[])
     route, commands = decide_by_nearness(alone, found)
     return route, [of_the_rest(c, words_of(message), situation.locale) for c in commands]
 
@@ -444,7 +444,7 @@ def decide_beside(
 def of_the_rest(command: Command, words: str, locale: Locale) -> Command:
     """The command; a question which is meant names the words that it is about."""
     which = BESIDE.within(locale).format(words=words)
-    return command.model_copy(update={"text": which}) if isinstance(command, Clarify) else command
+    return command.replace(text=which) if isinstance(command, Clarify) else command
 
 
 def left_undone(

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import ConfigDict, JsonValue
 
 from router.domain.errors import FieldProblem, InvalidInput
 from router.domain.source_lines import SourceLine
+from router.domain.value import Value
 from router.domain.visible_text import visible
 from router.formats.schema_check import PatternBudget
 from router.routing.response_schema import ResponseSchema
@@ -50,14 +51,14 @@ class FrontEndImplementation(SchemaImplementation):
         raise TypeError("the front end makes this call")
 
 
-class FrontEndTool(BaseModel):
+class FrontEndTool(Value):
     """One tool that came with a message, as `read` leaves it: sound by itself.
 
     >>> FrontEndTool(name="show_map", description="Shows a map.").tool.options.client
     True
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")
 
     name: str
     description: str = ""

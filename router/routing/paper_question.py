@@ -134,14 +134,13 @@ def completed(document: Document, answer: ChatAnswer, today: date) -> Document:
             fields[field] = _merged(fields.get(field), read)
     if fields == document.fields:
         return document
-    new = {
-        "type": name,
-        "fields": fields,
-        "lacks": tuple(field for field in kind.fields if field not in fields),
-        "problems": _problems(kind, document, fields, today),
-        "readable": True,
-    }
-    return document.model_copy(update=new)
+    return document.replace(
+        type=name,
+        fields=fields,
+        lacks=tuple(field for field in kind.fields if field not in fields),
+        problems=_problems(kind, document, fields, today),
+        readable=True,
+    )
 
 
 def _called(document: Document, answer: ChatAnswer) -> tuple[str, dict[str, JsonValue]]:
@@ -208,9 +207,7 @@ def _merged(known: ReadField | None, value: JsonValue) -> ReadField:
     if known is not None and _bare(known.value) == _bare(value):
         # It stands where rules found it: that says more of where it came from than who agrees.
         both = 1 - (1 - known.confidence) * (1 - CONFIDENCE)
-        return known.model_copy(
-            update={"confidence": round(min(max(both, SURE), MOST_SURE), 2)},
-        )
+        return known.replace(confidence=round(min(max(both, SURE), MOST_SURE), 2))
     if known is not None and known.confidence >= CONFIDENCE:
         return known
     return ReadField(value=value, source="model", confidence=CONFIDENCE)

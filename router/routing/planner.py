@@ -9,9 +9,10 @@ JSON. Nothing in an answer is believed: what doesn't fit goes back to the model,
 import json
 from collections.abc import Iterator, Mapping
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from router.domain.messages import Usage
+from router.domain.value import Value
 from router.llm.types import (
     AssistantMessage,
     ChatAnswer,
@@ -160,15 +161,13 @@ MOST_PROBLEMS = 5
 """Of one answer, that the model is told."""
 
 
-class Planned(BaseModel):
+class Planned(Value):
     """What the answer for a plan comes to: `steps`, or a `complaint` about what it `said`.
 
     `text` ends the run with those words; one that `hands_back` gives the message to the desk.
     `spent` says to the employee that no budget paid for an answer; nothing was asked where a plan
     is `unaffordable`.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     steps: tuple[PlanStep, ...] = ()
     said: AssistantMessage = AssistantMessage()
@@ -180,15 +179,13 @@ class Planned(BaseModel):
     usage: Usage = Usage()
 
 
-class Reflected(BaseModel):
+class Reflected(Value):
     """What the answer to a reflection comes to: a verdict, or a `complaint` about what it `said`.
 
     An answer may be said `plainly`, without a function. `text` ends the run with those words.
     `spent` says to the employee that no budget paid for an answer; `last` that none pays for more
     work.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     verdict: Verdict | None = None
     plainly: bool = False

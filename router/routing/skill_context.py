@@ -71,7 +71,7 @@ def fitted(memory: AgentMemory, ephemeral: Mapping[str, int], budget: int = STEP
     if not room.takes(Size.of(*kept)):
         kept = _shrunk(kept, room.low)
     gone = 0 if room.takes(Size.of(*kept)) else _outgrown(kept, room.low)
-    left = memory.model_copy(update={"dialogue": tuple(kept[gone:])})
+    left = memory.replace(dialogue=tuple(kept[gone:]))
     return Fitted(left, tuple(kept[:gone]))
 
 
@@ -90,7 +90,7 @@ def refused(memory: AgentMemory) -> AgentMemory:
     """The memory once a server has found the question too long: half of that from now on."""
     beside = [*recalled(memory), *_notes(memory)]
     tokens = memory.fixed + _tokens([*beside, *memory.dialogue])
-    return memory.model_copy(update={"most": int(tokens * memory.ratio / 2)})
+    return memory.replace(most=int(tokens * memory.ratio / 2))
 
 
 def measured(question: ChatRequest, memory: AgentMemory, usage: TokenUsage) -> Measure:
@@ -197,7 +197,7 @@ def _stub(message: Message) -> Message:
     if len(message.text) <= SHRUNK_FROM:
         return message
     what = f"{len(message.text)} characters of {message.name[:64]}, shortened since"
-    return message.model_copy(update={"text": f"{message.text[:SHRUNK]}… ({what})"})
+    return message.replace(text=f"{message.text[:SHRUNK]}… ({what})")
 
 
 def _cut(text: str, longest: int) -> str:

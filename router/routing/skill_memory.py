@@ -3,8 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict
-
+from router.domain.value import Value
 from router.llm.types import (
     AssistantMessage,
     ChatRequest,
@@ -30,14 +29,12 @@ LEAST_RATIO, MOST_RATIO = 0.3, 3.0
 """Tokenizers differ by less: what a server counts beyond that is a mistake of its own."""
 
 
-class Measure(BaseModel):
+class Measure(Value):
     """How large a question was in tokens: by estimate, and as the server counted where it did.
 
     `fixed` is the estimate of all that stands in it whatever the memory has: rules, functions,
     history and request.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     estimated: int
     fixed: int
@@ -51,7 +48,7 @@ class Measure(BaseModel):
         return min(MOST_RATIO, max(LEAST_RATIO, self.counted / self.estimated))
 
 
-class AgentMemory(BaseModel):
+class AgentMemory(Value):
     """The dialogue with the model, and what it keeps beside it.
 
     `awaited` are calls that the front end makes, by the ids that it knows them by; `aside` is told
@@ -65,8 +62,6 @@ class AgentMemory(BaseModel):
     is `exposed` once a stranger's words were read, though they may be gone by now, and gone on with
     `again` once it had answered.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     dialogue: tuple[Message, ...] = ()
     notes: dict[str, str] = {}
@@ -90,7 +85,7 @@ class AgentMemory(BaseModel):
         done = {result.call_id for result in results} | {c.id for c in self.awaited.values()}
         waiting = next((call for call in said.calls if call.id not in done), None)
         dialogue = (*self.dialogue, said, *ordered)
-        return self.model_copy(update={"dialogue": dialogue, "waiting": waiting})
+        return self.replace(dialogue=dialogue, waiting=waiting)
 
     def hearing(self, text: str, *, again: bool = False) -> "AgentMemory":
         """With something that somebody said: the result that is waited for, where one is.
@@ -106,18 +101,18 @@ class AgentMemory(BaseModel):
         message: Message = UserMessage(text=text)
         if self.waiting is not None:
             message = ToolMessage(call_id=self.waiting.id, name=self.waiting.name, text=text)
-        about = {"waiting": None, "again": self.again or again}
-        return self.model_copy(update={"dialogue": (*self.dialogue, message), **about})
+        dialogue = (*self.dialogue, message)
+        return self.replace(dialogue=dialogue, waiting=None, again=self.again or again)
 
     def awaiting(self, calls: dict[str, FunctionCall], aside: str = "") -> "AgentMemory":
         """Waiting for the front end to make these calls, which the next thing said makes."""
-        return self.model_copy(update={"awaited": calls, "aside": aside})
+        return self.replace(awaited=calls, aside=aside)
 
     def receiving(self, results: Sequence[ToolMessage]) -> "AgentMemory":
         """With what all those calls came to."""
         told = [UserMessage(text=self.aside)] if self.aside else []
         dialogue = (*self.dialogue, *results, *told)
-        return self.model_copy(update={"dialogue": dialogue, "awaited": {}, "aside": ""})
+        return self.replace(dialogue=dialogue, awaited={}, aside="")
 
     def telling(self, text: str) -> "AgentMemory":
         """With what the employee was told at the end, where they aren't waited for anyway.
@@ -129,21 +124,21 @@ class AgentMemory(BaseModel):
         *before, last = self.dialogue or (UserMessage(text=""),)
         is_draft = isinstance(last, AssistantMessage) and not last.calls
         kept = tuple(before) if is_draft else self.dialogue
-        return self.model_copy(update={"dialogue": (*kept, AssistantMessage(text=text))})
+        return self.replace(dialogue=(*kept, AssistantMessage(text=text)))
 
     def agreeing(self) -> "AgentMemory":
         """With the employee's consent to the plan that they were shown."""
         agreed = self.plan.agreeing() if self.plan else None
-        return self.hearing(AGREED).model_copy(update={"plan": agreed})
+        return self.hearing(AGREED).replace(plan=agreed)
 
     def being_exposed(self, exposed: bool) -> "AgentMemory":
         """Exposed by now; what once was stays so."""
-        return self.model_copy(update={"exposed": self.exposed or exposed})
+        return self.replace(exposed=self.exposed or exposed)
 
     def asking(self, question: str) -> "AgentMemory":
         """With one more question to the employee; the same one is counted."""
         times = self.times_asked + 1 if question == self.question else 1
-        return self.model_copy(update={"question": question, "times_asked": times})
+        return self.replace(question=question, times_asked=times)
 
     def noting(self, notes: dict[str, str]) -> "AgentMemory":
         """With these notes; an empty one goes, and the oldest go where there are too many."""
@@ -154,11 +149,11 @@ class AgentMemory(BaseModel):
         every = [*kept.items(), *new.items()][-MOST_NOTES:]
         while sum(len(key) + len(value) for key, value in every) > LONGEST_NOTES:
             every = every[1:]
-        return self.model_copy(update={"notes": dict(every)})
+        return self.replace(notes=dict(every))
 
     def recalling(self, earlier: str) -> "AgentMemory":
         """With this for all that is gone from the dialogue by now."""
-        return self.model_copy(update={"earlier": earlier[:LONGEST_EARLIER]})
+        return self.replace(earlier=earlier[:LONGEST_EARLIER])
 
     def measured(self, measure: Measure) -> "AgentMemory":
         """Wiser by one question.
@@ -169,7 +164,7 @@ class AgentMemory(BaseModel):
         seen = self.ratio if measure.ratio is None else measure.ratio
         ratio = (self.ratio + seen) / 2 if self.fixed else seen
         fixed = max(self.fixed, measure.fixed)
-        return self.model_copy(update={"ratio": ratio, "fixed": fixed})
+        return self.replace(ratio=ratio, fixed=fixed)
 
 
 MOST_TOKENS = 1200

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from router.domain.commands import StartFlow
 from router.domain.messages import SpokenLine, Usage
+from router.domain.value import Value
 from router.flow.definition import FlowDefinition
 from router.llm.calls import UNOFFERED
 from router.llm.types import (
@@ -93,7 +92,7 @@ PART = "Only what is between <part> tags is yours to do: another specialist has 
 LAST_STEP = "This is your last step: answer now, with what you have, and say what is still open."
 
 
-class SkillTask(BaseModel):
+class SkillTask(Value):
     """What a skill was chosen for: the same through all of its steps.
 
     The `request` is in the person's own words; `summary` says what the desk made of it. With a
@@ -101,8 +100,6 @@ class SkillTask(BaseModel):
     over along the `chain` of skills, the employee's own first: then the `summary`, in the words of
     the last of these, is the part that it has to do.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     skill: Skill
     request: str
@@ -115,10 +112,8 @@ class SkillTask(BaseModel):
     """Tools that came with the message, of those that the skill may use."""
 
 
-class HandedPart(BaseModel):
+class HandedPart(Value):
     """What a skill hands over: to which other one, and in what words."""
-
-    model_config = ConfigDict(frozen=True)
 
     skill: Skill
     request: str
@@ -137,7 +132,7 @@ class Means:
     creates: bool = False
 
 
-class Thought(BaseModel):
+class Thought(Value):
     """What one answer of the model comes to.
 
     `said` goes into the dialogue, with `refused` as the answers to those of its calls that
@@ -149,8 +144,6 @@ class Thought(BaseModel):
     is how large the question was. `spent` says to the employee that no budget paid for an
     answer; `last` why there can't be another one.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     said: AssistantMessage = AssistantMessage()
     calls: tuple[FunctionCall, ...] = ()
@@ -400,9 +393,9 @@ def _told(call: FunctionCall, text: str) -> ToolMessage:
 
 def _tidied(call: FunctionCall, tools: Mapping[str, Tool]) -> FunctionCall:
     if call.name == CREATE_SUBAGENT:
-        return call.model_copy(update={"arguments": {"task": shown(str(call.arguments["task"]))}})
+        return call.replace(arguments={"task": shown(str(call.arguments["task"]))})
     given = interpretation.known(tools[call.name], call.arguments)
-    return call.model_copy(update={"arguments": given})
+    return call.replace(arguments=given)
 
 
 def _problem(call: FunctionCall, means: Means, guard: CallGuard) -> str | None:

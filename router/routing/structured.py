@@ -277,4 +277,4 @@ def again(asked: ChatRequest, answer: ChatAnswer, why: str) -> ChatRequest:
     results = tuple(ToolMessage(call_id=c.id, name=c.name, text=told) for c in answer.calls)
     said = (answer.said,) if answer.calls or answer.text else ()
     more = (*said, *(results or (UserMessage(text=told),)))
-    return asked.model_copy(update={"messages": (*asked.messages, *more)})
+    return asked.replace(messages=(*asked.messages, *more))

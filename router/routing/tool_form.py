@@ -215,7 +215,7 @@ def _list(name: str, schema: Schema, about: dict[str, Any], whole: Schema, depth
             zh=f"{ask.zh}（几项可以一起说：甲、乙、丙）",
             en=f"{ask.en} (Several may be named at once: a, b and c.)",
         )
-        item = item.model_copy(update={"label": label, "ask": several})
+        item = item.replace(label=label, ask=several)
     least = max(1, _count(schema.get("minItems"), 1))
     most = min(LONGEST_LIST, max(least, _count(schema.get("maxItems"), 20)))
     return Slot(type="list", of=item, min=least, max=most, **about)
@@ -376,7 +376,7 @@ def _as_range(slots: dict[str, Slot]) -> dict[str, Slot]:
     if sorted(parts.values()) != ["end", "start"]:
         return slots
     return {
-        name: slot.model_copy(update={"part_of_range": parts[name]}) if name in parts else slot
+        name: slot.replace(part_of_range=parts[name]) if name in parts else slot
         for name, slot in slots.items()
     }
 

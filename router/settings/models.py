@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -17,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from router.domain.value import Value
 from router.settings import values
 
 ModelRole = Literal["router", "skill", "plan", "phrase"]
@@ -66,10 +66,10 @@ def check_address(protocol: str | None, base_url: str | None) -> None:
         )
 
 
-class ModelOptions(BaseModel):
+class ModelOptions(Value):
     """How a model is asked, where it isn't as each question has it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """None: 0, where the server takes it."""
@@ -198,4 +198,4 @@ def options_of(given: ModelOptions, usual: ModelOptions) -> ModelOptions:
     """The options that are set, and the usual ones for the rest."""
     named = {name: getattr(given, name) for name in ModelOptions.model_fields}
     told = {name: value for name, value in named.items() if name in given.model_fields_set}
-    return usual.model_copy(update=told)
+    return usual.replace(**told)

@@ -24,6 +24,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from router.domain.budgets import Budgets
 from router.domain.errors import MisconfiguredError
 from router.domain.loopback import is_loopback
+from router.domain.value import Value
 from router.settings import values
 from router.settings.brand import AccentColour, LogoFile, PageTitle
 from router.settings.environment import (
@@ -56,7 +57,7 @@ from router.settings.models import (
 from router.settings.project import ProjectFile, find_project
 
 
-class Section(BaseSettings):
+class Section(Value, BaseSettings):
     """Variables that belong together, by the prefix that they have in common."""
 
     model_config = SettingsConfigDict(
@@ -505,7 +506,7 @@ class Settings(Section):
 
     def having(self, *sections: Section) -> Self:
         """These settings with these sections."""
-        copy = self.model_copy()
+        copy = self.replace()
         given = {type(each): each for each in sections}
         copy._sections = self._sections | given  # noqa: SLF001 - its own class's
         return copy

@@ -261,7 +261,7 @@ def _skill_of(path: Path, text: str, name: str, beside: SkillFolder) -> FoundSki
         raise DefinitionError([*refused, *lacking])
     # The format allows a skill without instructions: what it is for is all there is to go by.
     skill = head.skill(instructions or str(document.data["description"]))
-    skill = skill.model_copy(update={"files": tuple(beside.files)})
+    skill = skill.replace(files=tuple(beside.files))
     lines = {key: document.line((key,)) + _ABOVE_HEAD for key in document.data}
     return FoundSkill(skill, beside.contents, lacking, path, begins, lines)
 

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from router.domain.locale import Locale, Localised
 from router.domain.messages import Usage
+from router.domain.value import Value
 from router.skill.skill import Skill
 
 Stop = Literal["turns", "tokens", "seconds", "errors", "away", "repetition", "budget"]
@@ -33,7 +32,7 @@ ANSWER_TOKENS = 500
 """Of an answer, or of what calls find, as far as that can be foreseen."""
 
 
-class LoopProgress(BaseModel):
+class LoopProgress(Value):
     """What a run has done since it last heard from the employee.
 
     `errors` counts the last steps in a row that came to nothing, the last of them because no model
@@ -42,8 +41,6 @@ class LoopProgress(BaseModel):
     where none comes that is better. It was `reworked` so often for what it missed. The slowest
     question took `pace` seconds. It has `created` so many sub-agents.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     steps: int = 0
     usage: Usage = Usage()
@@ -65,31 +62,31 @@ class LoopProgress(BaseModel):
         if fruitless is None:
             return self
         errors = self.errors + 1 if fruitless else 0
-        return self.model_copy(update={"errors": errors, "away": False})
+        return self.replace(errors=errors, away=False)
 
     def unanswered(self) -> "LoopProgress":
         """The progress after one more step, for which no model had an answer."""
-        return self.after(Usage(), fruitless=True).model_copy(update={"away": True})
+        return self.after(Usage(), fruitless=True).replace(away=True)
 
     def beside(self, steps: int, usage: Usage) -> "LoopProgress":
         """The progress with what a step of its plan took, whatever that came to."""
-        return self.model_copy(update={"steps": self.steps + steps, "usage": self.usage + usage})
+        return self.replace(steps=self.steps + steps, usage=self.usage + usage)
 
     def sending_back(self, draft: str) -> "LoopProgress":
         """The progress with an answer that isn't given to the employee yet."""
-        return self.model_copy(update={"draft": draft, "sent_back": self.sent_back + 1})
+        return self.replace(draft=draft, sent_back=self.sent_back + 1)
 
     def reworking(self, draft: str) -> "LoopProgress":
         """The progress with an answer that misses something."""
-        return self.model_copy(update={"draft": draft, "reworked": self.reworked + 1})
+        return self.replace(draft=draft, reworked=self.reworked + 1)
 
     def creating(self, subagents: int) -> "LoopProgress":
         """The progress with so many more sub-agents."""
-        return self.model_copy(update={"created": self.created + subagents})
+        return self.replace(created=self.created + subagents)
 
     def timed(self, seconds: float) -> "LoopProgress":
         """The progress with a question that took so long."""
-        return self.model_copy(update={"pace": max(self.pace, seconds)})
+        return self.replace(pace=max(self.pace, seconds))
 
     @property
     def kept_seconds(self) -> float:
@@ -98,11 +95,11 @@ class LoopProgress(BaseModel):
 
     def hearing(self) -> "LoopProgress":
         """The progress once the employee has said something: no draft answers that."""
-        return self.model_copy(update={"draft": "", "sent_back": 0, "reworked": 0})
+        return self.replace(draft="", sent_back=0, reworked=0)
 
     def having_done(self, what: str) -> "LoopProgress":
         """The progress once it is known what the step did, and with what results."""
-        return self.model_copy(update={"recent": (*self.recent, what)[-_RECENT:]})
+        return self.replace(recent=(*self.recent, what)[-_RECENT:])
 
     def with_cost(self, usage: Usage) -> "LoopProgress":
         """The same with what something beside the steps cost: a tool of theirs, or condensing."""

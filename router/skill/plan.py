@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ConfirmReply, digest_of
+from router.domain.value import Value
 from router.skill.loop import one_line
 
 MOST_RETRIES = 2
@@ -28,10 +29,8 @@ Fate = Literal["done", "missing", "stopped", "skipped"]
 since the employee said something meanwhile."""
 
 
-class PlanModel(BaseModel):
+class PlanModel(Value):
     """Base of what a plan is made of."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class PlanStep(PlanModel):
@@ -152,8 +151,8 @@ class Plan(PlanModel):
 
     def having(self, step: str, result: StepResult) -> "Plan":
         """With what a step came to; of a long result its beginning."""
-        kept = result.model_copy(update={"text": _cut(result.text, LONGEST_RESULT)})
-        return self.model_copy(update={"results": {**self.results, step: kept}})
+        kept = result.replace(text=_cut(result.text, LONGEST_RESULT))
+        return self.replace(results={**self.results, step: kept})
 
     def retrying(self, retry: RetryStep) -> "Plan":
         """With the step to be done again, and whatever was built on what it had."""
@@ -161,30 +160,30 @@ class Plan(PlanModel):
         tries = (*self.tries.get(retry.step, ()), _cut(retry.why, LONGEST_WHY))
         left = {id_: one for id_, one in self.results.items() if id_ not in again}
         tried = {**self.tries, retry.step: tries}
-        return self.model_copy(update={"results": left, "tries": tried})
+        return self.replace(results=left, tries=tried)
 
     def replanning(self, replan: Replan) -> "Plan":
         """With what is left to be planned anew, once more."""
         why = _cut(replan.why, LONGEST_WHY)
-        return self.model_copy(update={"revising": why, "replans": self.replans + 1})
+        return self.replace(revising=why, replans=self.replans + 1)
 
     def hearing(self) -> "Plan":
         """Once the employee has said something: what wasn't begun is skipped, tries count anew."""
         skipped = {s.id: StepResult(fate="skipped") for s in self.steps if s.id not in self.results}
         results = {**self.results, **skipped}
-        return self.model_copy(update={"results": results, "tries": {}, "replans": 0})
+        return self.replace(results=results, tries={}, replans=0)
 
     def proposing(self) -> "Plan":
         """As the employee is shown it."""
-        return self.model_copy(update={"proposed": True})
+        return self.replace(proposed=True)
 
     def agreeing(self) -> "Plan":
         """As the employee has agreed to it."""
-        return self.model_copy(update={"agreed": True})
+        return self.replace(agreed=True)
 
     def concluded(self) -> "Plan":
         """Once its answer is given: what is planned for another is to be agreed to anew."""
-        return self.model_copy(update={"agreed": False})
+        return self.replace(agreed=False)
 
     def resuming(self, why: str) -> "Plan":
         """Taken up again by a new run: what is done stays done, the rest is planned anew.
@@ -193,8 +192,8 @@ class Plan(PlanModel):
         """
         if self.proposed:
             why = "" if self.agreed else OTHERWISE
-            return self.model_copy(update={"revising": why, "proposed": not self.agreed})
-        return self.hearing().model_copy(update={"revising": why})
+            return self.replace(revising=why, proposed=not self.agreed)
+        return self.hearing().replace(revising=why)
 
     def revised(self, proposed: Sequence[PlanStep]) -> "Plan":
         """The plan that goes on with these steps.
@@ -209,7 +208,7 @@ class Plan(PlanModel):
         kept |= {id_: s for id_, s in finished.items() if id_ in needed and id_ not in listed}
         # What a finished step was built on no longer matters, unless that may be tried again.
         built = {id_: tuple(d for d in s.depends_on if d in kept) for id_, s in kept.items()}
-        steps = [s.model_copy(update={"depends_on": built[id_]}) for id_, s in kept.items()]
+        steps = [s.replace(depends_on=built[id_]) for id_, s in kept.items()]
         return Plan(
             steps=(*steps, *(s for s in proposed if not _same(s, finished.get(s.id)))),
             results={id_: self.results[id_] for id_ in kept},

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from router.domain.file_types import SCRIPTS, SkillFile
 from router.domain.locale import Localised
 from router.domain.principals import Capability, Principal
+from router.domain.value import Value
 
 Mode = Literal["react", "plan"]
 """How the sub-agent works: `react` calls tools until it has an answer; `plan` makes a plan, has
@@ -23,14 +22,12 @@ MOST_SUBAGENTS = 12
 """That a run may create at most, whatever its head says."""
 
 
-class Skill(BaseModel):
+class Skill(Value):
     """What a folder's `SKILL.md` says, and which files lie beside it.
 
     It travels whole in the input of the run that it starts, so that a run keeps what it began
     with while files change. The files themselves are kept elsewhere, by their digests.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     title: Localised

@@ -139,7 +139,7 @@ class Mailboxes(Aggregate):
                 free = select(_boxes.c.subject).where(*here).with_for_update(skip_locked=True)
                 if connection.execute(free).first() is not None:
                     connection.execute(update(_boxes).where(*here).values(due=until))
-                    leased.append(box.model_copy(update={"due": until}))
+                    leased.append(box.replace(due=until))
             return leased
 
         return await self._database.write(lease) if found else []
@@ -177,7 +177,7 @@ class Mailboxes(Aggregate):
         ours = (_this(mailbox), _boxes.c.due == mailbox.due)
         change = update(_boxes).where(*ours).values(position=position, due=due)
         changed = await self._database.write(lambda c: c.execute(change).rowcount)
-        return mailbox.model_copy(update={"position": position, "due": due}) if changed else None
+        return mailbox.replace(position=position, due=due) if changed else None
 
 
 def _first_new(condition: ColumnElement[bool]) -> ScalarSelect[datetime]:

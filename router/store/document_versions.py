@@ -158,8 +158,8 @@ class ConfigurationStore(Aggregate):
             if beside is not None and held is not None:
                 self._check_new(connection, beside)
                 connection.execute(insert(_versions), to_row(beside))
-                named = beside.model_dump(include={*_OF, "version"})
-                self._insert(connection, held.model_copy(update=named))
+                named: dict[str, Any] = beside.model_dump(include={*_OF, "version"})
+                self._insert(connection, held.replace(**named))
             along(connection)
 
         await self._database.write(work)
@@ -326,13 +326,12 @@ def _stood(head: DocumentHead, at: DocumentStanding) -> DocumentHead:
     """The head with what people of a share have, and what is to hold next."""
     shared = at.shared
     coming = at.upcoming[0] if at.upcoming else None
-    told = {
-        "shared": shared.version if shared else None,
-        "share": shared.share if shared else None,
-        "upcoming": coming.version if coming else None,
-        "upcoming_from": coming.moment if coming else None,
-    }
-    return head.model_copy(update=told)
+    return head.replace(
+        shared=shared.version if shared else None,
+        share=shared.share if shared else None,
+        upcoming=coming.version if coming else None,
+        upcoming_from=coming.moment if coming else None,
+    )
 
 
 def _heads(tenant: str, kind: DocumentKind | None, now: datetime) -> Select[Any]:

@@ -454,13 +454,11 @@ def with_withdrawal_note(run: RunRecord, note: WithdrawalNote) -> RunRecord:
     last = run.history[-1].event if run.history else None
     again = run.withdrawn_by == note.withdrawn_by and last == note.line.event
     noted = again or note.line in run.history
-    return run.model_copy(
-        update={
-            "withdrawn_by": note.withdrawn_by,
-            "status": note.status or run.status,
-            "history": run.history if noted else [*run.history, note.line],
-            "updated_at": run.updated_at if noted else note.line.at,
-        }
+    return run.replace(
+        withdrawn_by=note.withdrawn_by,
+        status=note.status or run.status,
+        history=run.history if noted else [*run.history, note.line],
+        updated_at=run.updated_at if noted else note.line.at,
     )
 
 

@@ -244,7 +244,7 @@ def payloads(progress: Progress) -> Iterator[str]:
         middle = len(said) // 2
         for part in (said[:middle], said[middle:]):
             data = {**progress.data, "text": part}
-            yield from payloads(progress.model_copy(update={"data": data}))
+            yield from payloads(progress.replace(data=data))
     elif len(payload) <= PIECE * MOST_PIECES:
         parts = [payload[at : at + PIECE] for at in range(0, len(payload), PIECE)]
         id_ = uuid4().hex

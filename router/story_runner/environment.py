@@ -77,11 +77,11 @@ class EveryTenant(FileDirectory):
     def everyone(self, tenant: str = "") -> list[Principal]:
         """All people, in that tenant, ordered by id."""
         there = super().everyone()
-        return [one.model_copy(update={"tenant": tenant}) for one in there] if tenant else there
+        return [one.replace(tenant=tenant) for one in there] if tenant else there
 
     def recast(self, people: Iterable[Principal]) -> None:
         """Have these be the people, and no other, whatever tenant they are of."""
-        super().__init__(one.model_copy(update={"tenant": DEFAULT_TENANT}) for one in people)
+        super().__init__(one.replace(tenant=DEFAULT_TENANT) for one in people)
 
     @classmethod
     def of(cls, directory: PeopleDirectory) -> "EveryTenant":
@@ -426,23 +426,24 @@ async def opened(settings: Settings, *, asking_models: bool = False) -> AsyncIte
 
 def apart(settings: Settings, folder: Path) -> Settings:
     """The settings, with a database of its own in the folder, and one queue for all work."""
-    alone: dict[str, Any] = {
-        "data": folder,
-        "database_url": f"sqlite:///{folder}/router.db",
-        "model_queue": None,
-        "tool_queue": None,
-        "worker_version": None,  # nobody would make it current, and then nothing runs
-    }
-    return settings.model_copy(update=alone)
+    return settings.replace(
+        data=folder,
+        database_url=f"sqlite:///{folder}/router.db",
+        model_queue=None,
+        tool_queue=None,
+        worker_version=None,  # nobody would make it current, and then nothing runs
+    )
 
 
 def without_model(settings: Settings, folder: Path) -> Settings:
     """The same, with nobody to ask."""
-    alone: dict[str, Any] = {
-        "embedder": "embedded",
-        **dict.fromkeys(("llm_base_url", "llm_api_key", "llm_model", "llm_skill_model")),
-        "llm_fallbacks": [],
-        "llm_roles": {},
-        "llm_escalate": None,
-    }
-    return apart(settings, folder).model_copy(update=alone)
+    return apart(settings, folder).replace(
+        embedder="embedded",
+        llm_base_url=None,
+        llm_api_key=None,
+        llm_model=None,
+        llm_skill_model=None,
+        llm_fallbacks=[],
+        llm_roles={},
+        llm_escalate=None,
+    )

@@ -188,8 +188,8 @@ class Actor:
             conversation.STATUS, result_type=conversation.ConversationStatus
         )
         asked = standing.asked.question if standing.asked else None
-        named = action.model_copy(update={"question": asked or ASKED_THEN})
-        return message.model_copy(update={"action": named})
+        named = action.replace(question=asked or ASKED_THEN)
+        return message.replace(action=named)
 
     async def _send(self, said: Message) -> None:
         message = await self._answering(said)

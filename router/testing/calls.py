@@ -63,7 +63,7 @@ def make_caller(  # noqa: PLR0913 - each is a field of a person that tests may n
     about = {"id": id, "name": name or id.capitalize(), "tenant": tenant, "manager": manager}
     given = {"department": department, "locale": locale, "timezone": timezone}
     person = Principal.model_validate({**about, **{k: v for k, v in given.items() if v}})
-    return person.model_copy(update={"roles": person.roles | frozenset(roles)})
+    return person.replace(roles=person.roles | frozenset(roles))
 
 
 def make_context(

@@ -97,7 +97,7 @@ def _of_the_desk(action: messages.ChooseAction, situation: Situation) -> PolicyD
     if (run := run_meant(action.value)) is not None:
         return resume_run(run, situation, "action")
     if (wish := memory_wishes.pressed(action.value)) is not None:
-        return why.FORGOTTEN.route(situation.locale).model_copy(update={"by": "action"}), wish
+        return why.FORGOTTEN.route(situation.locale).replace(by="action"), wish
     return amendments.chosen(action.value, situation, "action")
 
 
@@ -163,13 +163,13 @@ def resume_run(run: str, situation: Situation, by: messages.RouteBy) -> PolicyDe
     locale = situation.locale
     route = why.RESUMED.of(one, locale) if one else why.RESUME_DECLINED.route(locale)
     command = commands.Resume(run=run) if one else commands.KeepPaused()
-    return route.model_copy(update={"by": by}), command
+    return route.replace(by=by), command
 
 
 def of_plan(situation: Situation, *, agreed: bool, by: messages.RouteBy) -> PolicyDecision:
     """Having the plan worked on that a sub-agent shows, or not."""
     skill, reason = situation.skill, why.PLAN_AGREED if agreed else why.SKILL_LEFT
-    route = reason.route(situation.locale, skill, skill=skill).model_copy(update={"by": by})
+    route = reason.route(situation.locale, skill, skill=skill).replace(by=by)
     agrees = commands.RunSkill(skill=skill, request="", agreed=True)
     return route, agrees if agreed else commands.LeaveSkill()
 
@@ -186,7 +186,7 @@ def _way_out(action: messages.ChooseAction, situation: Situation) -> PolicyDecis
     if way == "cancel":
         return why.CANCELLED.of(view, situation.locale), commands.CancelFlow()
     route, command = outcome_of(way, view, situation.locale)
-    return route.model_copy(update={"by": "action"}), command
+    return route.replace(by="action"), command
 
 
 def _answered(
@@ -219,7 +219,7 @@ def _outdated(situation: Situation) -> PolicyDecision:
         # The flow itself says so: it finds that this is no question of its own.
         return why.BY_ACTION.of(view, locale), commands.FillSlots(slots={}, question=OUTDATED)
     if situation.offered:
-        route = why.OUTDATED.route(locale).model_copy(update={"kind": "clarify"})
+        route = why.OUTDATED.route(locale).replace(kind="clarify")
         return route, commands.Clarify(text=STALE.within(locale), options=situation.offered)
     return _told(why.OUTDATED, why.ANSWERED_BEFORE, situation)
 
@@ -253,7 +253,7 @@ def with_person(message: messages.Message, situation: Situation) -> PolicyDecisi
     """The conversation is with a person: nothing else is made of what is said, by no model."""
     action, locale = message.action, situation.locale
     if isinstance(action, messages.ChooseAction) and action.value == BACK:
-        route = why.BACK_AT_DESK.route(locale).model_copy(update={"by": "action"})
+        route = why.BACK_AT_DESK.route(locale).replace(by="action")
         return route, commands.LeavePerson()
     if action is not None:
         text = SAY_BACK.within(locale)

@@ -127,7 +127,7 @@ def chosen(
         gone = why.OVER.within(situation.locale)
         return why.OUTDATED.route(situation.locale), commands.ReplyText(text=gone)
     route, command = taken
-    return route.model_copy(update={"by": by}), command
+    return route.replace(by=by), command
 
 
 def takes_back(text: str, names: FlowNames) -> bool:

@@ -169,7 +169,7 @@ def forgotten_by_button(
     wish = next((wish for option in same if (wish := pressed(option.value))), None)
     if wish is None:
         return None
-    return why.FORGOTTEN.route(locale).model_copy(update={"by": "slot"}), wish
+    return why.FORGOTTEN.route(locale).replace(by="slot"), wish
 
 
 _REASONS: dict[type, why.Reason] = {

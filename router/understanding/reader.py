@@ -106,18 +106,17 @@ class Reader(TenantScoped):
             )
         utterance = Utterance.of(message.text or "", situation.now)
         heard = ParsedMessage.of(known, utterance, situation, message.skill or "")
-        found = {
-            "patterns": [match.hit for match in heard.matches],
-            "entities": entities_of(utterance.normalised, utterance.things),
-        }
+        patterns = [match.hit for match in heard.matches]
+        entities = entities_of(utterance.normalised, utterance.things)
         if (called := called_skill(heard)) is not None:
-            return _reading(heard.text, called, called_skill.__name__).model_copy(update=found)
+            reading = _reading(heard.text, called, called_skill.__name__)
+            return reading.replace(patterns=patterns, entities=entities)
         wishes = [] if heard.skill else _wishes(heard)
         more = [wish.words for wish in wishes[MAX_REQUESTS:]]
-        found["unread"] = " ".join(more or [utterance.unread])[:UNREAD_CHARS]
+        unread = " ".join(more or [utterance.unread])[:UNREAD_CHARS]
         reading = _of_several(heard, wishes[:MAX_REQUESTS]) if wishes else _decided(heard)
         begun = begun_with_files(reading.commands, known.flows, message.files)
-        return reading.model_copy(update={**found, "commands": begun})
+        return reading.replace(patterns=patterns, entities=entities, unread=unread, commands=begun)
 
 
 def _is_for_skill(message: Message, situation: Situation) -> bool:
@@ -142,7 +141,7 @@ def _reading(normalised: str, outcome: PolicyDecision | None, policy: str) -> Re
     if outcome is None:
         return Reading(normalised=normalised)
     route, command = outcome
-    named = route.model_copy(update={"policy": policy})
+    named = route.replace(policy=policy)
     return Reading(normalised=normalised, route=named, commands=[command])
 
 
@@ -249,9 +248,10 @@ def _of_several(heard: ParsedMessage, wishes: Sequence[_Wish]) -> Reading:
 def _of_its_own(command: commands.Command, words: str) -> commands.Command:
     """The command as one among others: it says which words it is about."""
     if isinstance(command, commands.CallTool):
-        return command.model_copy(update={"id": f"{command.id}_{command.tool}"})
-    about = isinstance(command, commands.Clarify | commands.RunSkill)
-    return command.model_copy(update={"about": words}) if about else command
+        return command.replace(id=f"{command.id}_{command.tool}")
+    if isinstance(command, commands.Clarify | commands.RunSkill):
+        return command.replace(about=words)
+    return command
 
 
 def resume(heard: ParsedMessage, active: FlowView | None = None) -> PolicyDecision | None:

@@ -278,7 +278,7 @@ class TurnDisplay:
         replies = list(turn.replies)
         if written and replies and replies[0].text.strip().startswith(written):
             rest = replies[0].text.strip().removeprefix(written).strip()
-            replies[:1] = [replies[0].model_copy(update={"text": rest})] if rest else []
+            replies[:1] = [replies[0].replace(text=rest)] if rest else []
         talk.hear(replies)
 
     def _note(self, text: str) -> None:

@@ -283,7 +283,7 @@ class _Paper:
         # Also where its label wasn't read; a number or a day hardly stands anywhere by chance.
         cells = (cell for cell in self.form.cells if _says(cell.text, field.value))
         place = best.place if best is not None else next((one.place for one in cells), None)
-        return field.model_copy(update={"place": place or field.place})
+        return field.replace(place=place or field.place)
 
     # Numbers
 

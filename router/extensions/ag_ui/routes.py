@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ag_ui import core
@@ -147,19 +148,19 @@ def ended(
         total_tokens=spent.tokens,
     )
     cost = [usage] if spent.llm_calls else None
-    end = core.RunFinishedEvent(thread_id=thread, run_id=run, usage=cost)
+    ended = partial(core.RunFinishedEvent, thread_id=thread, run_id=run, usage=cost)
     if last is not None and last.status == "failed":
         words = "\n\n".join(reply.text for reply in last.replies)
         return core.RunErrorEvent(message=words, code="turn-failed", usage=cost)
     if last is not None and last.status == "cancelled":
-        return end.model_copy(update={"outcome": core.RunFinishedCancelledOutcome()})
+        return ended(outcome=core.RunFinishedCancelledOutcome())
     if interrupts:
         outcome: Any = core.RunFinishedInterruptOutcome(interrupts=list(interrupts))
     else:
         waiting = [c.id for c in last.tool_calls if c.status == "waiting"] if last else []
         outcome = core.RunFinishedSuccessOutcome(pending_tool_call_ids=waiting or None)
     result = last.shown() if last else None
-    return end.model_copy(update={"outcome": outcome, "result": result})
+    return ended(outcome=outcome, result=result)
 
 
 async def broken_off(request: Request, error: Exception) -> core.RunErrorEvent:

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import httpx2
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 
 from router.domain.errors import RouterError, Unavailable
@@ -16,6 +16,7 @@ from router.domain.file_types import MOST_BYTES
 from router.domain.locale import Locale
 from router.domain.messages import Action, Question, Reply
 from router.domain.records import ApprovalRecord, ChangedField
+from router.domain.value import Value
 from router.formats.http_body import PACKED, bounding
 from router.formats.strict_json import strict_json
 
@@ -51,29 +52,29 @@ class NotAdmitted(Unavailable):
     """The platform doesn't take us: nothing gets through until somebody gives us another token."""
 
 
-class Pressed(BaseModel):
+class Pressed(Value):
     """A button of a conversation's card: what it does, and in which conversation."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
     conversation: str
     action: Action
 
 
-class CardDecision(BaseModel):
+class CardDecision(Value):
     """A button of an approver's card. `digest` stands for exactly what the card shows."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
     approval: str
     digest: Question
     verdict: Verdict
 
 
-class Button(BaseModel):
+class Button(Value):
     """What travels in a button, there and back."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
     pressed: Pressed | None = None
     decision: CardDecision | None = None

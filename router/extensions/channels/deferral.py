@@ -200,7 +200,7 @@ class Deferral:
                 return
             if not self.is_chosen(person, wishes, post.platform):
                 for platform in self._chosen_since(person, choice):
-                    await kept.defer(post.model_copy(update={"platform": platform, "due": now}))
+                    await kept.defer(post.replace(platform=platform, due=now))
                 await kept.done(post, under=wishes)
                 return
             await self._remind(person, post)

@@ -339,7 +339,7 @@ class Outbox:
         wishes, then = choice.preferences, choice.at(row.at)
         if row.kind == "handoff":
             chats = tuple(one for one in then.channels if not self._reads(one))
-            asked = then.model_copy(update={"channels": chats})
+            asked = then.replace(channels=chats)
             here = self._deferral.is_chosen(person, asked, mailbox.platform)
             return await hand_offs.statement(services, person, row) if here else None
         if row.kind == "message":

@@ -17,11 +17,12 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+from pydantic import ConfigDict, Field, JsonValue, ValidationError, field_validator
 
 from router.domain.errors import DefinitionError, InvalidInput, Problem
 from router.domain.messages import ChoicesReply, Message, Route, RouteKind, Turn
 from router.domain.records import LogEntry, RecordedTurn
+from router.domain.value import Value
 
 NONE = "none"
 NAMING: frozenset[RouteKind] = frozenset({"flow", "skill", "tool", "confirm"})
@@ -111,16 +112,16 @@ SHAPE = 'write one object a line: {"text": "…", "label": "…"}'
 _YEARS = range(1970, 2200)
 
 
-class LabelledEntity(BaseModel):
+class LabelledEntity(Value):
     """Something to be found in a text, shaped as `understanding.entities.extraction` has it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")
 
     type: str
     value: JsonValue
 
 
-class LabelledLine(BaseModel):
+class LabelledLine(Value):
     """What a line says. It has a `label`, or `entities`, or both.
 
     `slots` are those that the message fills, by name or path (`items.0.amount`); null says that
@@ -128,7 +129,7 @@ class LabelledLine(BaseModel):
     files that hold several sets; `note` is for whoever reads the file.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     text: str
     label: str | None = Field(None, min_length=1)
@@ -282,4 +283,4 @@ def _list(names: Mapping[str, object] | frozenset[str]) -> str:
 
 
 def _says(line: LabelledLine) -> LabelledLine:
-    return line.model_copy(update={"note": None, "split": None})
+    return line.replace(note=None, split=None)

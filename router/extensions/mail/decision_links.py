@@ -26,6 +26,7 @@ from router.domain.errors import TooManyRequests, Unavailable, Unconfirmed
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
+from router.domain.value import Value
 from router.domain.visible_text import one_line
 from router.extensions.channels import cards
 from router.extensions.channels.base import LONGEST_COMMENT, VERDICTS, CardDecision, DecisionRequest
@@ -46,10 +47,10 @@ class BadLink(Exception):
     """The token isn't one of ours, or isn't whole."""
 
 
-class DecisionLink(BaseModel):
+class DecisionLink(Value):
     """What a link is for. `digest` stands for what its reader was shown."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore")
 
     tenant: str
     person: str
@@ -62,10 +63,10 @@ class DecisionLink(BaseModel):
         return now.timestamp() >= self.exp
 
 
-class DigestLink(BaseModel):
+class DigestLink(Value):
     """Whose digest a link stops."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore")
 
     tenant: str
     person: str
@@ -396,7 +397,7 @@ class DigestPage(LinkPage):
         kept = Notifications(self.dispatcher.state.services.store.database)
         chosen = await kept.chosen(person.tenant, person.id)
         if chosen.digest is not None:
-            without = chosen.model_copy(update={"digest": None})
+            without = chosen.replace(digest=None)
             await kept.choose(person.tenant, person.id, without)
         said = NO_DIGEST.within(person.locale)
         return page(person.locale, [STOP_DIGEST.within(person.locale)], self.desk, said=said)

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import mcp_types as types
 from mcp_types.version import is_version_at_least
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from router.api.approvals import DecisionBody
 from router.api.params import MAX_COMMENT, MAX_TEXT, Key, check_plain, said_text
@@ -35,6 +35,7 @@ from router.domain.messages import (
     unsaid,
 )
 from router.domain.records import ApprovalRecord, ChangedField
+from router.domain.value import Value
 from router.domain.visible_text import isolated, labelled, one_line
 from router.entities.booleans import consent
 from router.entities.normalisation import normalise
@@ -68,14 +69,14 @@ VERDICTS: Mapping[str, Localised] = {
 """What is decided by a form; whom else to ask is a matter for the desk itself."""
 
 
-class OpenQuestion(BaseModel):
+class OpenQuestion(Value):
     """Which question was asked: of a `conversation`, or on an `approval`.
 
     `question` is its name as it was shown, and another as soon as anything in it is; `round`
     counts the questions of a call, so that each answer is a message of its own.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
     conversation: Key | None = None
     approval: Key | None = None

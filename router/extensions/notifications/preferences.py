@@ -9,10 +9,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Literal, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
+from router.domain.value import Value
 
 DIGEST_CHANNEL = "mail"
 """Where a digest and news come: the one channel that people only read."""
@@ -27,10 +28,10 @@ Channel = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 """A platform, as the directory names the accounts there: `mail`, `slack`."""
 
 
-class QuietHours(BaseModel):
+class QuietHours(Value):
     """From when until when nobody is written to; what ends before it begins ends the next day."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
     begins: ClockTime
     ends: ClockTime
@@ -53,13 +54,13 @@ def _distinct(channels: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(channels))
 
 
-class NotificationPreferences(BaseModel):
+class NotificationPreferences(Value):
     """How a person wishes to be written to unasked; what they leave out is as for everybody.
 
     Answers to what somebody says come where and when they say it, whatever stands here.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
     channels: Annotated[
         tuple[Channel, ...], Field(max_length=MOST_CHANNELS), AfterValidator(_distinct)

@@ -61,7 +61,7 @@ class ChosenPreferences(Record):
         """The same with the channels before these."""
         if self.channels_before is None:
             return self.preferences
-        return self.preferences.model_copy(update={"channels": self.channels_before})
+        return self.preferences.replace(channels=self.channels_before)
 
     def at(self, moment: datetime) -> NotificationPreferences:
         """The same with the channels of then."""

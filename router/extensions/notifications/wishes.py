@@ -99,7 +99,7 @@ def wished(
     }
     if not changes:
         raise InvalidInput(UNCLEAR)
-    return checked(now.model_copy(update=changes), channels)
+    return checked(now.replace(**changes), channels)
 
 
 def checked(wishes: NotificationPreferences, channels: Sequence[str]) -> NotificationPreferences:

@@ -314,9 +314,9 @@ async def exchange(
         response_schema=schema.schema if schema else None,
         tools=tools,
     )
-    bare = whole.changed(file_names={}, brings_left=False, response_schema=None)
+    bare = whole.replace(file_names={}, brings_left=False, response_schema=None)
     before = (
-        bare.changed(message_id=derived_id("before", last, str(place)), message=each)
+        bare.replace(message_id=derived_id("before", last, str(place)), message=each)
         for place, each in enumerate(said[:-1])
     )
     return Exchange(services, record, whole, tuple(before))

@@ -179,8 +179,8 @@ def weigh(context: StepContext) -> bool:
         return True
     if trial.run.tasks:
         for id_, task in trial.run.tasks.items():
-            run.tasks.setdefault(id_, task.model_copy(update={"slot": ""}))
-        run.amendment = wanted.model_copy(update={"tasks": [*trial.run.tasks]})
+            run.tasks.setdefault(id_, task.replace(slot=""))
+        run.amendment = wanted.replace(tasks=[*trial.run.tasks])
         return True
     _conclude(context, trial.run, refused)
     return True
@@ -211,7 +211,7 @@ def _conclude(context: StepContext, trial: Run, refused: dict[str, Localised]) -
     else:
         # Their names are known to the trial alone: they are shown before they are taken.
         run.files = trial.files
-        run.amendment = wanted.model_copy(update={"after": trial.slots})
+        run.amendment = wanted.replace(after=trial.slots)
         if wanted.word:
             _make(context)
 

@@ -69,8 +69,13 @@ def definition_of(definition: FlowDefinition) -> FlowDefinition:
         states[LAPSED] = {"say": _LAPSED, "end": "expired"}
     zh, en = f"撤回{definition.title.zh}", f"Withdrawal: {definition.title.en}"
     read = {name: State.model_validate(state) for name, state in states.items()}
-    about = {"title": Localised(zh=zh, en=en), "triggers": Triggers(), "withdrawal": None}
-    return definition.model_copy(update={**about, "start": ASKED, "states": read})
+    return definition.replace(
+        title=Localised(zh=zh, en=en),
+        triggers=Triggers(),
+        withdrawal=None,
+        start=ASKED,
+        states=read,
+    )
 
 
 def with_what_it_undoes(  # noqa: PLR0913 - a run is made of all these
@@ -88,8 +93,9 @@ def with_what_it_undoes(  # noqa: PLR0913 - a run is made of all these
     by = run.requester.id
     asked = Happening(at=now, state="", event="withdrawal asked", by=by, comment=comment)
     first = Withdraws(run=withdraws, done=list(done))
-    known = {"slots": slots, "results": results, "files": files}
-    return run.model_copy(update={**known, "withdraws": first, "history": History([asked])})
+    return run.replace(
+        slots=slots, results=results, files=files, withdraws=first, history=History([asked])
+    )
 
 
 CANCELLED = Localised(zh="好的，已取消。", en="All right, that's cancelled.")
@@ -163,7 +169,7 @@ def unwind(context: StepContext) -> bool:
         case GoingBack() as back:
             context.enter(back.to, back.event, back.by)
         case Leaving() as leaving:
-            run.pending = leaving.model_copy(update={"clears": None})
+            run.pending = leaving.replace(clears=None)
     return True
 
 

@@ -241,7 +241,7 @@ def set_anew(context: StepContext, timers: list[TimerName]) -> None:
         earlier = waiting.timers if isinstance(waiting, Rescheduling) else []
         both = list(dict.fromkeys([*earlier, *timers]))
         then = Rescheduling(timers=both, since=context.now)
-        run.pending = reviewing.model_copy(update={"then": then}) if reviewing else then
+        run.pending = reviewing.replace(then=then) if reviewing else then
 
 
 def look_again(context: StepContext, reason: ReviewReason | None = None) -> None:

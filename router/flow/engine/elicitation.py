@@ -22,7 +22,7 @@ def with_options(definition: FlowDefinition, run: Run) -> FlowDefinition:
         return definition
     slots = definition.slots
     left = {n: _asked(slots[n], offered) for n, offered in run.options.items() if n in slots}
-    return definition.model_copy(update={"slots": {**slots, **left}})
+    return definition.replace(slots={**slots, **left})
 
 
 def offer_choice(context: StepContext, offered: ArgumentOffer) -> bool:
@@ -49,7 +49,7 @@ def offer_choice(context: StepContext, offered: ArgumentOffer) -> bool:
 def _asked(slot: Slot, offered: ArgumentOffer) -> Slot:
     choices = {one.value: Choice(label=one.label, synonyms=one.synonyms) for one in offered.offers}
     ask = Localised(zh=_plain(offered.ask.zh), en=_plain(offered.ask.en))
-    return slot.model_copy(update={"choices": choices, "required": True, "ask": ask})
+    return slot.replace(choices=choices, required=True, ask=ask)
 
 
 def _plain(words: str) -> str:
@@ -79,7 +79,7 @@ def extended(definition: FlowDefinition, run: Run) -> FlowDefinition:
         asked = [*(states[name].collects if name in states else ()), *inquiry.slots]
         collecting = {"collect": list(dict.fromkeys(asked)), "next": inquiry.state}
         states[name] = State.model_validate(collecting)
-    return definition.model_copy(update={"slots": slots, "states": states})
+    return definition.replace(slots=slots, states=states)
 
 
 def ask_back(context: StepContext, inquiry: Inquiry) -> bool:

@@ -6,12 +6,13 @@ it asked something of, or by time. What it then owes stands in the run; effects 
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
 from router.domain.errors import ArgumentOffer
 from router.domain.locale import Localised
 from router.domain.messages import FlowStatus
 from router.domain.run_approvals import RunApproval
+from router.domain.value import Value
 from router.domain.visible_text import visible
 from router.flow.definition import SlotValues
 from router.flow.engine.run import (
@@ -28,10 +29,8 @@ Remark = Annotated[str, AfterValidator(visible)]
 """What somebody said of it."""
 
 
-class Event(BaseModel):
+class Event(Value):
     """Base of what can happen to a run. `by` is a user id, or None for the world itself."""
-
-    model_config = ConfigDict(frozen=True)
 
     by: str | None = None
 

@@ -56,7 +56,7 @@ def void(run: Run, *, returned: bool = False) -> None:
     """
     run.granted, run.declined = [], True
     kept = run.agreements if returned else []
-    run.agreements = [each.model_copy(update={"voided": True}) for each in kept]
+    run.agreements = [each.replace(voided=True) for each in kept]
 
 
 def take_over(run: Run, inherited: Collection[RunApproval], ended: Sequence[RunApproval]) -> None:

@@ -146,7 +146,7 @@ def reassign(context: StepContext, event: Reassigned) -> None:
     decided = _passed_on(context.run, event)
     if decided is not None and decisions.refusal(context, decided) is None:
         context.note("reassigned", event.by, f"{event.instead_of} ▸ {event.to}")
-        decisions.decide(context, decided.model_copy(update={"by": event.by}))
+        decisions.decide(context, decided.replace(by=event.by))
 
 
 NOT_THEIR_OWN = Localised(
@@ -200,8 +200,8 @@ def put_off_undo(context: StepContext, task: Task, kind: FailureKind, *, final: 
     """Keep what an undo couldn't take back, and say so, though not with every try."""
     run = context.run
     number, done = next((n, d) for n, d in enumerate(run.done) if d.key == task.undoes)
-    tried = {"task": task.id, "failed": kind, "tries": MOST_TRIES if final else done.tries + 1}
-    here = run.done[number] = done.model_copy(update=tried)
+    tries = MOST_TRIES if final else done.tries + 1
+    here = run.done[number] = done.replace(task=task.id, failed=kind, tries=tries)
     if not _passes(here) and run.owes != "operator":
         run.owes = "operator"
         context.note("held")
@@ -229,7 +229,7 @@ def try_later_ones(context: StepContext) -> None:
         decisions.look_again(context)
         return
     context.note("tried again")
-    run.done = [d.model_copy(update={"failed": None}) if _passes(d) else d for d in run.done]
+    run.done = [d.replace(failed=None) if _passes(d) else d for d in run.done]
 
 
 def retry_undo(context: StepContext, event: Retried) -> None:
@@ -243,8 +243,7 @@ def retry_undo(context: StepContext, event: Retried) -> None:
     for number, done in enumerate(run.done):
         if done.failed is not None:
             again = done.again + (done.failed in WITHOUT_EFFECT)
-            anew = {"failed": None, "tries": 0, "again": again}
-            run.done[number] = done.model_copy(update=anew)
+            run.done[number] = done.replace(failed=None, tries=0, again=again)
 
 
 def undo_retry_refusal(run: Run) -> RouterError | None:

@@ -175,7 +175,7 @@ def _finished(context: StepContext, event: events.Finished) -> None:
     task = run.tasks.pop(event.task, None)
     if task is None:
         return
-    run.done += [done.model_copy(update={"visit": run.visit}) for done in event.done]
+    run.done += [done.replace(visit=run.visit) for done in event.done]
     if event.lasting:
         run.lasting.append(Visit(state=run.state, visit=run.visit))
     if isinstance(run.pending, GoingBack):

@@ -6,7 +6,8 @@ part that comes to nothing is enough for `on_error` or `otherwise`, once the oth
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -73,7 +74,7 @@ def _start(context: StepContext, batch: Batch) -> None:
     for number, part in enumerate(batch.parts):
         if part.status != "waiting" or under_way >= most or _decided(batching, batch):
             continue
-        batch.parts[number] = part.model_copy(update={"status": "under_way"})
+        batch.parts[number] = part.replace(status="under_way")
         under_way += 1
         task = _task(context, number, part)
         context.run.tasks[task.id] = task
@@ -117,7 +118,8 @@ def _decided(batching: Batching, batch: Batch) -> bool:
 def succeeded(context: StepContext, task: Task, value: JsonValue) -> None:
     """A call for an item came back; what it came to is kept where the file saves it."""
     fits = context.state.saves is not None and _fits(context.run, value)
-    _settle(context, task, status="done", value=value if fits else None)
+    kept = value if fits else None
+    _settle(context, task, lambda part: part.replace(status="done", value=kept))
 
 
 def _fits(run: Run, value: JsonValue) -> bool:
@@ -130,14 +132,14 @@ def put_back(context: StepContext, task: Task) -> None:
     """Have a part wait as if it had never begun; it begins under the same key when it does."""
     batch = context.run.batch
     if batch is not None and task.part is not None:
-        waiting = batch.parts[task.part].model_copy(update={"status": "waiting"})
+        waiting = batch.parts[task.part].replace(status="waiting")
         batch.parts[task.part] = waiting
 
 
 def failed(context: StepContext, task: Task, error: str, kind: str) -> None:
     """A part came to nothing for good."""
     value: JsonValue = {"message": error, "kind": kind, "item": task.part}
-    _settle(context, task, status="failed", value=value, ended="failed")
+    _settle(context, task, lambda part: part.replace(status="failed", value=value, ended="failed"))
 
 
 def finished(context: StepContext, task: Task, event: Finished) -> None:
@@ -153,15 +155,17 @@ def finished(context: StepContext, task: Task, event: Finished) -> None:
         # Before others begin, which are to inherit no more than what is in force.
         granted.take_over(run, task.granted, event.granted)
         run.related = list(dict.fromkeys([*run.related, *event.related]))[-MAX_RELATED:]
-    badly = "stopped" if task.stopping else "failed"
+    badly: Literal["stopped", "failed"] = "stopped" if task.stopping else "failed"
     _settle(
         context,
         task,
-        status="done" if event.status == "completed" or task.detached else badly,
-        value=_outcome(run, task, event),
-        ended=event.status,
-        declined=event.declined,
-        results=_added(run, event) if task.branch else {},
+        lambda part: part.replace(
+            status="done" if event.status == "completed" or task.detached else badly,
+            value=_outcome(run, task, event),
+            ended=event.status,
+            declined=event.declined,
+            results=_added(run, event) if task.branch else {},
+        ),
     )
     if not task.branch:
         return
@@ -170,8 +174,7 @@ def finished(context: StepContext, task: Task, event: Finished) -> None:
     if news := approval.unknown(known, event.agreements):
         for id_, other in run.tasks.items():
             if other.branch and not other.stopping:
-                agreed = {"agreed": (*other.agreed, *news)}
-                run.tasks[id_] = other.model_copy(update=agreed)
+                run.tasks[id_] = other.replace(agreed=(*other.agreed, *news))
 
 
 def _named(task: Task) -> str:
@@ -191,11 +194,11 @@ def _added(run: Run, event: Finished) -> dict[str, JsonValue]:
     return {name: v for name, v in event.results.items() if run.results.get(name) != v}
 
 
-def _settle(context: StepContext, task: Task, **became: object) -> None:
+def _settle(context: StepContext, task: Task, change: Callable[[BatchPart], BatchPart]) -> None:
     batch = context.run.batch
     if batch is None or task.part is None:
         return
-    batch.parts[task.part] = batch.parts[task.part].model_copy(update=became)
+    batch.parts[task.part] = change(batch.parts[task.part])
     _start(context, batch)
     if _decided(_of(context), batch):
         stop(context)
@@ -205,8 +208,7 @@ def stop(context: StepContext, *, changed: bool = False) -> None:
     """Have every run that this one started cancelled; `changed`: to begin anew."""
     for id_, task in context.run.tasks.items():
         if task.kind == "flow":
-            told = {"stopping": True, "changed": changed}
-            context.run.tasks[id_] = task.model_copy(update=told)
+            context.run.tasks[id_] = task.replace(stopping=True, changed=changed)
 
 
 def _conclude(context: StepContext, batch: Batch) -> None:
@@ -260,4 +262,4 @@ def branch_of(definition: FlowDefinition, state: str, branch: str) -> FlowDefini
     """The flow of a branch: it begins there, and is completed where the branches join."""
     join = definition.states[state].exits()["join"][0].to
     states = {**definition.states, join: State.model_validate({"end": "completed"})}
-    return definition.model_copy(update={"start": branch, "states": states})
+    return definition.replace(start=branch, states=states)

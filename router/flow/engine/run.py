@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Annotated, Any, Literal, Self, overload
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, JsonValue
+from pydantic import Field, GetCoreSchemaHandler, JsonValue
 from pydantic_core import CoreSchema, core_schema
 
 from router.domain.documents import Document
@@ -20,11 +20,12 @@ from router.domain.locale import Locale, Localised
 from router.domain.messages import FlowStatus
 from router.domain.principals import Principal
 from router.domain.run_approvals import RunApproval
+from router.domain.value import Value
 from router.flow.definition import SlotValues
 from router.flow.slot_types.slot import Slot
 
 
-class Happening(BaseModel, frozen=True):
+class Happening(Value):
     """A line of the run's history, for people."""
 
     at: datetime
@@ -106,7 +107,7 @@ Verdict = Literal["approve", "reject", "return", "delegate", "add"]
 Position = Literal["before", "after"]
 
 
-class Agreement(BaseModel, frozen=True):
+class Agreement(Value):
     """That somebody agreed, to which contents."""
 
     person: str
@@ -120,14 +121,14 @@ class Agreement(BaseModel, frozen=True):
 
     def counting_in(self, *states: str) -> "Agreement":
         """The same, now that it has counted in these states."""
-        return self.model_copy(update={"counted": list(dict.fromkeys([*self.counted, *states]))})
+        return self.replace(counted=list(dict.fromkeys([*self.counted, *states])))
 
     def counting_anew(self) -> "Agreement":
         """The same, as if it had counted nowhere yet."""
-        return self.model_copy(update={"counted": []})
+        return self.replace(counted=[])
 
 
-class Task(BaseModel, frozen=True):
+class Task(Value):
     """Something the run asked of the world and waits for.
 
     `lookup` reads and `check` asks a tool whether it would refuse a call: both may be made
@@ -167,7 +168,7 @@ class Task(BaseModel, frozen=True):
         return self.kind in ("call", "undo", "flow")
 
 
-class Inquiry(BaseModel, frozen=True):
+class Inquiry(Value):
     """What a tool asked back when it was called, as slots to be filled."""
 
     state: str
@@ -179,7 +180,7 @@ class Inquiry(BaseModel, frozen=True):
     the question itself, to which one says yes or no."""
 
 
-class Timer(BaseModel, frozen=True):
+class Timer(Value):
     """A durable timer: fires at `due` unless the run no longer has it."""
 
     name: TimerName
@@ -192,7 +193,7 @@ class Timer(BaseModel, frozen=True):
         return f"{self.name}:{self.visit}:{self.due.isoformat()}"
 
 
-class Assignee(BaseModel):
+class Assignee(Value, frozen=False):
     """One person asked to decide, and what they said."""
 
     id: str
@@ -219,7 +220,7 @@ class Assignee(BaseModel):
         return self.verdict is None
 
 
-class Approval(BaseModel):
+class Approval(Value, frozen=False):
     """The approval under way: who was asked what. A decision is bound to `digest`."""
 
     visit: int
@@ -240,8 +241,8 @@ class Approval(BaseModel):
 
     def draft(self) -> "Approval":
         """The same, for a step to change: what people said of it can be written into it."""
-        people = [person.model_copy() for person in self.assignees]
-        return self.model_copy(update={"assignees": people})
+        people = [person.replace() for person in self.assignees]
+        return self.replace(assignees=people)
 
     @property
     def asked(self) -> list[Assignee]:
@@ -283,7 +284,7 @@ class Approval(BaseModel):
                 one.behind = after.id
 
 
-class Amendment(BaseModel, frozen=True):
+class Amendment(Value):
     """A change of what was handed in, from its wish until it is made or dropped."""
 
     slots: SlotValues
@@ -299,7 +300,7 @@ class Amendment(BaseModel, frozen=True):
     """The lookups for it."""
 
 
-class Leaving(BaseModel, frozen=True):
+class Leaving(Value):
     """The state is left by `exit`, once what was called at the visit `clears` is taken back."""
 
     kind: Literal["leaving"] = "leaving"
@@ -308,7 +309,7 @@ class Leaving(BaseModel, frozen=True):
     clears: int | None = None
 
 
-class GoingBack(BaseModel, frozen=True):
+class GoingBack(Value):
     """The state `to` is entered once what was done since it was left is taken back."""
 
     kind: Literal["going_back"] = "going_back"
@@ -317,21 +318,21 @@ class GoingBack(BaseModel, frozen=True):
     by: str | None = None
 
 
-class Ending(BaseModel, frozen=True):
+class Ending(Value):
     """The run ends with `status` once everything that it has done is taken back."""
 
     kind: Literal["ending"] = "ending"
     status: FlowStatus
 
 
-class Opening(BaseModel, frozen=True):
+class Opening(Value):
     """An approval is opened, as things were at `since`, once all is looked up for it."""
 
     kind: Literal["opening"] = "opening"
     since: datetime
 
 
-class Rescheduling(BaseModel, frozen=True):
+class Rescheduling(Value):
     """Timers are set anew, counted from `since`."""
 
     kind: Literal["rescheduling"] = "rescheduling"
@@ -342,7 +343,7 @@ class Rescheduling(BaseModel, frozen=True):
 ReviewReason = Literal["reminded", "nudged", "escalated"]
 
 
-class Reviewing(BaseModel, frozen=True):
+class Reviewing(Value):
     """It is looked who of those waited for is gone, as things were at `since`.
 
     The others are told, where there is a `reason` to; `then` is what waits for that.
@@ -359,14 +360,14 @@ Pending = Annotated[
 ]
 
 
-class Visit(BaseModel, frozen=True):
+class Visit(Value):
     """A state that was entered, and for which time."""
 
     state: str
     visit: int
 
 
-class Done(BaseModel, frozen=True):
+class Done(Value):
     """A call that succeeded and has an `undo`, made by this run or by one that it started."""
 
     visit: int
@@ -387,14 +388,14 @@ class Done(BaseModel, frozen=True):
     """How often an operator had it taken back under a key of its own."""
 
 
-class Withdraws(BaseModel, frozen=True):
+class Withdraws(Value):
     """The completed run that this one takes back, once that is agreed to."""
 
     run: str
     done: list[Done]
 
 
-class BatchPart(BaseModel, frozen=True):
+class BatchPart(Value):
     """One of the things that a state does side by side: for an item, or a branch."""
 
     arguments: dict[str, JsonValue] = {}
@@ -411,7 +412,7 @@ class BatchPart(BaseModel, frozen=True):
     since."""
 
 
-class Batch(BaseModel):
+class Batch(Value, frozen=False):
     """What a state does side by side, as far as it is."""
 
     visit: int
@@ -419,17 +420,15 @@ class Batch(BaseModel):
 
     def draft(self) -> "Batch":
         """The same, for a step to change: its parts can be replaced."""
-        return self.model_copy(update={"parts": list(self.parts)})
+        return self.replace(parts=list(self.parts))
 
     def those(self, *statuses: str) -> list[BatchPart]:
         """The parts that stand so, in their order."""
         return [part for part in self.parts if part.status in statuses]
 
 
-class Run(BaseModel):
+class Run(Value, frozen=False, extra="forbid"):
     """A running flow, whole. See the module."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: str
     """The public id: opaque, URL-safe. The workflow's is `<flow>/<tenant>/<this>`."""
@@ -546,14 +545,13 @@ class Run(BaseModel):
         Only the containers are new. What is in them is shared, and therefore replaced where it
         has to be different, never changed: so a step costs the same whatever was said before.
         """
-        own: dict[str, object] = {
-            name: copy(value)
-            for name, value in self.__dict__.items()
-            if isinstance(value, dict | list)
-        }
-        own["approval"] = self.approval and self.approval.draft()
-        own["batch"] = self.batch and self.batch.draft()
-        return self.model_copy(update=own)
+        draft = self.replace()
+        for name, value in self.__dict__.items():
+            if isinstance(value, dict | list):
+                setattr(draft, name, copy(value))
+        draft.approval = self.approval and self.approval.draft()
+        draft.batch = self.batch and self.batch.draft()
+        return draft
 
     @property
     def ending(self) -> FlowStatus | None:

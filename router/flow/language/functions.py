@@ -11,7 +11,9 @@ from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
+
+from router.domain.value import Value
 
 
 class PureFunction(NamedTuple):
@@ -122,10 +124,8 @@ FUNCTIONS: dict[str, PureFunction] = {
 }
 
 
-class Lookup(BaseModel):
+class Lookup(Value):
     """A lookup's signature, and the JSON it gives; the last parameters may have `defaults`."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     takes: tuple[str, ...]

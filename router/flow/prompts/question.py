@@ -8,10 +8,11 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from typing import Literal, get_args
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from router.domain import messages
 from router.domain.locale import LOCALES, Locale, Localised
+from router.domain.value import Value
 from router.flow.definition import FlowDefinition
 from router.flow.engine import changes, documents, waiting
 from router.flow.engine.changes import CHANGE
@@ -126,8 +127,9 @@ def question(definition: FlowDefinition, run: Run) -> messages.Reply | None:
         return _named(run, _confirmation(definition, run))
     if run.status == "collecting" and run.asked:
         asked = _named(run, _asking(definition, run, run.asked))
-        skips = isinstance(asked, messages.Skippable) and can_skip(definition, run)
-        return asked.model_copy(update={"skip": _way_on("skip", run)}) if asked and skips else asked
+        if isinstance(asked, messages.Skippable) and can_skip(definition, run):
+            return asked.replace(skip=_way_on("skip", run))
+        return asked
     return None
 
 
@@ -141,7 +143,7 @@ def _asked(definition: FlowDefinition, run: Run) -> list[messages.Reply]:
     options = [_way_on(way, run) for way in _LABELS if may_skip or way != "skip"]
     others = messages.ChoicesReply(text=OTHERWISE.within(run.locale), options=options)
     named = getattr(asked, "question", None)
-    ways = others.model_copy(update={"question": named}) if named else _named(run, others)
+    ways = others.replace(question=named) if named else _named(run, others)
     return [asked, *([ways] if ways else [])]
 
 
@@ -154,7 +156,7 @@ def _named(run: Run, reply: messages.Reply | None) -> messages.Reply | None:
         return reply
     shown = reply.summary if isinstance(reply, messages.ConfirmReply) else {}
     name = f"{run.question}:{messages.digest_of([run.id, dict(shown)])}"
-    return reply.model_copy(update={"question": name})
+    return reply.replace(question=name)
 
 
 def _confirmation(definition: FlowDefinition, run: Run) -> messages.Reply | None:
@@ -174,7 +176,7 @@ def _confirmation(definition: FlowDefinition, run: Run) -> messages.Reply | None
     )
 
 
-class ChangedValue(BaseModel, frozen=True):
+class ChangedValue(Value):
     """What one thing is, by its caption, and what it would be; empty for nothing."""
 
     caption: Localised
@@ -293,7 +295,7 @@ def _changes(definition: FlowDefinition, run: Run) -> str:
     if run.before is None:
         return ""
     locale = run.locale
-    before = summary(definition, run.model_copy(update={"slots": run.before}), locale)
+    before = summary(definition, run.replace(slots=run.before), locale)
     after = summary(definition, run, locale)
     lines = [
         f"{label}: {before.get(label, NONE)} → {after.get(label, NONE)}"

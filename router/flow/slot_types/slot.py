@@ -13,7 +13,6 @@ from types import GeneratorType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -24,6 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from router.domain.errors import NotDeployed, RouterError
 from router.domain.locale import Locale, Localised
+from router.domain.value import Value
 from router.entities.grammar import Found
 from router.entities.utterance import Utterance
 from router.extension import ExtensionConflict
@@ -33,12 +33,10 @@ SKIPPABLE = "=skippable"
 RangePart = Literal["start", "end", "start_half", "end_half"]
 
 
-class Definition(BaseModel):
+class Definition(Value):
     """Base of everything in a flow file: frozen, closed, and written with the file's own keys."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True
-    )
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)
 
 
 def _several(value: Any) -> Any:

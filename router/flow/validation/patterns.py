@@ -1,7 +1,7 @@
 """The patterns of a flow, which are RE2, and the named words that stand in them as `{NAME}`."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from router.domain.errors import nearest
 from router.flow.definition import FlowDefinition, Triggers
@@ -55,10 +55,17 @@ def without_words(definition: FlowDefinition) -> FlowDefinition:
     """A sound definition with its words written out, as everything but its file knows it."""
     triggers = definition.triggers
     words = words_sound(triggers.words)
-    written = {"patterns": triggers.patterns, "topics": triggers.topics, "unless": triggers.unless}
-    plain = {key: tuple(written_out(one, words) for one in those) for key, those in written.items()}
-    changed = triggers.model_copy(update={**plain, "words": {}})
-    return definition.model_copy(update={"triggers": changed})
+
+    def plain(patterns: Iterable[str]) -> tuple[str, ...]:
+        return tuple(written_out(pattern, words) for pattern in patterns)
+
+    changed = triggers.replace(
+        patterns=plain(triggers.patterns),
+        topics=plain(triggers.topics),
+        unless=plain(triggers.unless),
+        words={},
+    )
+    return definition.replace(triggers=changed)
 
 
 def words_sound(words: Mapping[str, str]) -> dict[str, str]:

@@ -391,7 +391,7 @@ def _as_event(endpoint: EndpointEntry, event: CloudEventEntry | None) -> Endpoin
         "ce-time": "{context.now}",
         **subject,
     }
-    return endpoint.model_copy(update={"headers": {**(endpoint.headers or {}), **attributes}})
+    return endpoint.replace(headers={**(endpoint.headers or {}), **attributes})
 
 
 def _event_complaints(entry: HttpToolEntry, place: Place) -> Iterator[Complaint]:

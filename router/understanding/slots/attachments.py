@@ -87,10 +87,10 @@ def with_files(
         match command:
             case commands.FillSlots(question=None, slots=slots):
                 more = filled(slots)
-                told[place] = command.model_copy(update={"slots": {**slots, **more}})
+                told[place] = command.replace(slots={**slots, **more})
             case commands.Confirm(value=False, slots=slots):
                 more = filled(slots)
-                told[place] = command.model_copy(update={"slots": {**slots, **more}})
+                told[place] = command.replace(slots={**slots, **more})
             case commands.Confirm() | commands.Misunderstood() | commands.Repeat():
                 more = filled()
                 told[place] = commands.FillSlots(slots=more) if more else command
@@ -137,7 +137,7 @@ def begun_with_files(
         return [*given]
     fillable = {n: slot for n, slot in flows[begins[0].flow].slots.items() if slot.is_fillable}
     more = files_for(fillable, files, begins[0].slots)
-    handed = begins[0].model_copy(update={"slots": {**begins[0].slots, **more}})
+    handed = begins[0].replace(slots={**begins[0].slots, **more})
     return [handed if command is begins[0] else command for command in given]
 
 

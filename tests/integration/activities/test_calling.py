@@ -263,10 +263,10 @@ class TestHooks:
 
     async def test_what_has_passed_or_was_refused_is_not_asked_again(self, house: House) -> None:
         caller = self.hooked(house)
-        await caller.call(call("rude").changed(passed=("guard",)))
+        await caller.call(call("rude").replace(passed=("guard",)))
         assert house.asked == ["rude"]
         with pytest.raises(PermanentToolError, match="not so"):
-            await caller.call(call("kind").changed(passed=("guard",), refused=self.NO))
+            await caller.call(call("kind").replace(passed=("guard",), refused=self.NO))
         assert house.asked == ["rude"]
 
     async def test_a_write_that_was_begun_comes_to_what_it_comes_to(self, house: House) -> None:
@@ -281,10 +281,10 @@ class TestHooks:
         caller = self.hooked(house, permission="write", roles=["hr"])
         for passed in ((), ("guard",)):
             with pytest.raises(Forbidden):
-                await caller.call(call("kind", key="k").changed(passed=passed), confirmed=True)
+                await caller.call(call("kind", key="k").replace(passed=passed), confirmed=True)
         unconfirmed = self.hooked(house, permission="write")
         with pytest.raises(Forbidden, match="confirmed them"):
-            await unconfirmed.call(call("kind", key="k").changed(passed=("guard",)))
+            await unconfirmed.call(call("kind", key="k").replace(passed=("guard",)))
         assert house.asked == []
 
 

@@ -151,7 +151,7 @@ class House:
                 progress = progress_of(failure)
                 if progress is None:
                     return failure.message
-                call = call.changed(progress=progress)
+                call = call.replace(progress=progress)
 
     async def came_to(self, key: str) -> tuple[int, str | None, list[tuple[str, str]]]:
         """How often it was sent, what the ledger knows of it, and its rows in the audit."""
@@ -249,7 +249,7 @@ async def test_a_worker_that_shuts_down_hands_the_result_to_its_workflow(house: 
     house.database.lost = range(0)
     progress = progress_of(left.value)
     assert progress is not None
-    assert await house.call(call_of("shoot", "k").changed(progress=progress)) == {"time": 1}
+    assert await house.call(call_of("shoot", "k").replace(progress=progress)) == {"time": 1}
     assert await house.came_to("k") == (1, "done", [("admitted", "done")])
 
 

@@ -64,7 +64,7 @@ LOST = (("lost", "its workflow was terminated"),)
         (
             CODE,
             "下一步需要的代码没有部署（this deployment has no slot type 'badge'; deploy it）；从",
-            "The next step needs code that isn't deployed (this deployment has no slot type 'badge'",
+            "The next step needs code that isn't deployed (this deployment has no slot type 'badge",
         ),
         (LOST, "intent-router reconcile", "can't go on (its workflow was terminated); it has"),
         (

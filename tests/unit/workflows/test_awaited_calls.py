@@ -97,7 +97,7 @@ def test_calls_just_asked_for_are_kept_and_results_beside_them_shortened() -> No
     kept = awaited_calls.waiting_for(
         awaited_calls.waiting_for(ConversationState(), [out("old", "m0")]),
         [out("a")],
-        [large.changed(about=about, rounds=told)],
+        [large.replace(about=about, rounds=told)],
     )
     assert kept.waiting[-1].id == "a"
     (newest,) = [each for each in kept.awaited if each.message_id == "m1"]
@@ -107,8 +107,8 @@ def test_calls_just_asked_for_are_kept_and_results_beside_them_shortened() -> No
 
 def test_thoughts_are_left_out_where_shorter_results_are_not_enough() -> None:
     (thought,) = rounds("a").rounds
-    thought = thought.changed(reasoning=thoughts("想" * 30_000))
-    large = rounds("a").changed(rounds=[thought])
+    thought = thought.replace(reasoning=thoughts("想" * 30_000))
+    large = rounds("a").replace(rounds=[thought])
     state = awaited_calls.waiting_for(ConversationState(), [out("a")], [large])
     assert [call.id for call in state.waiting] == ["a"]
     assert [each.rounds[0].reasoning for each in state.awaited] == [NO_REASONING]

@@ -62,7 +62,7 @@ def test_what_is_carried_fits_or_isnt_sent(start: FlowStart, fits: bool) -> None
 
 
 def test_what_fits_is_carried_as_it_is() -> None:
-    start = start_of({"results": {"unread": "x"}}, decided={"u": TAKEN.changed(why=None)})
+    start = start_of({"results": {"unread": "x"}}, decided={"u": TAKEN.replace(why=None)})
     assert fit_start(start) == start
 
 

@@ -158,9 +158,13 @@ class PublishedFlow:
 
     def activation(self, held: Activation, share: int) -> Activation:
         """The same version for another share, from now on."""
-        told = {"sequence": None, "holds_from": None, "share": share}
-        by = {"activated_by": self.person.id, "activated_at": self.now}
-        return held.model_copy(update={**told, **by})
+        return held.replace(
+            sequence=None,
+            holds_from=None,
+            share=share,
+            activated_by=self.person.id,
+            activated_at=self.now,
+        )
 
     def shown(self, held: Activation) -> PublicationView:
         """The activation as people read it."""
@@ -244,8 +248,7 @@ async def publish(
     _insist(why_unplanned(found.standing, elsewhere, body.at, body.share, found.now))
     examined = await examined_document(services, author, "flows", found.flow, review.text)
     written = _written(found, review, "flows", review.text, found.versions)
-    its = {"flow_version": examined.flow_version, "behaviour": examined.behaviour}
-    version = written.model_copy(update=its)
+    version = written.replace(flow_version=examined.flow_version, behaviour=examined.behaviour)
     wanted = Activation(
         **version.model_dump(include={"tenant", "kind", "name", "version"}),
         activated_by=author.id,

@@ -120,7 +120,7 @@ class _TrialProcess:
     async def asked(self, stage: TrialStage, request: TrialRequest) -> TrialAnswer:
         """What it answers; raises `_Gone` where it doesn't."""
         anew = stage if self.stage != stage else None
-        line = request.model_copy(update={"stage": anew}).model_dump_json()
+        line = request.replace(stage=anew).model_dump_json()
         assert self.process.stdin is not None  # noqa: S101 - a pipe
         self.process.stdin.write(line.encode() + b"\n")
         with suppress(ConnectionError):
@@ -281,7 +281,7 @@ class DraftTrials:
         once = await self.play(author, flow, text, asked)
         if once.failed is not None:
             raise InvalidInput.at(f"steps.{once.failed.step}", once.failed.message)
-        again = await self.play(author, flow, text, asked.model_copy(update={"anew": True}))
+        again = await self.play(author, flow, text, asked.replace(anew=True))
         if len(again.steps) != len(once.steps):
             raise InvalidInput(_NOT_TWICE)
         played = PlayedStory(title, asked, once, again, stage.answers())

@@ -169,7 +169,7 @@ def _calls(once: Iterable[PlayedCall], again: Iterable[PlayedCall]) -> Iterator[
         key = json.dumps([call.tool, same], sort_keys=True)
         if key not in seen:
             seen.add(key)
-            yield call.model_copy(update={"arguments": same})
+            yield call.replace(arguments=same)
 
 
 def appended(stories: str, entry: Mapping[str, JsonValue]) -> str:

@@ -13,11 +13,12 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
 from router.domain.source_lines import SourceLine
+from router.domain.value import Value
 from router.extensions.authoring.reviews import StoryCoverage
 from router.flow.definition import FlowDefinition
 from router.formats.regex import compile_foreign, compiled, refused
@@ -37,10 +38,8 @@ _DEEPEST = 8
 """Levels of a value that is made up."""
 
 
-class TrialRecord(BaseModel):
+class TrialRecord(Value, extra="forbid"):
     """What goes to or from a trial's process."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class TrialTool(TrialRecord):

@@ -85,7 +85,7 @@ class Bench:
         if user not in self.people:
             known = ", ".join(sorted(self.people))
             raise InvalidInput(f"user {user!r} isn't in the directory: it has {known}")
-        return self.people[user].model_copy(update={"locale": self.locale})
+        return self.people[user].replace(locale=self.locale)
 
     def account(self, user: str, now: datetime) -> Account:
         """On whose account a question is asked."""

@@ -336,7 +336,7 @@ async def prompt_evaluator(
             "ROUTER_LLM_BASE_URL or ROUTER_LLM_API_KEY (docs/models.md)"
         )
     offered = load_capabilities(settings)
-    judges = settings.model_copy(update={"llm_model": judge or settings.llm_model})
+    judges = settings.replace(llm_model=judge or settings.llm_model)
     everyone = {one.id: one for one in people_of(settings).everyone()}
     async with (
         chains_of(settings) as chains,

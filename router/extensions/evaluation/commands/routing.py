@@ -337,7 +337,7 @@ async def _fitted(
     With a model it decides them all, for how often its choices are right.
     """
     target = settings.thresholds or settings.data / "thresholds.json"
-    plain = settings.model_copy(update={"thresholds": None})
+    plain = settings.replace(thresholds=None)
     async with dry_run_of(plain) as dry_run:
         evaluator = Evaluator(dry_run, people, options.user, options.now)
         names = frozenset(capability.name for capability in dry_run.offered.everything())
@@ -362,7 +362,7 @@ async def _fitted(
     for least, share in steps:
         typer.echo(f"            choices from {least:.3f} on were right in {share:.0%}")
     typer.echo(f"            written to {target}{use}\n")
-    return settings.model_copy(update={"thresholds": target})
+    return settings.replace(thresholds=target)
 
 
 def _write(

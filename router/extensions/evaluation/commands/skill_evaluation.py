@@ -113,7 +113,7 @@ async def evaluated(settings: Settings, options: SkillOptions) -> SkillRun:
 
 @asynccontextmanager
 async def _evaluator(settings: Settings, judge: str | None) -> AsyncIterator["SkillEvaluator"]:
-    judges = settings.model_copy(update={"llm_model": judge or settings.llm_model})
+    judges = settings.replace(llm_model=judge or settings.llm_model)
     async with opened(settings, asking_models=True) as house, chains_of(judges) as judging:
         assert judging.usual is not None  # noqa: S101 - there is a model
         await house.parts.index.update(house.parts.offered.everything())
@@ -241,7 +241,7 @@ def _answered(start: SkillStart, outcome: SkillOutcome, answer: str) -> SkillSta
     known = asking.at_work.memory
     agrees = outcome.card is not None and consent(normalise(answer).text)
     heard = asking.having_heard(known.agreeing() if agrees else known.hearing(answer))
-    return start.changed(memory=heard.memory, inner=heard.inner)
+    return start.replace(memory=heard.memory, inner=heard.inner)
 
 
 def _came(status: str) -> bool:

@@ -60,7 +60,7 @@ class SkillGiven(Given):
     @property
     def memory(self) -> AgentMemory:
         """What is in the sub-agent's head."""
-        return AgentMemory(notes=self.notes).model_copy(update={"dialogue": _dialogue(self.called)})
+        return AgentMemory(notes=self.notes).replace(dialogue=_dialogue(self.called))
 
     def asked(self, bench: Bench, **more: Any) -> dict[str, Any]:
         """What activities are told of the run."""
@@ -186,7 +186,7 @@ class ReflectGiven(Reflection):
         results = {
             s.id: StepResult(fate=s.fate, text=s.result) for s in self.steps if s.result is not None
         }
-        memory = self.memory.model_copy(update={"plan": Plan(steps=steps, results=results)})
+        memory = self.memory.replace(plan=Plan(steps=steps, results=results))
         given = activities.Reflect(**self.asked(bench, memory=memory))
         return self.reflected(await Planner(_thinker(bench)).reflect(given))
 
@@ -201,7 +201,7 @@ class ReviewGiven(Reflection):
     async def observed(self, bench: Bench) -> Observed:
         """Whether the draft does."""
         said = (*self.memory.dialogue, AssistantMessage(text=self.draft))
-        memory = self.memory.model_copy(update={"dialogue": said})
+        memory = self.memory.replace(dialogue=said)
         given = activities.Reflect(**self.asked(bench, memory=memory, draft=self.draft))
         found = self.reflected(await Planner(_thinker(bench)).reflect(given))
         # One that is no verdict leaves the draft as it is; here that is told from accepting it.

@@ -31,7 +31,7 @@ def key(capability: Capability) -> Key:
 def with_sentences(capability: Capability, sentences: Iterable[str]) -> Capability:
     """The capability with these examples too."""
     examples = tuple(dict.fromkeys((*capability.examples, *sentences)))
-    return capability.model_copy(update={"examples": examples})
+    return capability.replace(examples=examples)
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,7 @@ class Neighbourhood:
         """
         without = set(bare)
         indexed = [
-            one.model_copy(update={"examples": ()}) if key(one) in without else one
-            for one in self._with(added)
+            one.replace(examples=()) if key(one) in without else one for one in self._with(added)
         ]
         await self.index.update(indexed)
         most = max(RANKS)

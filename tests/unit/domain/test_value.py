@@ -1,0 +1,65 @@
+"""Copies of values: each change is validated, and checked by mypy before that."""
+
+from pathlib import Path
+
+import pytest
+from mypy import api
+from pydantic import ValidationError, model_validator
+
+from router.contracts.conversation import ConversationState
+from router.domain.value import Value
+
+WRONG = """
+from router.contracts.conversation import ConversationState
+
+ConversationState().replace(activ=None, turns="three")
+ConversationState().replace(turns=3)
+"""
+
+
+class Span(Value):
+    start: int
+    end: int = 9
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "Span":
+        if self.start > self.end:
+            raise ValueError("start: it is after the end")
+        return self
+
+
+def test_a_copy_has_the_new_values_and_the_original_keeps_its_own() -> None:
+    span = Span(start=1)
+
+    copy = span.replace(start=2)
+
+    assert (copy, span) == (Span(start=2), Span(start=1))
+    assert copy.model_fields_set == {"start"}
+
+
+def test_a_field_that_does_not_exist_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match="ConversationState has no field 'activ'; it has: turns, "):
+        ConversationState().replace(activ=None)  # type: ignore[call-arg]
+
+
+def test_a_value_of_another_type_is_refused() -> None:
+    with pytest.raises(ValidationError, match="valid integer"):
+        ConversationState().replace(turns="three")  # type: ignore[arg-type]
+
+
+def test_fields_that_do_not_fit_together_are_refused() -> None:
+    with pytest.raises(ValidationError, match="it is after the end"):
+        Span(start=1).replace(end=0)
+
+
+@pytest.mark.slow
+def test_mypy_refuses_both(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text(WRONG)
+
+    found, _, status = api.run(["--config-file", "pyproject.toml", str(file)])
+
+    assert status == 1
+    assert 'wrong.py:4: error: Unexpected keyword argument "activ" for "replace"' in found
+    assert 'wrong.py:4: error: Argument "turns" to "replace" of "Value" has incompatible' in found
+    assert "wrong.py:5" not in found
