@@ -180,7 +180,7 @@ export function chat(page) {
       log.refused(entry.id); // it was stopped before it was taken in
       focusNext(held);
     }
-    page.replace();
+    page.changed();
   }
 
   // It was refused: it can be said again, as it was.

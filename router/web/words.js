@@ -57,7 +57,6 @@ const EVENTS = {
   arrived: { zh: "收到通知", en: "Heard from outside" },
   "data failed": { zh: "按现有的数据走不下去", en: "The values at hand don't work" },
   "left out": { zh: "中间的记录略去", en: "Lines left out" },
-  "code missing": { zh: "缺少需要的代码", en: "Code isn't deployed" },
   "over limit": { zh: "超过了上限", en: "Over a limit" },
   "call failed": { zh: "有一步没有办成", en: "One step didn't work" },
   "check failed": { zh: "有一项检查没有通过", en: "A check didn't pass" },

@@ -202,7 +202,8 @@ def test_an_extension_whose_member_cant_be_used_is_left_out_and_nothing_of_it_st
 def test_every_process_that_reads_flow_files_has_the_code_of_extensions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(definitions, "ToolSources", lambda *_: SimpleNamespace(load=list))
+    sources = SimpleNamespace(load=list, add_extension=lambda _: None)
+    monkeypatch.setattr(definitions, "ToolSources", lambda *_: sources)
     monkeypatch.setattr(definitions, "_packages", lambda _: [])
     monkeypatch.setattr("router.runtime.extensions.load_configured", lambda _: extensions(Badges))
     with installed():
