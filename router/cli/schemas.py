@@ -9,11 +9,11 @@ import json
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from router.cli.schema import FOLDER, NAMES
 from router.directory.file import PersonEntry
 from router.directory.persona import Persona
 from router.directory.tenants import SelectionOfNames, TenantEntry
@@ -308,9 +308,10 @@ def _worded(found: Any, *, named: bool = False) -> Any:
 
 def build() -> None:
     """Write every schema to where it ships from."""
-    FOLDER.mkdir(exist_ok=True)
-    for name, file in NAMES.items():
-        (FOLDER / file).write_text(built(name), encoding="utf-8")
+    folder = Path(__file__).parents[1] / "schemas"
+    folder.mkdir(exist_ok=True)
+    for name in BUILDERS:
+        (folder / f"{name}.json").write_text(built(name), encoding="utf-8")
 
 
 if __name__ == "__main__":
