@@ -12,8 +12,9 @@ import openai
 from router.domain.errors import MisconfiguredError
 from router.domain.loopback import may_be_proxied
 from router.formats.http_body import PACKED, Unread, bounding
-from router.llm.protocols import DEFAULT, NO_KEY, protocol
+from router.llm.protocols import DEFAULT, protocol
 from router.llm.refusals import BrokenOff, StatusAnswer, body_error, refusing, status_error
+from router.llm.servers import NO_KEY
 from router.llm.stream import MAX_BYTES, UnreadableAnswer
 from router.llm.types import ModelUnavailable
 

@@ -9,12 +9,24 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from router.llm.types import How
+
+NO_KEY = "none"
+"""Sent where no key is set: left without, the clients would look for one in the environment."""
+
+
+@dataclass(frozen=True)
+class ModelListing:
+    """Where a server lists its models, and what it is asked with."""
+
+    url: str
+    headers: dict[str, str] = field(repr=False)
+
 
 Feature = Literal[
     "strict",

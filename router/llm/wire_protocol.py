@@ -15,9 +15,8 @@ import httpx2
 
 from router.domain.errors import MisconfiguredError
 from router.llm.answers import ParsedAnswer, answer_of
-from router.llm.protocols import NO_KEY, Listing
 from router.llm.request import BodyWriter, Sending
-from router.llm.servers import Refused
+from router.llm.servers import NO_KEY, ModelListing, Refused
 from router.llm.stream import HttpAnswer, PartialAnswer, ServerAnswer, UnreadableAnswer
 from router.llm.types import ChatAnswer, ChatRequest, How, Message, ModelRefused, UserMessage
 
@@ -141,10 +140,10 @@ class GuardedProtocol:
             ) from error
         return _Client(carrier, base_url.rstrip("/"), headers)
 
-    def listing(self, base_url: str, api_key: str | None) -> Listing:
+    def listing(self, base_url: str, api_key: str | None) -> ModelListing:
         """Return where the server can be asked whether it is there; raises `UnreadableAnswer`."""
         with _unreadable("address of models"):
-            return Listing(
+            return ModelListing(
                 self.wire.models_url(base_url.rstrip("/")), dict(self.wire.headers(api_key))
             )
 

@@ -7,7 +7,6 @@ of a provider is imported where a model is connected to, and by nobody else.
 
 import importlib
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 import httpx2
@@ -16,22 +15,12 @@ import openai
 from router.domain.errors import MisconfiguredError
 from router.llm.protocol_table import protocols_in_use
 from router.llm.request import Sending
-from router.llm.servers import Refused
+from router.llm.servers import ModelListing, Refused
 from router.llm.stream import PartialAnswer, ServerAnswer
 from router.llm.types import ChatAnswer, ChatRequest, How
 from router.settings.libraries import install_command
 
 DEFAULT = "chat_completions"
-NO_KEY = "none"
-"""Sent where no key is set: left without, the clients would look for one in the environment."""
-
-
-@dataclass(frozen=True)
-class Listing:
-    """Where a server lists its models, and what it is asked with."""
-
-    url: str
-    headers: dict[str, str] = field(repr=False)
 
 
 class ModelProtocol(Protocol):
@@ -47,7 +36,7 @@ class ModelProtocol(Protocol):
         Raises `MisconfiguredError` where the library isn't installed.
         """
 
-    def listing(self, base_url: str, api_key: str | None) -> Listing:
+    def listing(self, base_url: str, api_key: str | None) -> ModelListing:
         """Where the server lists its models."""
 
     def sending(self, model: str, request: ChatRequest, refused: Refused, stream: bool) -> Sending:
@@ -94,7 +83,7 @@ def openai_client(base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> o
     )
 
 
-def openai_listing(base_url: str, api_key: str | None) -> Listing:
+def openai_listing(base_url: str, api_key: str | None) -> ModelListing:
     """Where a server that speaks as OpenAI's do lists its models."""
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    return Listing(f"{base_url}/models", headers)
+    return ModelListing(f"{base_url}/models", headers)

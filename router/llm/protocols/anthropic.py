@@ -24,11 +24,11 @@ from router.llm.answers import (
     text_of,
 )
 from router.llm.calls import RawCall
-from router.llm.protocols import Listing, library
+from router.llm.protocols import library
 from router.llm.refusals import unwrapping
 from router.llm.request import BodyWriter, Sending, base64_of
 from router.llm.schema import portable
-from router.llm.servers import Refused
+from router.llm.servers import ModelListing, Refused
 from router.llm.stream import HttpAnswer, ServerAnswer
 from router.llm.types import (
     AssistantMessage,
@@ -66,12 +66,12 @@ def connect(base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> Any:
     )
 
 
-def listing(base_url: str, api_key: str | None) -> Listing:
+def listing(base_url: str, api_key: str | None) -> ModelListing:
     """Where the server lists its models."""
     # As the library sends it.
     key = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     headers = {"anthropic-version": VERSION} | key
-    return Listing(f"{_root(base_url)}/v1/models", headers)
+    return ModelListing(f"{_root(base_url)}/v1/models", headers)
 
 
 def _root(base_url: str) -> str:

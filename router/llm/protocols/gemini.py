@@ -28,10 +28,10 @@ from router.llm.answers import (
     text_of,
 )
 from router.llm.calls import UNREADABLE, RawCall
-from router.llm.protocols import Listing, library
+from router.llm.protocols import library
 from router.llm.request import BodyWriter, Sending, base64_of
 from router.llm.schema import portable
-from router.llm.servers import Refused
+from router.llm.servers import ModelListing, Refused
 from router.llm.stream import ServerAnswer, UnreadableAnswer, parsed
 from router.llm.types import (
     AssistantMessage,
@@ -65,10 +65,10 @@ def connect(base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> Any:
     return genai.Client(api_key=api_key, vertexai=False, http_options=options)
 
 
-def listing(base_url: str, api_key: str | None) -> Listing:
+def listing(base_url: str, api_key: str | None) -> ModelListing:
     """Where the server lists its models."""
     headers = {"x-goog-api-key": api_key} if api_key else {}
-    return Listing("/".join((*_root(base_url), "models")), headers)
+    return ModelListing("/".join((*_root(base_url), "models")), headers)
 
 
 def _root(base_url: str) -> tuple[str, str]:
