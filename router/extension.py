@@ -209,7 +209,7 @@ async def run_in_background(
 
 
 class ExtensionConflict(Exception):
-    """The core, or another extension, has a route or a command of the same name."""
+    """What an extension adds can't be used, or has the name of something that is there."""
 
 
 class Extension:

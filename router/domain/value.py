@@ -30,6 +30,9 @@ class Value(BaseModel, frozen=True):
         copy = self.model_copy(
             update={name: _field(kind, name).validate_python(new) for name, new in changes.items()}
         )
+        # pydantic copies cached properties too, which were derived from the old fields.
+        for derived in copy.__dict__.keys() - kind.model_fields.keys():
+            del copy.__dict__[derived]
         if kind.__pydantic_decorators__.model_validators:
             kind.model_validate(dict(copy))
         return copy

@@ -236,9 +236,10 @@ class ToolSources:
             RouterError: A source can't be loaded.
         """
         added: list[ToolSource] = []
+        core = core_kinds()
         for kind in kinds:
-            core = [each for each in core_kinds() if each is not kind]
-            _check_kind(kind, [*core, *map(type, (*self.each, *added))])
+            others = [each for each in core if each is not kind]
+            _check_kind(kind, [*others, *map(type, (*self.each, *added))])
             added.append(kind(self._settings, self.registry, self._packages))
         try:
             for source in added:

@@ -1,5 +1,6 @@
 """Copies of values: each change is validated, and checked by mypy before that."""
 
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,10 @@ class Span(Value):
     start: int
     end: int = 9
 
+    @cached_property
+    def length(self) -> int:
+        return self.end - self.start
+
     @model_validator(mode="after")
     def _in_order(self) -> "Span":
         if self.start > self.end:
@@ -35,6 +40,13 @@ def test_a_copy_has_the_new_values_and_the_original_keeps_its_own() -> None:
 
     assert (copy, span) == (Span(start=2), Span(start=1))
     assert copy.model_fields_set == {"start"}
+
+
+def test_a_copy_derives_its_cached_properties_from_its_own_fields() -> None:
+    span = Span(start=1)
+    assert span.length == 8
+
+    assert span.replace(start=2).length == 7
 
 
 def test_a_field_that_does_not_exist_is_refused_by_name() -> None:
