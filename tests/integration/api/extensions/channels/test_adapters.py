@@ -387,7 +387,7 @@ async def test_an_approval_on_slack_waits_out_a_worker_s_restart(
     assert "已同意" in str(await slack.updated("已同意"))
 
 
-@pytest.mark.parametrize(("patience", "told"), [(2.5, "已同意"), (0.05, "正在记录")])
+@pytest.mark.parametrize(("patience", "told"), [(HANGS_AFTER_S, "已同意"), (0.05, "正在记录")])
 async def test_an_approval_on_feishu_waits_out_a_worker_s_restart(
     feishu: Feishu,
     awaited: tuple[AsyncClient, DecisionRequest],

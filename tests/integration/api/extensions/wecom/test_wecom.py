@@ -30,6 +30,7 @@ from tests.fakes.web_server import json_reply
 from tests.fakes.wecom import EVENTS, ROBOT, Wecom, labels, refused, xml_of
 from tests.integration.api.conftest import QUEUE, client_of
 from tests.integration.api.test_runs import approval_record, run_record
+from tests.waiting import HANGS_AFTER_S
 
 HOUR = 3600
 
@@ -331,7 +332,7 @@ async def awaited(
         yield client, DecisionRequest(approval, "Alice", "zh")
 
 
-@pytest.mark.parametrize("patience", [2.5, 0.05])
+@pytest.mark.parametrize("patience", [HANGS_AFTER_S, 0.05])
 async def test_an_approval_on_wecom_waits_out_a_worker_s_restart(
     wecom: Wecom,
     awaited: tuple[AsyncClient, DecisionRequest],
