@@ -10,8 +10,7 @@ from router.flow.slot_types.slot import SLOT_TYPES
 from router.runtime.extensions import (
     Extensions,
     LoadedExtension,
-    register_extension_policies,
-    register_flow_kinds,
+    register_understanding_of,
 )
 from router.sdk import (
     Localised,
@@ -128,8 +127,7 @@ def installed(*classes: type[Extension]) -> Iterator[None]:
     ]
     try:
         found = extensions(*classes)
-        found.collect(register_flow_kinds)
-        found.collect(register_extension_policies)
+        found.collect(register_understanding_of)
         yield
     finally:
         for table, held in zip(tables, before, strict=True):

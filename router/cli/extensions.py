@@ -1,6 +1,7 @@
 """`intent-router extensions`: the installed extensions."""
 
 import json
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -8,17 +9,16 @@ import typer
 from router.cli import CommandTable
 from router.cli.options import echo_aligned
 from router.domain.errors import RouterError
+from router.extension import Extension
 from router.llm.protocol_table import ProtocolTable
 from router.runtime.definitions import load_core_tools
 from router.runtime.extension_work import check_worker_part
 from router.runtime.extensions import (
     Extensions,
-    OmittedExtension,
     import_formats,
     import_packages,
     load_configured,
-    register_extension_policies,
-    register_flow_kinds,
+    register_understanding_of,
 )
 from router.runtime.prompts import PromptJobTable
 from router.runtime.server import make_api
@@ -26,14 +26,27 @@ from router.settings import Settings
 from router.tool.kinds import ToolSources
 
 
-def find_faults(found: Extensions, tools: ToolSources | None = None) -> list[OmittedExtension]:
-    """Return the loaded extensions that raise, or that are refused, once they are used.
+def omit_faulty_extensions(found: Extensions, tools: ToolSources | None = None) -> None:
+    """Leave out each extension that would be refused once it is used.
+
+    A process does this before it uses anything of an extension.
 
     Args:
         found: The extensions.
-        tools: The sources of the core's tools, whose names are taken.
+        tools: The sources of the core's tools, to which those of extensions are added. A process
+            has only one source of each kind, so it passes none, and adds them before anything else.
+
+    Raises:
+        MisconfiguredError: A required extension is refused.
     """
-    return found.find_faults(
+    checks = [*_checks(), *([tools.add_extension] if tools else []), register_understanding_of]
+    for fault in found.find_faults(*checks):
+        found.leave_out(fault)
+
+
+def _checks() -> list[Callable[[Extension], object]]:
+    """Return checks of what doesn't change this process."""
+    return [
         make_api().include_extension,
         import_packages,
         import_formats,
@@ -43,11 +56,8 @@ def find_faults(found: Extensions, tools: ToolSources | None = None) -> list[Omi
         lambda each: each.tables(),
         PromptJobTable().add_extension,
         check_worker_part,
-        (tools or ToolSources(Settings.load())).add_extension,
         ProtocolTable().import_extension,
-        register_flow_kinds,
-        register_extension_policies,
-    )
+    ]
 
 
 def find_core_tools(settings: Settings) -> ToolSources:
@@ -68,11 +78,9 @@ def extensions(
     """
     settings = Settings.load()
     found = load_configured(settings)
-    faults = {fault.name: fault for fault in find_faults(found, find_core_tools(settings))}
-    omitted = [*faults.values(), *found.omitted]
-    used = [each for each in found.loaded if each.extension.name not in faults]
-    rows = [(each.extension.name, each.distribution, "loaded") for each in used]
-    rows += [(each.name, each.distribution, each.reason) for each in omitted]
+    omit_faulty_extensions(found, find_core_tools(settings))
+    rows = [(each.extension.name, each.distribution, "loaded") for each in found.loaded]
+    rows += [(each.name, each.distribution, each.reason) for each in found.omitted]
     if as_json:
         named = [dict(zip(("name", "distribution", "status"), row, strict=True)) for row in rows]
         typer.echo(json.dumps(named, ensure_ascii=False, indent=2))
@@ -80,6 +88,6 @@ def extensions(
         echo_aligned(rows)
     for sentence in found.unknown:
         typer.echo(sentence, err=True)
-    for each in omitted:
+    for each in found.omitted:
         if each.traceback:
             typer.echo(f"{each.name}:\n{each.traceback}", err=True)

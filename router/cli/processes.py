@@ -13,6 +13,7 @@ import typer
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from router.cli.extensions import omit_faulty_extensions
 from router.domain.errors import MisconfiguredError
 from router.extension import WorkKind
 from router.gateway.generations import check_halves
@@ -23,6 +24,7 @@ from router.runtime.dev import run
 from router.runtime.extension_work import KINDS
 from router.runtime.extensions import (
     check_sections,
+    load_configured,
     log_omissions,
     omitted_prefixes,
     setting_sections,
@@ -157,8 +159,7 @@ def dev(
     Ctrl-C stops all of it; --data keeps its state.
     """
     settings = Settings.load()
-    check_sections(settings)
-    _log(settings, "warning")
+    _prepare(settings, "warning")
     run(Ports(port, temporal_port, ui_port), data)
 
 
@@ -176,8 +177,7 @@ def serve(
     settings = Settings.load()
     settings.check_binding(host)
     settings.check_shareable()
-    check_sections(settings)
-    _log(settings, "info")
+    _prepare(settings, "info")
     if inherited is not None:
         opened = socket.socket(fileno=inherited)
         opened.set_inheritable(False)
@@ -206,7 +206,7 @@ def worker(
         )
     settings = Settings.load()
     settings.check_shareable()
-    _log(settings, "info")
+    _prepare(settings, "info")
     if processes > 1:
         _run_several("worker", ("worker", "--queues", queues), processes, settings)
         return
@@ -259,7 +259,14 @@ def numbered_ports(settings: Settings, number: int) -> list[dict[str, str]]:
     return told
 
 
-def _log(settings: Settings, level: str) -> None:
+def _prepare(settings: Settings, level: str) -> None:
+    """Decide which extensions this process uses, and say in the log which it doesn't.
+
+    Raises:
+        MisconfiguredError: A required one can't be used, or the settings of one are wrong.
+    """
+    omit_faulty_extensions(load_configured(settings))
+    check_sections(settings)
     logs.configure(settings.log_format, settings.log_level or level)
     redact_logs()
     log_omissions(settings)

@@ -29,6 +29,14 @@ def register_kinds(types: Iterable[type[SlotType]], kinds: Iterable[type[State]]
         raise
 
 
+def unregister_kinds(types: Iterable[type[SlotType]], kinds: Iterable[type[State]]) -> None:
+    """Remove slot types and kinds of states again that `register_kinds` has registered."""
+    for each in types:
+        del SLOT_TYPES[each.name]
+    for kind in kinds:
+        del KINDS[kind.kind]
+
+
 def _check_importable(kind: type) -> None:
     # Child processes import it (`router.api.isolated_work`).
     if "<locals>" in kind.__qualname__:

@@ -222,9 +222,9 @@ def load_registry(settings: Settings) -> Registry:
 
 def load_tools(settings: Settings) -> ToolSources:
     """The same, with where they come from."""
-    register_understanding(settings)
     sources = load_core_tools(settings)
     load_configured(settings).collect(sources.add_extension)
+    register_understanding(settings)
     return sources
 
 

@@ -19,14 +19,14 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from traceback import format_exception
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from router.extension import ENTRY_POINT_GROUP, Extension, ExtensionConflict
 
@@ -65,13 +65,13 @@ class OmittedExtension:
     """True if the settings leave it out."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Extensions:
-    """The installed extensions."""
+    """The installed extensions, as one process uses them."""
 
-    loaded: Sequence[LoadedExtension] = ()
+    loaded: list[LoadedExtension] = field(default_factory=list)
     """In the order in which they start: each one after those that it requires."""
-    omitted: Sequence[OmittedExtension] = ()
+    omitted: list[OmittedExtension] = field(default_factory=list)
     required: Collection[str] = ()
     """The names of extensions without which the process must not go on."""
     unknown: Sequence[str] = ()
@@ -83,39 +83,51 @@ class Extensions:
     def collect(self, member: Callable[[Extension], T]) -> list[T]:
         """Return a member of each extension, such as its routes.
 
-        An extension that raises is left out, and logged with its traceback.
+        An extension that raises is left out from then on, and logged with its traceback.
 
         Raises:
             MisconfiguredError: A required extension raises, or the settings of one can't be used.
         """
         found: list[T] = []
-        for each in self.loaded:
+        for each in [*self.loaded]:
             try:
                 found.append(member(each.extension))
             except Exception as error:  # noqa: BLE001 - it may be anybody's code
-                self._leave_out(_fault(each, error), error)
+                self._report(each, error)
+                self.leave_out(_fault(each, error))
         return found
 
-    def _leave_out(self, fault: OmittedExtension, error: Exception) -> None:
+    def _report(self, each: LoadedExtension, error: Exception) -> None:
+        """Log what an extension has raised; raise what must stop the process."""
         from router.domain.errors import MisconfiguredError
 
         if isinstance(error, MisconfiguredError):
             raise error
-        if fault.name in self.required:
-            raise MisconfiguredError(f"{_REQUIRED}={fault.name}: {fault.reason}")
+        fault = _fault(each, error)
+        _check_required(self.required, [fault])
         said = "\n".join(filter(None, (fault.reason, fault.traceback)))
         _log.error("extension %s: %s", fault.name, said)
 
+    def leave_out(self, fault: OmittedExtension) -> None:
+        """Use an extension no longer in this process, and none that requires it.
+
+        Raises:
+            MisconfiguredError: One of them is required.
+        """
+        usable, lacking = _in_order(
+            {each.extension.name: each for each in self.loaded if each.extension.name != fault.name}
+        )
+        added = [fault, *lacking]
+        _check_required(self.required, added)
+        self.loaded, self.omitted = usable, [*self.omitted, *added]
+
     def find_faults(self, *members: Callable[[Extension], object]) -> list[OmittedExtension]:
-        """Return the extensions that raise when they are asked for one of these members."""
-        faults: list[OmittedExtension] = []
-        for each in self.loaded:
-            for member in members:
-                try:
-                    member(each.extension)
-                except Exception as error:  # noqa: BLE001 - it may be anybody's code
-                    faults.append(_fault(each, error))
-        return faults
+        """Return the extensions that raise when they are asked for these members in order.
+
+        An extension that has raised isn't asked for further members.
+        """
+        found = (_find_fault(each, members) for each in self.loaded)
+        return [fault for fault in found if fault is not None]
 
     @asynccontextmanager
     async def keep_running(
@@ -136,7 +148,7 @@ class Extensions:
                     if name in running:
                         await stack.enter_async_context(_stop_in_time(name, running[name]))
                 except Exception as error:  # noqa: BLE001 - it may be anybody's code
-                    self._leave_out(_fault(each, error), error)
+                    self._report(each, error)
             yield
 
     @property
@@ -246,23 +258,40 @@ def register_flow_kinds(extension: Extension) -> None:
         raise ExtensionConflict(str(error)) from error
 
 
-def register_extension_policies(extension: Extension) -> None:
-    """Let the reader ask the policies of an extension, all of them or none.
+def register_understanding_of(extension: Extension) -> None:
+    """Register what flow files and messages are read by and an extension has, all of it or nothing.
 
     Raises:
-        ExtensionConflict: One is no function, or has the name of another policy.
+        ExtensionConflict: One has the name of another one, or can't be used.
     """
-    if policies := [*extension.policies()]:
+    policies = [*extension.policies()]
+    register_flow_kinds(extension)
+    if policies:
+        from router.flow.registration import unregister_kinds
         from router.understanding.reader import add_policies
 
-        add_policies(policies, extension.name)
+        try:
+            add_policies(policies, extension.name)
+        except ExtensionConflict:
+            unregister_kinds(extension.slot_types(), extension.state_kinds())
+            raise
 
 
 def register_understanding(settings: "Settings") -> None:
     """Register what flow files and messages are read by and extensions have."""
-    extensions = load_configured(settings)
-    extensions.collect(register_flow_kinds)
-    extensions.collect(register_extension_policies)
+    load_configured(settings).collect(register_understanding_of)
+
+
+def _find_fault(
+    each: LoadedExtension, members: Iterable[Callable[[Extension], object]]
+) -> OmittedExtension | None:
+    """Return what is wrong with the first of these members that raises."""
+    for member in members:
+        try:
+            member(each.extension)
+        except Exception as error:  # noqa: BLE001 - it may be anybody's code
+            return _fault(each, error)
+    return None
 
 
 def _fault(each: LoadedExtension, error: Exception) -> OmittedExtension:
@@ -306,7 +335,8 @@ def load_extensions(
     loaded, unsatisfied = _in_order(candidates)
     unknown = [_describe_unknown(name, found) for name in sorted({*off} - {p.name for p in found})]
     extensions = Extensions(loaded, [*omitted, *unsatisfied], required, unknown)
-    _check_required(required, extensions)
+    _check_required(required, extensions.omitted)
+    _check_installed(required, found)
     return extensions
 
 
@@ -385,12 +415,19 @@ def _in_order(
     return [*loaded.values()], lacking
 
 
-def _check_required(required: Iterable[str], extensions: Extensions) -> None:
-    names = {extension.name for extension in extensions}
-    reasons = {each.name: each.reason for each in extensions.omitted}
-    for name in required:
-        if name not in names:
-            reason = reasons.get(name, "no installed distribution has it; install one that does")
-            from router.domain.errors import MisconfiguredError
+def _check_required(required: Collection[str], omitted: Iterable[OmittedExtension]) -> None:
+    """Raise `MisconfiguredError` if one that is left out is required."""
+    for each in omitted:
+        if each.name in required:
+            _refuse_without(each.name, each.reason)
 
-            raise MisconfiguredError(f"{_REQUIRED}={name}: {reason}")
+
+def _check_installed(required: Iterable[str], installed: Iterable[EntryPoint]) -> None:
+    for name in {*required} - {point.name for point in installed}:
+        _refuse_without(name, "no installed distribution has it; install one that does")
+
+
+def _refuse_without(name: str, reason: str) -> NoReturn:
+    from router.domain.errors import MisconfiguredError
+
+    raise MisconfiguredError(f"{_REQUIRED}={name}: {reason}")

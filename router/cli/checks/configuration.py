@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 
 from activities.sandbox import Bubblewrap
-from router.cli.extensions import find_core_tools, find_faults
+from router.cli.extensions import find_core_tools, omit_faulty_extensions
 from router.cli.tools import in_english_only, withheld
 from router.directory.file import SAMPLE
 from router.directory.sources import people_of
@@ -140,8 +140,9 @@ async def hooks(settings: Settings) -> str:
 async def extensions(settings: Settings) -> str:
     """Every installed extension can be loaded, apart from those that the settings leave out."""
     found = load_configured(settings)
-    if wrong := [*found.failed, *find_faults(found, find_core_tools(settings))]:
-        said = [f"{each.name} ({each.distribution}): {each.reason}" for each in wrong]
+    omit_faulty_extensions(found, find_core_tools(settings))
+    if found.failed:
+        said = [f"{each.name} ({each.distribution}): {each.reason}" for each in found.failed]
         raise MisconfiguredError("\n".join(said))
     if found.unknown:
         raise MisconfiguredError("\n".join(found.unknown))

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +18,7 @@ from router.flow.engine.events import Retried
 from router.flow.loader import examine_text
 from router.flow.slot_types.slot import SLOT_TYPES
 from router.runtime import definitions
-from router.runtime.extensions import register_extension_policies, register_flow_kinds
+from router.runtime.extensions import register_understanding_of
 from router.settings import Settings
 from router.understanding.policies import POLICIES
 from tests.badges import (
@@ -193,10 +193,22 @@ def test_an_extension_whose_member_cant_be_used_is_left_out_and_nothing_of_it_st
 
     with installed():
         found = extensions(Broken)
-        (fault,) = found.find_faults(register_flow_kinds, register_extension_policies)
+        (fault,) = found.find_faults(register_understanding_of)
         assert (dict(SLOT_TYPES), dict(KINDS), POLICIES["open"]) == before
 
     assert reason in fault.reason
+
+
+def test_a_policy_that_cant_be_used_takes_the_kinds_of_its_extension_with_it() -> None:
+    class Broken(Badges):
+        def policies(self) -> Sequence[Any]:
+            return [request]
+
+    before = dict(SLOT_TYPES), dict(KINDS)
+
+    with installed():
+        assert len(extensions(Broken).find_faults(register_understanding_of)) == 1
+        assert (dict(SLOT_TYPES), dict(KINDS)) == before
 
 
 def test_every_process_that_reads_flow_files_has_the_code_of_extensions(
@@ -225,7 +237,7 @@ def test_the_schema_of_flow_files_has_what_extensions_add(monkeypatch: pytest.Mo
 
 def test_what_is_registered_again_changes_nothing(badges: None) -> None:
     before = [*POLICIES["open"]]
-    faults = extensions(Badges).find_faults(register_flow_kinds, register_extension_policies)
+    faults = extensions(Badges).find_faults(register_understanding_of)
     assert (faults, POLICIES["open"]) == ([], before)
 
 

@@ -164,6 +164,25 @@ def test_an_extension_whose_routes_raise_is_left_out_unless_it_is_required(
         assert found.collect(lambda each: each.routes()) == []
 
 
+def test_an_extension_that_is_refused_is_used_no_longer_nor_is_what_requires_it() -> None:
+    found = load_extensions(installed=[BADGES, PARKING, GATES])
+
+    found.collect(lambda each: 1 / (each.name != "parking"))
+
+    assert found.collect(lambda each: each.name) == ["badges"]
+    assert [(each.name, each.reason.partition(":")[0]) for each in found.failed] == [
+        ("parking", "it can't be used"),
+        ("gates", "it requires parking, which isn't loaded"),
+    ]
+
+
+def test_an_extension_that_is_refused_stops_the_process_if_a_required_one_needs_it() -> None:
+    found = load_extensions(required=["gates"], installed=[BADGES, PARKING, GATES])
+
+    with pytest.raises(MisconfiguredError, match="gates: it requires parking"):
+        found.collect(lambda each: 1 / (each.name != "parking"))
+
+
 def test_the_configured_extensions_are_loaded_once_a_process() -> None:
     settings = Settings(_env_file=None)
 

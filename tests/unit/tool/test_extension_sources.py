@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from router.cli.extensions import find_faults
+from router.cli.extensions import omit_faulty_extensions
 from router.domain.errors import DefinitionError, Unavailable
 from router.extension import Extension
 from router.runtime.extensions import Extensions, LoadedExtension
@@ -162,7 +162,7 @@ def test_an_extension_with_a_source_that_cannot_be_used_adds_none(
     tools = ToolSources(SETTINGS)
     found = Extensions([LoadedExtension(extension(sources), "acme-badges")])
     assert found.collect(tools.add_extension) == []
-    (fault,) = found.find_faults(tools.add_extension)
+    (fault,) = found.failed
     assert reason in fault.reason
     assert not tools.each
     assert not {*tools.registry.names, *tools.registry.prefixes}
@@ -177,21 +177,13 @@ def test_a_tool_with_the_name_of_one_that_there_is_leaves_its_source_out(
     assert not tools.registry["save"].outward
 
 
-def test_the_list_of_extensions_names_what_conflicts_with_the_core() -> None:
-    class Both(Extension):
-        name = "badges"
+def test_a_source_that_conflicts_with_one_of_the_core_leaves_its_extension_out() -> None:
+    found = Extensions([LoadedExtension(extension([source(name="mcp_servers")]), "acme-badges")])
 
-        def tool_sources(self) -> Sequence[type[ToolSource]]:
-            return [source(name="mcp_servers")]
+    omit_faulty_extensions(found, ToolSources(SETTINGS))
 
-        def model_protocols(self) -> Mapping[str, str]:
-            return {"responses": "acme_badges:PROTOCOL"}
-
-    faults = find_faults(Extensions([LoadedExtension(Both(), "acme-badges")]))
-    assert [fault.reason.partition(" already")[0] for fault in faults] == [
-        "there is a source of tools 'mcp_servers'",
-        "there is a model protocol 'responses'",
-    ]
+    (fault,) = found.failed
+    assert "there is a source of tools 'mcp_servers' already" in fault.reason
 
 
 @each_row(
