@@ -92,7 +92,7 @@ def stepped(flow: FlowDefinition, took: Took) -> None:
     run, now = Run(id="r", requester=Principal(id="alice", name="Alice")), datetime.now(UTC)
     run, _ = step(flow, run, Began(), now)
     for turn in range(1, STEPS + 1):
-        event = Answered(slots={str(run.asked): turn})
+        event = Answered(slots={str(run.question.path): turn})
         began = time.perf_counter()
         run, _ = step(flow, run, event, now)
         took[turn].append((time.perf_counter() - began) * 1e6)

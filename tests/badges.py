@@ -66,7 +66,7 @@ class StampState(State):
     """Where it goes on."""
 
     def execute(self, context: StepContext) -> bool:
-        context.run.results[self.save] = f"stamped {context.evaluate(self.stamp)}"
+        context.run.work.results[self.save] = f"stamped {context.evaluate(self.stamp)}"
         context.leave("next")
         return True
 

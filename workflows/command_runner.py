@@ -26,7 +26,7 @@ from router.domain.messages import (
     offer_question,
 )
 from router.flow.engine.events import Began
-from router.flow.engine.run import HANDED_OFF
+from router.flow.engine.run_parts.question import HANDED_OFF
 from router.flow.prompts import guidance
 from router.understanding.slots.attachments import with_files
 from workflows import awaited_calls, hand_offs, memory, notices

@@ -26,7 +26,8 @@ with workflow.unsafe.imports_passed_through():
     from router.domain.summaries import cut_summary
     from router.flow.definition import FlowDefinition
     from router.flow.engine import amendment, documents, elicitation, events, machine, room, waiting
-    from router.flow.engine.run import Run, Task, Timer
+    from router.flow.engine.run import Run
+    from router.flow.engine.run_parts.work import Task, Timer
     from router.flow.prompts import question
     from router.flow.view import FlowView
     from workflows import publication, tasks
@@ -210,7 +211,7 @@ class FlowWorkflow(Hooked):
             events=waiting.events_of(self._definition),
             awaited=waiting.awaited(self._definition, self._run),
             ahead=sorted(waiting.ahead(self._definition, self._run)),
-            heard=self._run.heard,
+            heard=self._run.work.event_keys,
         )
 
     @workflow.signal(name=contract.STOP)
@@ -242,7 +243,7 @@ class FlowWorkflow(Hooked):
 
     def _forgot(self, word: str) -> bool:
         """True if the run ended before it weighed the change, or is held over it."""
-        wanted = self._run.amendment
+        wanted = self._run.approvals.amendment
         return not self._arrivals and (wanted is None or wanted.word != word)
 
     @amend.validator
@@ -265,7 +266,7 @@ class FlowWorkflow(Hooked):
     def projection(self) -> activities.Projection:
         """The run as it is published, for a database that has lost it or never had it."""
         told = publication.of(self._whole, self._run, self._created_at, [], self._tools)
-        return activities.Projection(published=told, done=self._run.done)
+        return activities.Projection(published=told, done=self._run.recovery.done)
 
     @workflow.query(name=contract.DEFINITION)
     def definition(self) -> FlowDefinition:
@@ -287,17 +288,17 @@ class FlowWorkflow(Hooked):
     @property
     def _busy(self) -> bool:
         """True while something is under way that comes back by itself, and soon."""
-        works = any(task.kind != "flow" for task in self._run.tasks.values())
+        works = any(task.kind != "flow" for task in self._run.work.tasks.values())
         return works or bool(self._arrivals)
 
     @property
     def _comes_back_soon(self) -> bool:
         """True while a `tell` waits: besides what is busy for runs that were told to stop."""
-        return self._busy or any(task.stopping for task in self._run.tasks.values())
+        return self._busy or any(task.stopping for task in self._run.work.tasks.values())
 
     @property
     def _full(self) -> bool:
-        owing = self._run.tasks or self._arrivals or self._notifier.owes(self._run)
+        owing = self._run.work.tasks or self._arrivals or self._notifier.owes(self._run)
         return not owing and is_history_long() and self._run.events != self._too_large_at
 
     def _hold_over_limit(self) -> None:
@@ -386,8 +387,8 @@ class FlowWorkflow(Hooked):
 
     def _hears(self, event: contract.Told) -> bool:
         anyhow = isinstance(event, events.Cancelled | events.Amended)
-        rests = not self._run.tasks and not self._arrivals
-        return anyhow or rests or self._run.asks_to_amend
+        rests = not self._run.work.tasks and not self._arrivals
+        return anyhow or rests or self._run.approvals.asks_to_amend
 
     def _patience(self, event: contract.Told) -> timedelta:
         given = getattr(event, "slots", {})
@@ -395,7 +396,7 @@ class FlowWorkflow(Hooked):
 
     def _leaving_reads(self, event: contract.Told) -> contract.Told:
         """A cancellation, with the calls it stops: reads alone, since a stopped write is unsure."""
-        calls = [task for task in self._run.tasks.values() if task.kind == "call"]
+        calls = [task for task in self._run.work.tasks.values() if task.kind == "call"]
         reads = [task for task in calls if not self._limits(task).writes]
         if not reads or not isinstance(event, events.Cancelled):
             return event
@@ -409,7 +410,7 @@ class FlowWorkflow(Hooked):
 
     def _reconcile(self) -> None:
         wanted: dict[str, Callable[[], Awaitable[None]]] = {}
-        for id_, task in self._run.tasks.items():
+        for id_, task in self._run.work.tasks.items():
             carry_out = self._have_run if task.kind == "flow" else self._carry_out
             wanted[id_] = partial(carry_out, task)
             if task.kind == "flow" and id_ not in self._under_way:
@@ -417,7 +418,7 @@ class FlowWorkflow(Hooked):
             if task.stopping or task.agreed:
                 what = "stop" if task.stopping else f"agreed:{len(task.agreed)}"
                 wanted[f"{id_}:{what}"] = partial(self._children.tell, task)
-        for timer in self._run.timers.values():
+        for timer in self._run.work.timers.values():
             wanted[timer.id] = partial(self._wait_for, timer)
         for id_ in [id_ for id_ in self._under_way if id_ not in wanted]:
             self._under_way.pop(id_).cancel()
@@ -461,11 +462,13 @@ class FlowWorkflow(Hooked):
                 timeout_summary="answer by then",
             )
         except builtins.TimeoutError:
-            workflow.logger.info("still at work: %s", ", ".join(self._run.tasks))
+            workflow.logger.info("still at work: %s", ", ".join(self._run.work.tasks))
 
     def _show(self) -> None:
         run = self._run
-        waiting = [a.person for a in run.approval.waiting_for()] if run.approval else []
+        waiting = (
+            [a.person for a in run.approvals.current.waiting_for()] if run.approvals.current else []
+        )
         status, state = FLOW_STATUS.value_set(run.status), FLOW_STATE.value_set(run.state)
         details = publication.details(self._whole, run)
         self._visibility.show([state, status, ASSIGNEE.value_set(waiting)], details)

@@ -25,7 +25,9 @@ from router.domain.records import LogEntry
 from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation, decisions, elicitation
 from router.flow.engine.events import Decided, Remind
-from router.flow.engine.run import Approval, Run, Task
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.approvals import Approval
+from router.flow.engine.run_parts.work import Task
 from router.flow.prompts import question
 from router.flow.slot_types.slot import files_in, slot_at
 from workflows.activity import perform
@@ -57,7 +59,7 @@ def of(
             version=definition.version,
             status=run.status,
             state=run.state,
-            slots=run.slots,
+            slots=run.form.slots,
             requester=run.requester.id,
             conversation=run.conversation,
             parent=run.parent,
@@ -66,9 +68,9 @@ def of(
             events=run.events,
             created_at=created_at,
             updated_at=now,
-            readers=run.copied,
+            readers=run.approvals.copied_people,
             files=_files(definition, run),
-            withdraws=run.withdraws.run if run.withdraws else None,
+            withdraws=run.recovery.withdraws.run if run.recovery.withdraws else None,
             remedy=_remedy(undoing, run, tools) if undoing else None,
         ),
         approvals=approvals_of(definition, run, where.workflow_id),
@@ -84,7 +86,7 @@ def _asked(definition: FlowDefinition, run: Run) -> dict[str, int]:
     Whether there are more items is no question that is asked again.
     """
     found: dict[str, int] = {}
-    for path, times in run.times_asked.items():
+    for path, times in run.question.times_asked.items():
         slot = slot_at(definition.slots, path)
         if slot is not None and slot.of is None:
             name = ".".join(key for key in path.split(".") if not key.isdecimal())
@@ -94,35 +96,35 @@ def _asked(definition: FlowDefinition, run: Run) -> dict[str, int]:
 
 def _files(definition: FlowDefinition, run: Run) -> dict[str, str]:
     """What the files in the run's slots are called, by id."""
-    known = {name: value for name, value in run.slots.items() if value is not None}
+    known = {name: value for name, value in run.form.slots.items() if value is not None}
     slots = [(slot, known[name]) for name, slot in definition.slots.items() if name in known]
     shown = (file for slot, value in slots for file in files_in(slot, value))
-    return {file: run.files[file] for file in shown if file in run.files}
+    return {file: run.form.file_names[file] for file in shown if file in run.form.file_names}
 
 
 def _remedy(undoing: FlowDefinition, run: Run, tools: Tools) -> records.Remedy:
     return records.Remedy(
         definition=undoing.fingerprint,
-        done=[done.model_dump(mode="json") for done in run.done],
+        done=[done.model_dump(mode="json") for done in run.recovery.done],
         tools={
             done.undo: tools[done.undo].model_dump(mode="json")
-            for done in run.done
+            for done in run.recovery.done
             if done.undo in tools
         },
-        results=run.results,
+        results=run.work.results,
     )
 
 
 def _withdrawal_note(run: Run) -> records.WithdrawalNote | None:
     """What the run has to say of the one that it takes back: that it does, and how that ended."""
-    if run.withdraws is None or not run.history:
+    if run.recovery.withdraws is None or not run.history:
         return None
     last = run.history[-1 if run.status in ENDED else 0]
     taken_back = run.status == "completed"
     event = f"withdrawal {run.status}" if run.status in ENDED else last.event
     return records.WithdrawalNote(
         tenant=run.requester.tenant,
-        run=run.withdraws.run,
+        run=run.recovery.withdraws.run,
         withdrawn_by=run.id,
         status="cancelled" if taken_back else None,
         line=records.HistoryLine(
@@ -141,16 +143,16 @@ def approvals_of(definition: FlowDefinition, run: Run, id_: str) -> list[records
 
 
 def _known(run: Run) -> list[Approval]:
-    return [*run.ended_approvals, *([run.approval] if run.approval else [])]
+    return [*run.approvals.ended, *([run.approvals.current] if run.approvals.current else [])]
 
 
 def _rows(
     definition: FlowDefinition, run: Run, approval: Approval, id_: str
 ) -> Iterator[records.ApprovalRecord]:
-    is_open = approval is run.approval and run.status not in ENDED
+    is_open = approval is run.approvals.current and run.status not in ENDED
     waiting = {a.id for a in approval.waiting_for()} if is_open else set()
     # Until when it may be decided: before it goes to somebody else, or expires.
-    dues = {name: timer.due for name, timer in run.timers.items()} if is_open else {}
+    dues = {name: timer.due for name, timer in run.work.timers.items()} if is_open else {}
     due = decisions.decide_by(approval, dues)
     for asked in approval.assignees:
         yield records.ApprovalRecord(
@@ -178,7 +180,7 @@ def _rows(
 
 def _notices(flow: FlowDefinition, run: Run, reminder: Remind, now: datetime) -> list[LogEntry]:
     """A row for each person's own stream: a decision of theirs is awaited."""
-    approval = run.approval
+    approval = run.approvals.current
     title = approval.title if approval else flow.title
     awaited = {a.person: a.id for a in approval.waiting_for()} if approval else {}
     return [
@@ -203,7 +205,9 @@ def _notices(flow: FlowDefinition, run: Run, reminder: Remind, now: datetime) ->
 def details(definition: FlowDefinition, run: Run) -> str:
     """The run in a few lines of Markdown, for the Temporal UI."""
     known = question.summary(definition, run, "en")
-    waiting = [a.person for a in run.approval.waiting_for()] if run.approval else []
+    waiting = (
+        [a.person for a in run.approvals.current.waiting_for()] if run.approvals.current else []
+    )
     lines = [
         f"**{definition.title.en}** v{definition.version}: {run.status} in `{run.state}`",
         f"requester: {run.requester.id}",
@@ -337,7 +341,7 @@ def verdict_event(definition: FlowDefinition, run: Run, event: Decided) -> Verdi
         to=event.to,
         approval=event.approval,
         flow=definition.flow,
-        slots=run.slots,
+        slots=run.form.slots,
     )
 
 
@@ -364,12 +368,12 @@ def _error_event(run: Run, published: records.RunRecord) -> ErrorEvent:
 
 def as_listed(run: Run) -> tuple[object, ...]:
     """What lists show of the run, so far as it changes."""
-    return (run.status, run.state, run.visit, len(run.history), run.approval)
+    return (run.status, run.state, run.visit, len(run.history), run.approvals.current)
 
 
 def _standing(run: Run) -> tuple[object, ...]:
     """What its conversation hears of, even where the run has nothing to say."""
-    return (run.status, run.state, run.asks_to_amend)
+    return (run.status, run.state, run.approvals.asks_to_amend)
 
 
 class ConversationNotifier:
@@ -394,7 +398,7 @@ class ConversationNotifier:
         """The run as it stands, with everything said and not yet told; it is told by this."""
         view = question.view(definition, run)
         said: list[Reply] = [TextReply(text=text) for text in self.said]
-        replies = said if run.quiet else [*said, *view.replies]
+        replies = said if run.question.quiet else [*said, *view.replies]
         answer = FlowAnswer(view=view, replies=replies, calls=self.calls, begun=self.begun)
         self.said, self.calls, self.begun = [], [], []
         self._events, self._told_of = run.events, _standing(run)

@@ -24,10 +24,12 @@ from router.domain.progress import ToolStatus
 from router.domain.sizes import measure_bytes
 from router.domain.summaries import cut_summary
 from router.flow.definition import FlowDefinition
-from router.flow.engine import documents, granted
+from router.flow.engine import approval, documents
 from router.flow.engine.events import Agreed, AskedBack, Began, Called, Failed, Finished, LookedUp
-from router.flow.engine.parallel import branch_of
-from router.flow.engine.run import FailureKind, Run, Task
+from router.flow.engine.parallel import begin_run, branch_of
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.recovery import FailureKind
+from router.flow.engine.run_parts.work import Task
 from router.routing.tool_form import inquiry_of
 from workflows.activity import perform
 from workflows.tool_calls import made, tries, why
@@ -38,10 +40,10 @@ def related_runs(run: Run) -> tuple[str, ...]:
     tenant = run.requester.tenant
     under_way = (
         contract.workflow_id(task.name, tenant, task.key)
-        for task in run.tasks.values()
+        for task in run.work.tasks.values()
         if task.branch
     )
-    return tuple(dict.fromkeys([*run.related, *under_way]))
+    return tuple(dict.fromkeys([*run.work.related_runs, *under_way]))
 
 
 async def looked_up(task: Task, run: Run) -> LookedUp:
@@ -71,8 +73,8 @@ async def called(task: Task, run: Run, limits: CallLimits, *, form: bool) -> Cal
         checking=task.kind == "check",
         flow_run=workflow.info().workflow_id,
         related_runs=related_runs(run),
-        approvals=tuple(run.granted),
-        slots_digest=granted.digest_slots(run),
+        approvals=tuple(run.approvals.granted),
+        slots_digest=approval.digest_slots(run),
         form=form,
         conversation=run.conversation,
         call_id=task.id,
@@ -160,10 +162,6 @@ HANDED_OVER = {
     *("status", "slots", "results", "done", "lasting"),
     *("agreements", "granted", "declined"),
 }
-BRANCH_KNOWS = (
-    *("slots", "derived", "closed", "skipped", "results", "files", "documents", "remarks"),
-    *("agreements", "granted"),
-)
 
 GONE = Localised(
     zh="{flow} 没能办下去，管理员可以查到原因",
@@ -235,15 +233,7 @@ class Children:
             definition=begun,
             form=False,
             locale=run.locale,
-            run=Run(
-                id=task.key,
-                requester=run.requester,
-                conversation=run.conversation,
-                locale=run.locale,
-                parent=None if task.detached else workflow.info().workflow_id,
-                related=[*run.related, workflow.info().workflow_id] if task.branch else [],
-                **{name: getattr(run, name) for name in (BRANCH_KNOWS if task.branch else ())},
-            ),
+            run=begin_run(task, run, workflow.info().workflow_id),
             created_at=None,
             opening=Began(by=run.requester.id, slots={} if own else task.arguments),
         )
@@ -257,6 +247,17 @@ def handed_over(run: Run) -> DecisionTaken:
     """The result of a run that has ended; for the run that waits for it, with all that it needs."""
     if run.parent is None:
         return DecisionTaken(status=run.status, state=run.state)
-    ended = FlowEnded(**{name: getattr(run, name) for name in FlowEnded.model_fields})
+    ended = FlowEnded(
+        status=run.status,
+        state=run.state,
+        slots=run.form.slots,
+        results=run.work.results,
+        done=run.recovery.done,
+        lasting=run.recovery.lasting,
+        agreements=run.approvals.agreements,
+        granted=run.approvals.granted,
+        declined=run.approvals.declined,
+        related=run.work.related_runs,
+    )
     fits = measure_bytes(ended) <= LARGEST
     return ended if fits else ended.replace(slots={}, results={})

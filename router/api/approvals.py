@@ -23,7 +23,7 @@ from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord
 from router.flow.engine.decisions import CHANGED, DONE, decided_already
 from router.flow.engine.events import Decided
-from router.flow.engine.run import Position, Verdict
+from router.flow.engine.run_parts.approvals import Position, Verdict
 from router.gateway import run_updates
 from router.gateway.run_updates import RunStanding
 

@@ -31,7 +31,7 @@ from router.contracts.flow import WORKFLOW
 from router.domain.errors import Forbidden, RouterError, Unavailable
 from router.domain.messages import ENDED, digest_of
 from router.domain.records import AuditFilter, RunHead, RunRecord, is_lost
-from router.flow.engine.run import Done
+from router.flow.engine.run_parts.recovery import Done
 from router.gateway import lost_runs
 from router.gateway.builds import is_polled
 from router.gateway.failing_workflows import ProblemsNotReported, find_failing_workflows

@@ -47,7 +47,8 @@ from router.domain.records import (
 from router.domain.run_approvals import RunApproval
 from router.flow.definition import FlowDefinition
 from router.flow.engine.events import AnyEvent, Effect
-from router.flow.engine.run import Done, Run
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.recovery import Done
 from router.flow.paused import Situation
 from router.llm.types import NO_REASONING, Kept
 from router.llm.types import Message as ChatMessage

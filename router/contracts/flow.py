@@ -13,7 +13,9 @@ from router.domain.principals import Principal
 from router.domain.run_approvals import RunApproval
 from router.flow.definition import FlowDefinition, SlotValues, Wait
 from router.flow.engine import events
-from router.flow.engine.run import Agreement, Done, Run, Visit
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.approvals import Agreement
+from router.flow.engine.run_parts.recovery import Done, Visit
 from router.flow.view import FlowView
 
 WORKFLOW = "Flow"

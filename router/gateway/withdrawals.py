@@ -18,7 +18,8 @@ from router.domain.records import RunRecord
 from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation
 from router.flow.engine.events import Began
-from router.flow.engine.run import Done, Run
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.recovery import Done
 from router.gateway import run_updates
 from router.gateway.retries import RPC_TIMEOUT, watched
 from router.gateway.run_updates import RunStanding

@@ -39,7 +39,7 @@ from router.domain.messages import (
 )
 from router.domain.principals import Capability
 from router.flow import paused
-from router.flow.engine.run import HANDED_OFF
+from router.flow.engine.run_parts.question import HANDED_OFF
 from router.flow.paused import Situation
 from router.formats.check_threads import check_off_loop
 from router.llm.types import NO_REASONING, ChatAnswer, ChatRequest, Reasoning, UserMessage

@@ -18,7 +18,7 @@ from router.entities.dates import Days
 from router.flow.definition import FlowDefinition, State, Triggers
 from router.flow.engine.changes import TAKEN
 from router.flow.engine.elicitation import WHOLE
-from router.flow.engine.run import Inquiry
+from router.flow.engine.run_parts.form import Inquiry
 from router.flow.prompts.values import named
 from router.flow.slot_types.slot import Choice, RangePart, Slot, filled_by
 from router.formats.references import Dangling, References

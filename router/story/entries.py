@@ -29,7 +29,7 @@ from router.domain.locale import Locale
 from router.domain.messages import FlowStatus, Message
 from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Telling
-from router.flow.engine.run import Verdict
+from router.flow.engine.run_parts.approvals import Verdict
 from router.formats.regex import PatternTooCostly, compile_foreign
 from router.formats.validation import Entry, misfit
 from router.formats.yaml_document import Place

@@ -74,7 +74,7 @@ class Talk:
             event = intent.event(self.of)
             if event is not None and intent.way == "decide":
                 yield intent.name, partial(self._without(intent)._take, event)
-        for task in self.of.run.tasks.values():
+        for task in self.of.run.work.tasks.values():
             known = self.of.setting.lookups.get(task.name)
             event = (
                 events.LookedUp(task=task.id, value=known(*task.positional))
@@ -101,7 +101,7 @@ class Talk:
     @property
     def _has_news(self) -> bool:
         # As the workflow's: not while something is under way that comes back soon.
-        return self.notifier.has_news(self.of.run) and not self.of.run.tasks
+        return self.notifier.has_news(self.of.run) and not self.of.run.work.tasks
 
     def _without(self, intent: Intent) -> "Talk":
         left = tuple(one for one in self.of.intents if one is not intent)
@@ -125,7 +125,7 @@ class Talk:
         if self.of.run.status in ENDED:
             return self._without(intent)
         world = self._without(intent)
-        hears = isinstance(event, events.Cancelled) or not self.of.run.tasks
+        hears = isinstance(event, events.Cancelled) or not self.of.run.work.tasks
         world = world._take(event) if hears else world
         notifier = _copied(world.notifier)
         answer = notifier.answer(world.of.setting.definition, world.of.run)
@@ -159,14 +159,14 @@ def check(talk: Talk) -> None:
     """At rest the conversation knows of the run what is so."""
     under_way = (talk.answer, talk.sending, *talk.unheard, *talk.late)
     run = talk.of.run
-    if any(under_way) or talk._has_news or run.tasks or not talk.state.news:
+    if any(under_way) or talk._has_news or run.work.tasks or not talk.state.news:
         return
     active, waits = talk.state.active, [view.id for view in talk.state.handed_in]
-    asks = run.status in ("collecting", "confirming") or run.asks_to_amend
-    if asks != (active is not None) or (active and active.question != run.question):
+    asks = run.status in ("collecting", "confirming") or run.approvals.asks_to_amend
+    if asks != (active is not None) or (active and active.question != run.question_id):
         shown = active and f"{active.status}, {active.question}"
         raise BrokenPromise(
-            ONE_TRUTH, f"it is {run.status}, {run.question}, and taken to be {shown}"
+            ONE_TRUTH, f"it is {run.status}, {run.question_id}, and taken to be {shown}"
         )
     if (run.status == "waiting_approval") != bool(waits):
         raise BrokenPromise(ONE_TRUTH, f"it is {run.status}, and taken to wait: {bool(waits)}")

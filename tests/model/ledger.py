@@ -23,7 +23,8 @@ from router.domain.errors import (
 from router.domain.locale import Localised
 from router.domain.records import EffectRecord
 from router.flow.engine.context import canonical
-from router.flow.engine.run import Run, Task
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.work import Task
 from router.tool.tool import Tool
 
 NOW = datetime(2026, 11, 18, 2, 0, tzinfo=UTC)

@@ -13,7 +13,8 @@ from router.domain.messages import ENDED
 from router.extensions.channels.outbox import Outbox
 from router.extensions.notifications.store import LEASE
 from router.flow.engine import amendment, compensation, decisions, events, machine
-from router.flow.engine.run import Approval, Run
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.approvals import Approval
 from router.store import flow_runs
 from tests.model import conversation, ledger, outbox, promises, run
 from workflows import flow as workflow
@@ -58,9 +59,9 @@ def _takes_what_was_begun(real: Any) -> Any:
 
 def _approves_the_change(_real: Any) -> Any:
     def make(context: Any) -> None:
-        wanted = context.run.amendment
-        context.run.slots = dict(wanted.after)
-        context.run.amendment = None
+        wanted = context.run.approvals.amendment
+        context.run.form.slots = dict(wanted.after)
+        context.run.approvals.amendment = None
         amendment.judge(context, wanted)
 
     return make
@@ -82,10 +83,10 @@ def _finds_it_refused(real: Any) -> Any:
 
 def _keeps_the_task(real: Any) -> Any:
     def called(context: Any, event: Any) -> None:
-        task = context.run.tasks.get(event.task)
+        task = context.run.work.tasks.get(event.task)
         real(context, event)
         if task is not None and task.name == "hold":
-            context.run.tasks[task.id] = task
+            context.run.work.tasks[task.id] = task
 
     return called
 
@@ -120,8 +121,8 @@ def _shows_too_many(real: Any) -> Any:
 
 def _forgets_the_yes(real: Any) -> Any:
     def make(context: Any) -> None:
-        wanted = context.run.amendment
-        context.run.amendment = None
+        wanted = context.run.approvals.amendment
+        context.run.approvals.amendment = None
         amendment.judge(context, wanted)
 
     return make
@@ -129,7 +130,7 @@ def _forgets_the_yes(real: Any) -> Any:
 
 def _without_cancelling(real: Any) -> Any:
     def cancelled(context: Any, event: Any) -> None:
-        if context.run.approval is None:
+        if context.run.approvals.current is None:
             real[events.Cancelled](context, event)
 
     return {**real, events.Cancelled: cancelled}

@@ -75,12 +75,14 @@ def _nothing_lost(world: RunWorld) -> str | None:
     if world.cancelled and world.run.status == "completed":
         return "it was cancelled, and is completed"
     told = dict(world.verdicts)
-    for approval in (world.run.settled, world.run.approval):
+    for approval in (world.run.approvals.last, world.run.approvals.current):
         for one in approval.assignees if approval else ():
             if one.id in told and one.verdict != told[one.id]:
                 return f"{one.person} was told {told[one.id]}, and the run has {one.verdict}"
-    changed = [(name, value) for name, value in world.amended if world.run.slots.get(name) != value]
-    under_way = world.run.offered or world.run.pending
+    changed = [
+        (name, value) for name, value in world.amended if world.run.form.slots.get(name) != value
+    ]
+    under_way = world.run.form.offered_values or world.run.work.pending
     if changed and not under_way and world.run.status not in ENDED:
         return f"the change to {changed[0][1]!r} was made, and isn't there"
     return None
@@ -97,7 +99,7 @@ def _waits_for_something(world: RunWorld) -> str | None:
 def _one_truth(world: RunWorld) -> str | None:
     if world.behind or world.erased or world.lapsed:
         return None  # it is published next, or never will be, or with its next event
-    approval = world.run.approval
+    approval = world.run.approvals.current
     waiting = {one.id for one in approval.waiting_for()} if approval else set()
     shown = {row.id for row in world.published.approvals if row.active}
     if world.published.status != world.run.status:

@@ -28,7 +28,8 @@ from router.flow.definition import FlowDefinition
 from router.flow.engine import amendment, events, incidents, machine, waiting
 from router.flow.engine.context import canonical
 from router.flow.engine.events import AnyEvent
-from router.flow.engine.run import Run, Task
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.work import Task
 from router.store import flow_runs
 from router.store.flow_runs import LAST_EVENT
 from router.tool.tool import Tool
@@ -231,7 +232,7 @@ class RunWorld:
             yield forgotten, partial(_same, replace(before, flight=world.flight))
 
     def _tries(self) -> Iterator[tuple[str, Callable[[], "RunWorld"]]]:
-        for task in self.run.tasks.values():
+        for task in self.run.work.tasks.values():
             if task.kind == "lookup":
                 yield f"{task.name} is looked up", partial(self._looked_up, task)
                 continue
@@ -246,14 +247,14 @@ class RunWorld:
             yield f"{task.id}, given up, goes on", partial(rest.gone_on, task)
 
     def _time(self) -> Iterator[tuple[str, Callable[[], "RunWorld"]]]:
-        due = min((timer.due for timer in self.run.timers.values()), default=None)
-        for timer in self.run.timers.values():
+        due = min((timer.due for timer in self.run.work.timers.values()), default=None)
+        for timer in self.run.work.timers.values():
             if timer.due == due:
                 later = replace(self, now=max(self.now, timer.due))
                 fired = events.Fired(timer=timer.id)
                 yield f"{timer.name} comes due", partial(later.take, fired)
         # As `_full` has it: while anything is owed, the workflow run goes on.
-        settled = not self.run.tasks and not self.behind and self.run.status not in ENDED
+        settled = not self.run.work.tasks and not self.behind and self.run.status not in ENDED
         if self.anew and settled:
             yield "continues as new", self._continued
 
@@ -315,21 +316,21 @@ class RunWorld:
         made = tuple(e for e in effects if isinstance(e, events.AmendmentJudged) and e.why is None)
         unsure = self._is_unsure(event)
         new = {line.event for line in run.history[len(self.run.history) :]}
-        if unsure and self.run.ending is not None and "unknown" not in new:
+        if unsure and self.run.work.ending is not None and "unknown" not in new:
             raise BrokenPromise(TOLD, f"{event!r} came back to a run that was being taken back")
-        live = {task.id for task in run.tasks.values()}
+        live = {task.id for task in run.work.tasks.values()}
         tries = tuple(one for one in self.tries if one[0] in live)
         after = replace(self, run=run, unsure=self.unsure or unsure, tries=tries, lapsed=False)
         if made and isinstance(event, events.Amended) and not made[0].problems:
             after = replace(after, amended=tuple(sorted(event.slots.items())))
         if isinstance(event, events.Decided) and event.verdict == "approve":
-            shown = self.run.approval.summary.items() if self.run.approval else ()
+            shown = self.run.approvals.current.summary.items() if self.run.approvals.current else ()
             seen = canonical({name: text.en for name, text in shown})
             after = replace(after, agreed=(*self.agreed, (event.by or "", seen)))
         return after
 
     def _is_unsure(self, event: AnyEvent) -> bool:
-        task = self.run.tasks.get(event.task) if isinstance(event, events.Failed) else None
+        task = self.run.work.tasks.get(event.task) if isinstance(event, events.Failed) else None
         if task is None or task.kind != "call" or not isinstance(event, events.Failed):
             return False
         return event.kind in incidents.WORTH_ANOTHER_TRY
@@ -373,7 +374,7 @@ class RunWorld:
                 return amendment.refusal(definition, run) is not None
             case events.Cancelled() | events.Amended():
                 return False
-        return bool(run.tasks) and not run.asks_to_amend
+        return bool(run.work.tasks) and not run.approvals.asks_to_amend
 
     def heard(self, request: Request, said: str) -> "RunWorld":
         """Temporal knows the update from now on, with its answer."""

@@ -10,7 +10,8 @@ from router.domain.messages import ENDED
 from router.flow.definition import FlowDefinition
 from router.flow.engine import events
 from router.flow.engine.events import AnyEvent
-from router.flow.engine.run import Run, Verdict
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.approvals import Verdict
 from router.tool.context import ToolContext
 from router.tool.tool import Tool, tool
 from tests.model import conversation, outbox, promises
@@ -79,8 +80,8 @@ def confirms(name: str = "alice confirms") -> Intent:
 
     def event(world: RunWorld) -> AnyEvent | None:
         run = world.run
-        asks = run.status == "confirming" or run.asks_to_amend
-        said = events.Confirmed(by="alice", value=True, question=run.question)
+        asks = run.status == "confirming" or run.approvals.asks_to_amend
+        said = events.Confirmed(by="alice", value=True, question=run.question_id)
         return said if asks else None
 
     return Intent(name, "tell", event)
@@ -91,7 +92,7 @@ def answers(what: str) -> Intent:
 
     def event(world: RunWorld) -> AnyEvent | None:
         asks = world.run.status == "collecting"
-        said = events.Answered(by="alice", slots={"what": what}, question=world.run.question)
+        said = events.Answered(by="alice", slots={"what": what}, question=world.run.question_id)
         return said if asks else None
 
     return Intent(f"alice says {what}", "tell", event)

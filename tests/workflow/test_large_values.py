@@ -20,9 +20,10 @@ from router.domain.messages import Turn
 from router.domain.principals import Principal
 from router.flow import paused
 from router.flow.definition import FlowDefinition
-from router.flow.engine.decisions import MAX_APPROVERS
 from router.flow.engine.events import Nudged, Retried
-from router.flow.engine.room import MAX_RUN_BYTES
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.approvals import MAX_APPROVERS
+from router.flow.engine.run_parts.work import Work
 from router.flow.slot_types.slot import Choice, Slot
 from router.runtime.composition import Parts
 from router.tool.tool import tool
@@ -225,7 +226,8 @@ async def test_a_run_with_more_results_than_it_could_carry_waits_for_an_operator
         over = await becomes(talk.parts, run, lambda found: found.status == "cancelled")
     over_limit, last = held.history[-2:]
     assert (over_limit.event, last.event) == ("over limit", "held")
-    assert "and 786,432 are the most: results.r0 (60,002 bytes)" in str(over_limit.comment)
+    most = f"in its work, the run carries 780,243 bytes, and {Work.max_bytes:,} are the most"
+    assert f"{most}: results.r0 (60,002 bytes)" in str(over_limit.comment)
     assert retried["status"] == "waiting"
     assert [line.event for line in over.history][-2:] == ["withdrawn", "cancelled"]
 
@@ -253,4 +255,4 @@ async def test_a_run_that_is_almost_full_continues_as_new_and_is_decided(
             carried = await started(handle)
         await talk.approver("bob").decide(run, "approve")
         await becomes(talk.parts, run, lambda found: found.status == "completed")
-    assert 12 * 60_000 < carried.ByteSize() < MAX_RUN_BYTES
+    assert 12 * 60_000 < carried.ByteSize() < Run.max_bytes

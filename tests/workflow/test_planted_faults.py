@@ -20,8 +20,8 @@ from router.contracts import flow as contract
 from router.contracts.flow import ExternalEvent
 from router.domain.errors import MisconfiguredError
 from router.flow.engine import machine
-from router.flow.engine.decisions import MAX_APPROVERS
 from router.flow.engine.events import Arrived
+from router.flow.engine.run_parts.approvals import MAX_APPROVERS
 from router.flow.view import FlowView
 from router.gateway import failing_workflows, lost_runs
 from router.runtime.composition import Parts

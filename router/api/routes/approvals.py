@@ -17,7 +17,7 @@ from router.domain.locale import Locale
 from router.domain.messages import FlowStatus
 from router.domain.principals import Principal
 from router.domain.records import ApprovalRecord, ChangedField
-from router.flow.engine.run import Verdict
+from router.flow.engine.run_parts.approvals import Verdict
 from router.gateway.run_updates import RunStanding
 
 router = APIRouter(prefix="/v1/approvals", tags=["approvals"], route_class=StrictRoute)

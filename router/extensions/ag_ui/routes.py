@@ -56,7 +56,7 @@ from router.domain.records import ApprovalRecord, ChangedField, ConversationReco
 from router.domain.visible_text import isolated, labelled, one_line
 from router.extensions.ag_ui.events import TurnEvents, whole
 from router.extensions.ag_ui.input import PlannedDecision, RunInput, RunPlan, planned
-from router.flow.engine.run import Verdict
+from router.flow.engine.run_parts.approvals import Verdict
 from router.routing.front_end_tools import FrontEndTool
 
 NAMESPACE = "intent-router"

@@ -11,11 +11,13 @@ from collections.abc import Iterable
 from router.domain.locale import Localised
 from router.domain.messages import ENDED
 from router.flow.definition import FlowDefinition
-from router.flow.engine import form, parallel
+from router.flow.engine import form, parallel, room
 from router.flow.engine.compensation import reached
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Amended, AmendmentJudged, Answered, Confirmed, ToQuestion
-from router.flow.engine.run import Amendment, Ending, GoingBack, Run
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.approvals import Amendment
+from router.flow.engine.run_parts.work import Ending, GoingBack
 from router.flow.engine.slots import look_up_one, root
 from router.flow.language.expressions import ExpressionError, LookupNeeded
 from router.flow.language.templates import TextError
@@ -70,27 +72,29 @@ def refusal(definition: FlowDefinition, run: Run) -> Localised | None:
 def _is_awaited(definition: FlowDefinition, run: Run) -> bool:
     """True while somebody's decision, or that of its branches, is what the whole request awaits."""
     is_branch = run.parent is not None and run.parent.startswith(f"{definition.flow}/")
-    if run.status in ENDED or run.departs or run.withdraws is not None or is_branch:
+    if run.status in ENDED or run.work.departs or run.recovery.withdraws is not None or is_branch:
         return False
     state = definition.states.get(run.state)
     branches = state.batch.branches if state is not None and state.batch else ()
-    if branches and run.batch is not None:
+    if branches and run.work.batch is not None:
         return any(state.asks for state in definition.states.values())
-    return run.approval is not None
+    return run.approvals.current is not None
 
 
 def propose(context: StepContext, event: Amended) -> None:
     """Have the change weighed; one that nobody has answered yet is a part of it."""
-    run, before = context.run, context.run.amendment
+    run, before = context.run, context.run.approvals.amendment
     if before is not None and before.word:
         judge(context, before, REPLACED)
     earlier = before.slots if before is not None and not before.word and not event.word else {}
     wanted = Amendment(
         slots={**earlier, **event.slots}, number=run.events, visit=run.visit, word=event.word
     )
-    run.amendment = wanted
+    run.approvals.amendment = wanted
     if why := refusal(context.definition, run):
         _drop(context, why)
+    elif room.is_too_much(run.form, wanted.slots):
+        _drop(context, room.TOO_MUCH)
 
 
 def judge(
@@ -109,7 +113,7 @@ def _drop(
     context: StepContext, why: Localised, problems: dict[str, Localised] | None = None
 ) -> None:
     """Leave everything as it is, and say why: by front ends that is told to whoever asked."""
-    wanted, context.run.amendment = context.run.amendment, None
+    wanted, context.run.approvals.amendment = context.run.approvals.amendment, None
     if wanted is None:
         return
     judge(context, wanted, why, problems)
@@ -120,16 +124,16 @@ def _drop(
 
 def overtaken(context: StepContext) -> None:
     """Drop a change where the approval was settled, or ended, before it was made."""
-    run, wanted = context.run, context.run.amendment
+    run, wanted = context.run, context.run.approvals.amendment
     if wanted is None:
         return
     if run.visit == wanted.visit and _is_awaited(context.definition, run):
         return
     taken_back = run.status == "cancelled" or (
-        isinstance(run.pending, Ending) and run.pending.status == "cancelled"
+        isinstance(run.work.pending, Ending) and run.work.pending.status == "cancelled"
     )
     if taken_back and not wanted.word:
-        run.amendment = None
+        run.approvals.amendment = None
     else:
         _drop(context, TOO_LATE)
 
@@ -147,7 +151,7 @@ def answer(context: StepContext, event: ToQuestion) -> None:
 
 def lookup_failed(context: StepContext, task: str, error: str) -> bool:
     """True where it was for a change, which is dropped with the reason."""
-    wanted = context.run.amendment
+    wanted = context.run.approvals.amendment
     if wanted is None or task not in wanted.tasks:
         return False
     problem = Localised(zh=error, en=error)
@@ -159,17 +163,17 @@ def lookup_failed(context: StepContext, task: str, error: str) -> bool:
 
 def weigh(context: StepContext) -> bool:
     """One move: find what the change would come to; False where there is nothing to find now."""
-    run, wanted = context.run, context.run.amendment
+    run, wanted = context.run, context.run.approvals.amendment
     if wanted is None or wanted.after is not None or context.ended:
         return False
-    if any(id_ in run.tasks for id_ in wanted.tasks):
+    if any(id_ in run.work.tasks for id_ in wanted.tasks):
         return False
     trial = StepContext(
         context.definition, _as_if_asked(run, wanted), context.now, budget=context.budget
     )
     try:
         refused = _unknown(context.definition, wanted.slots) or form.take_offered(trial)
-        while not trial.run.tasks and look_up_one(trial):
+        while not trial.run.work.tasks and look_up_one(trial):
             pass
     except LookupNeeded as need:
         trial.ask_world(need)
@@ -177,10 +181,10 @@ def weigh(context: StepContext) -> bool:
     except (ExpressionError, TextError):
         _drop(context, STILL_WAITS, {root(path): UNDECIDABLE for path in wanted.slots})
         return True
-    if trial.run.tasks:
-        for id_, task in trial.run.tasks.items():
-            run.tasks.setdefault(id_, task.replace(slot=""))
-        run.amendment = wanted.replace(tasks=[*trial.run.tasks])
+    if trial.run.work.tasks:
+        for id_, task in trial.run.work.tasks.items():
+            run.work.tasks.setdefault(id_, task.replace(slot=""))
+        run.approvals.amendment = wanted.replace(tasks=[*trial.run.work.tasks])
         return True
     _conclude(context, trial.run, refused)
     return True
@@ -189,7 +193,7 @@ def weigh(context: StepContext) -> bool:
 def _as_if_asked(run: Run, wanted: Amendment) -> Run:
     """A copy of the run that takes the change as it would where it asked."""
     trial = run.draft()
-    trial.offered, trial.tasks, trial.asked = dict(wanted.slots), {}, None
+    trial.form.offered_values, trial.work.tasks, trial.question.path = dict(wanted.slots), {}, None
     return trial
 
 
@@ -199,19 +203,19 @@ def _unknown(definition: FlowDefinition, slots: Iterable[str]) -> dict[str, Loca
 
 
 def _conclude(context: StepContext, trial: Run, refused: dict[str, Localised]) -> None:
-    run, wanted = context.run, context.run.amendment
+    run, wanted = context.run, context.run.approvals.amendment
     if wanted is None:
         return
     if refused:
         _drop(context, STILL_WAITS, refused)
-    elif trial.slots == run.slots:
+    elif trial.form.slots == run.form.slots:
         _drop(context, NOTHING_NEW)
     elif (why := _irrevocable(context, wanted)) is not None:
         _drop(context, why)
     else:
         # Their names are known to the trial alone: they are shown before they are taken.
-        run.files = trial.files
-        run.amendment = wanted.replace(after=trial.slots)
+        run.form.file_names = trial.form.file_names
+        run.approvals.amendment = wanted.replace(after=trial.form.slots)
         if wanted.word:
             _make(context)
 
@@ -222,7 +226,7 @@ def _irrevocable(context: StepContext, wanted: Amendment) -> Localised | None:
     if target is None:
         return NOT_WAITING
     since = reached(context, target)
-    done = next((visit for visit in run.lasting if visit.visit > since), None)
+    done = next((visit for visit in run.recovery.lasting if visit.visit > since), None)
     if done is None:
         return None
     name = context.definition.states[done.state].name
@@ -241,7 +245,7 @@ def _asked_in(context: StepContext, wanted: Amendment) -> str | None:
 
 def _make(context: StepContext) -> None:
     """Make the change: nothing stands in the way any more."""
-    run, wanted = context.run, context.run.amendment
+    run, wanted = context.run, context.run.approvals.amendment
     target = _asked_in(context, wanted) if wanted else None
     if wanted is None or wanted.after is None or target is None:
         return
@@ -250,16 +254,15 @@ def _make(context: StepContext) -> None:
         for c in question.changed_values(context.definition, run)
     ]
     context.note("changed", run.requester.id, "; ".join(said))
-    run.void_approval(context.now)
-    run.close_approval()
-    run.before, run.confirmed = dict(run.slots), wanted.after
-    run.agreements = [each.counting_anew() for each in run.agreements]
-    run.tasks = {id_: task for id_, task in run.tasks.items() if task.kind == "flow"}
+    run.approvals.close_as_changed(context.now)
+    run.approvals.slots_before, run.approvals.confirmed_slots = dict(run.form.slots), wanted.after
+    run.approvals.count_agreements_again()
+    run.work.tasks = {id_: task for id_, task in run.work.tasks.items() if task.kind == "flow"}
     parallel.stop(context, changed=True)
-    run.amendment, run.batch, run.held = None, None, None
-    run.timers, run.offered, run.changing = {}, dict(wanted.slots), False
-    run.status = "running"
-    run.pending = GoingBack(to=target, event="walked anew", by=run.requester.id)
+    run.approvals.amendment, run.work.batch, run.recovery.held = None, None, None
+    run.form.offered_values, run.question.asks_what_to_change = dict(wanted.slots), False
+    run.work.timers, run.status = {}, "running"
+    run.work.pending = GoingBack(to=target, event="walked anew", by=run.requester.id)
     judge(context, wanted)
 
 

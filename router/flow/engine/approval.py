@@ -14,19 +14,13 @@ from router.domain.locale import LOCALES, Localised
 from router.domain.name_lists import say_names
 from router.domain.visible_text import one_line
 from router.flow.definition import Approve
-from router.flow.engine import decisions, documents, granted, incidents
+from router.flow.engine import decisions, documents, incidents
 from router.flow.engine.context import StepContext, canonical, in_both_languages
 from router.flow.engine.decisions import Approver, assignee, tell, tell_those_awaited
 from router.flow.engine.events import Agreed, Decided
-from router.flow.engine.run import (
-    Agreement,
-    Approval,
-    Assignee,
-    Ending,
-    Opening,
-    Reviewing,
-    ReviewReason,
-)
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.approvals import Approval, Assignee
+from router.flow.engine.run_parts.work import Ending, Opening, Reviewing, ReviewReason
 from router.flow.engine.slots import captions, unshown
 from router.flow.language import templates
 
@@ -41,45 +35,23 @@ BEFORE = Localised(
 
 def agreed_before(context: StepContext, ask: Approve, person: str, contents: str) -> bool:
     """True where the person's agreement to these contents spares them being asked here."""
-    same = (a for a in context.run.agreements if (a.person, a.contents) == (person, contents))
-    return ask.skip_same and any(context.run.state not in a.counted for a in same)
+    run = context.run
+    same = (a for a in run.approvals.agreements if (a.person, a.contents) == (person, contents))
+    return ask.skip_same and any(run.state not in a.counted for a in same)
 
 
 def carry_over(context: StepContext, person: str, contents: str) -> None:
     """Have what the person agreed to before count in this state too."""
-    run = context.run
-    run.agreements = [
-        each.counting_in(run.state) if (each.person, each.contents) == (person, contents) else each
-        for each in run.agreements
-    ]
+    context.run.approvals.count_agreement(person, contents, context.run.state)
     context.note(CARRIED_OVER, person)
-
-
-def merged(known: Iterable[Agreement], told: Iterable[Agreement]) -> list[Agreement]:
-    """Those that are known and those of a branch, each once, counting wherever it did in either."""
-    whole = {_identity(each): each for each in known}
-    for each in told:
-        same = whole.get(_identity(each), each)
-        whole[_identity(each)] = same.counting_in(*each.counted)
-    return list(whole.values())
-
-
-def unknown(known: Iterable[Agreement], told: Iterable[Agreement]) -> list[Agreement]:
-    """Those of a branch that are news to its run."""
-    old = {_identity(each) for each in known}
-    return [each for each in told if _identity(each) not in old]
-
-
-def _identity(agreement: Agreement) -> tuple[object, ...]:
-    return agreement.person, agreement.contents, agreement.at
 
 
 def hear(context: StepContext, event: Agreed) -> None:
     """Know what was agreed to in another branch: whoever is asked for the same agrees here too."""
     run = context.run
-    run.agreements = merged(run.agreements, event.agreements)
-    approval = run.approval
-    if approval is None or run.departs:
+    run.approvals.merge_agreements(event.agreements)
+    approval = run.approvals.current
+    if approval is None or run.work.departs:
         return
     known = [one.id for one in approval.waiting_for()]
     carried = [one for one in approval.asked if _has_agreed(context, approval, one)]
@@ -113,13 +85,13 @@ NOBODY = Localised(
 def approve(context: StepContext) -> bool:
     """One move in an `approve` state; False where the run now waits for a verdict."""
     run = context.run
-    if run.approval is None:
+    if run.approvals.current is None:
         try:
             open_approval(context)
         except decisions.TooManyPeople as error:
             incidents.hold_over_limit(context, str(error))
             return True
-    if run.approval is None or run.departs:
+    if run.approvals.current is None or run.work.departs:
         return True
     run.status = "waiting_approval"
     return False
@@ -131,8 +103,10 @@ def open_approval(context: StepContext) -> None:
     Everything is looked up before anything is changed: this is done anew with every answer.
     """
     run, ask = context.run, _asked_for(context)
-    opening = run.pending if isinstance(run.pending, Opening) else Opening(since=context.now)
-    run.pending = opening
+    pending = run.work.pending
+    run.work.pending = opening = (
+        pending if isinstance(pending, Opening) else Opening(since=context.now)
+    )
     asked = decisions.to_ask(context, ask)
     if not asked:
         context.give_up(NOBODY, "nobody to approve")
@@ -153,7 +127,7 @@ def open_approval(context: StepContext) -> None:
         digest=_digest({**_contents(context), "state": run.state}),
         assignees=people,
         contents=contents,
-        slots_digest=granted.digest_slots(run),
+        slots_digest=digest_slots(run),
         bulk=ask.bulk,
     )
     awaited = approval.waiting_for()
@@ -163,7 +137,8 @@ def open_approval(context: StepContext) -> None:
     ids: list[JsonValue] = [one.person for one in people]
     answer = context.look_up("names", ids)
     names = answer if isinstance(answer, list) else ids
-    run.approval, run.before, run.pending, run.confirmed = approval, None, None, None
+    run.work.pending, run.approvals.current = None, approval
+    run.approvals.slots_before, run.approvals.confirmed_slots = None, None
     for name, due in dues.items():
         context.set_timer(name, due)
     called = {one.person: str(name) for one, name in zip(people, names, strict=False)}
@@ -182,8 +157,16 @@ def _contents(context: StepContext) -> dict[str, JsonValue]:
     flow = f"{definition.flow} {definition.version}"
     # Of what is shown: what serves to look up another slot is in that.
     silent = unshown(definition)
-    slots = {name: value for name, value in run.slots.items() if name not in silent}
+    slots = {name: value for name, value in run.form.slots.items() if name not in silent}
     return {"run": run.id, "flow": flow, "slots": slots}
+
+
+def digest_slots(run: Run) -> str:
+    """Return a digest of the run's slots, without the answers to what a tool asked back.
+
+    A tool asks back within a call that was approved, and gets those answers beside its arguments.
+    """
+    return _digest(run.form.known_slots())
 
 
 def _digest(shown: Mapping[str, JsonValue]) -> str:
@@ -206,7 +189,7 @@ def _announce(context: StepContext, approval: Approval, names: Mapping[str, str]
             en=f"{en} agreed to the same before and isn't asked again.",
         )
         context.say(agreed)
-    run.copied += [person for person in approval.cc if person not in run.copied]
+    run.approvals.add_copied(approval.cc)
     if approval.agreed:
         decisions.settle(context, _agreeing("", carried[-1]))
         return
@@ -234,12 +217,12 @@ def _asked_for(context: StepContext) -> Approve:
 
 def _summary(context: StepContext) -> tuple[dict[str, Localised], dict[str, Localised]]:
     """What is known, as people read it: value and label by slot, both in both languages."""
-    summary, labels = {}, {}
+    summary, labels, form = {}, {}, context.run.form
     for name, caption in captions(context.definition).items():
-        slot, value = context.definition.slots[name], context.run.slots.get(name)
+        slot, value = context.definition.slots[name], form.slots.get(name)
         if value is not None:
             labels[name] = caption
-            zh, en = (templates.shown(slot, value, loc, context.run.files) for loc in LOCALES)
+            zh, en = (templates.shown(slot, value, loc, form.file_names) for loc in LOCALES)
             summary[name] = Localised(zh=zh, en=en)
     if said := documents.remarks(context.definition, context.run):
         labels[REMARKS] = Localised(zh="请注意", en="Please note")
@@ -273,9 +256,9 @@ def _review(context: StepContext, pending: Reviewing) -> bool:
 
     Everything is looked up before anything is changed, as it is where an approval is opened.
     """
-    run, ask, approval = context.run, _asked_for(context), context.run.approval
+    run, ask, approval = context.run, _asked_for(context), context.run.approvals.current
     if approval is None:
-        run.pending = pending.then
+        run.work.pending = pending.then
         return True
     waiting = approval.waiting_for()
     gone = decisions.gone(context, waiting)
@@ -283,7 +266,7 @@ def _review(context: StepContext, pending: Reviewing) -> bool:
     above = [_above(context, ask, one) for one in late] if pending.reason == "escalated" else []
     places = _by_place(gone)
     instead = [decisions.instead_of(context, ask, approval, those) for those in places]
-    run.pending = pending.then
+    run.work.pending = pending.then
     for one, targets in zip(late, above, strict=False):
         asked = {a.person for a in approval.assignees}
         if new := [target for target in targets if target.person not in asked]:
@@ -329,7 +312,7 @@ def _tell_of_review(
     context: StepContext, reason: ReviewReason | None, left: list[Assignee], anew: list[Assignee]
 ) -> None:
     """Tell those who are there; the run is held for whoever is gone with nobody in their place."""
-    awaited = context.run.approval.waiting_for() if context.run.approval else []
+    awaited = context.run.approvals.current.waiting_for() if context.run.approvals.current else []
     new = [one.person for one in awaited if one in anew]
     others = [one.person for one in awaited if one not in anew and one not in left]
     if reason == "escalated" and others:
@@ -348,11 +331,11 @@ def _tell_of_review(
 def expire(context: StepContext) -> None:
     """Nobody decided in time: take the way that the file has for that, or end."""
     context.note("expired")
-    context.run.tasks = {}
-    granted.void(context.run)
+    context.run.work.tasks = {}
+    context.run.approvals.void()
     if "expired" in context.state.exits():
         context.leave("expired")
     else:
-        context.run.pending = Ending(status="expired")
-        context.run.close_approval()
-        context.run.timers = {}
+        context.run.work.pending = Ending(status="expired")
+        context.run.approvals.close()
+        context.run.work.timers = {}

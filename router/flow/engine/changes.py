@@ -58,21 +58,22 @@ ANOTHER_VALUE = Choice(
 
 def asks(run: Run) -> Localised:
     """The question of what to change, as far as it has come."""
-    if not run.choosing:
+    if not run.question.change_path:
         return WHICH
-    return WHICH_PART if isinstance(at(run.slots, run.choosing), dict | str) else WHICH_ITEM
+    value = at(run.form.slots, run.question.change_path)
+    return WHICH_PART if isinstance(value, dict | str) else WHICH_ITEM
 
 
 def changeable(definition: FlowDefinition, run: Run) -> Slot:
     """The question of what to change, as a slot whose choices are what can be."""
-    slot = definition.slot_at(run.choosing) if run.choosing else None
-    inside = dict(_within(run, run.choosing, slot) if slot else _slots(definition, run))
+    slot = definition.slot_at(run.question.change_path) if run.question.change_path else None
+    inside = dict(_within(run, run.question.change_path, slot) if slot else _slots(definition, run))
     return Slot(type="choice", choices={**inside, NOTHING: LEAVE_AS_IT_IS})
 
 
 def step_into(definition: FlowDefinition, run: Run, path: str) -> bool:
     """True where the path leads to something of which only a part would be changed: ask which."""
-    slot, value = definition.slot_at(path), at(run.slots, path)
+    slot, value = definition.slot_at(path), at(run.form.slots, path)
     in_list = path.rpartition(".")[2].isdigit()
     return slot is not None and bool(value) and (bool(slot.of or slot.fields) or in_list)
 
@@ -84,7 +85,7 @@ def offer(definition: FlowDefinition, run: Run, path: str) -> dict[str, JsonValu
         slot = definition.slot_at(stem)
         return {path: True} if slot is not None and slot.of else None
     above, _, place = path.removesuffix(REMOVED).rpartition(".")
-    items = at(run.slots, above)
+    items = at(run.form.slots, above)
     if not path.endswith(REMOVED) or not isinstance(items, list) or not place.isdigit():
         return None
     return {above: [item for number, item in enumerate(items) if number != int(place)]}
@@ -94,14 +95,14 @@ def _slots(definition: FlowDefinition, run: Run) -> Iterator[tuple[str, Choice]]
     """The slots that were asked for; what was left empty can be supplied then, too."""
     asked = {name for state in definition.states.values() for name in state.collects}
     for name, slot in definition.slots.items():
-        supplied = slot.skippable and (slot.when is None or name in run.skipped)
-        if name in asked and (run.slots.get(name) is not None or supplied):
+        supplied = slot.skippable and (slot.when is None or name in run.form.skipped_slots)
+        if name in asked and (run.form.slots.get(name) is not None or supplied):
             yield name, Choice(label=label_of(name, slot))
 
 
 def _within(run: Run, path: str, slot: Slot) -> Iterator[tuple[str, Choice]]:
     """The items of a list, or the fields of an object; a plain value is replaced whole."""
-    value = at(run.slots, path)
+    value = at(run.form.slots, path)
     if slot.of is not None and isinstance(value, list):
         yield from _items(run, path, slot.of, value)
         if len(value) < slot.max:
@@ -110,10 +111,10 @@ def _within(run: Run, path: str, slot: Slot) -> Iterator[tuple[str, Choice]]:
     if not slot.fields:
         yield f"{path}{ANEW}", ANOTHER_VALUE
     for name, field in slot.fields.items():
-        if field.required or at(run.slots, f"{path}.{name}") is not None:
+        if field.required or at(run.form.slots, f"{path}.{name}") is not None:
             yield f"{path}.{name}", Choice(label=label_of(name, field))
     above, _, place = path.rpartition(".")
-    others = at(run.slots, above)
+    others = at(run.form.slots, above)
     if place.isdigit() and isinstance(others, list) and len(others) > 1:
         yield f"{path}{REMOVED}", REMOVE
 
@@ -121,10 +122,10 @@ def _within(run: Run, path: str, slot: Slot) -> Iterator[tuple[str, Choice]]:
 def _items(run: Run, path: str, of: Slot, items: list[JsonValue]) -> Iterator[tuple[str, Choice]]:
     """Each item by its number and what it is; by its kind too, where it alone is of that kind."""
     kinds = [tuple(_kinds(of, item)) for item in items]
-    times = Counter(kind for own in kinds for kind in set(own))
+    times, files = Counter(kind for own in kinds for kind in set(own)), run.form.file_names
     for number, item in enumerate(items):
         own = (kind for kind in kinds[number] if times[kind] == 1)
-        said = (" ".join(shown(of, item, locale, run.files).split()) for locale in LOCALES)
+        said = (" ".join(shown(of, item, locale, files).split()) for locale in LOCALES)
         zh, en = (words[:LONGEST] for words in said)
         label = Localised(zh=f"第 {number + 1} 项：{zh}", en=f"Item {number + 1}: {en}")
         names = (f"第{number + 1}项", f"item {number + 1}", *own)

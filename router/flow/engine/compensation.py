@@ -1,8 +1,8 @@
 """Ways back and on: leaving a state, going back to one, and taking back what was done.
 
-Calls that succeeded and name an `undo` stand in `run.done`, and are undone in reverse, one at a
-time; what can't be is for `incidents`. A completed run is taken back by a run of its own, which
-asks for approval first: rejected or expired it leaves everything as it is.
+Calls that succeeded and name an `undo` stand in `run.recovery.done`, and are undone in reverse,
+one at a time; what can't be is for `incidents`. A completed run is taken back by a run of its own,
+which asks for approval first: rejected or expired it leaves everything as it is.
 """
 
 from collections.abc import Sequence
@@ -15,18 +15,10 @@ from router.flow.definition import FlowDefinition, State, Triggers
 from router.flow.engine import incidents
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Failed, StartedOver
-from router.flow.engine.run import (
-    Done,
-    Ending,
-    GoingBack,
-    Happening,
-    History,
-    Leaving,
-    Run,
-    Task,
-    Visit,
-    Withdraws,
-)
+from router.flow.engine.run import Happening, History, Run
+from router.flow.engine.run_parts.form import Form
+from router.flow.engine.run_parts.recovery import Done, Recovery, Visit, Withdraws
+from router.flow.engine.run_parts.work import Ending, GoingBack, Leaving, Task, Work
 
 ASKED, AGREED, REFUSED, LAPSED = "withdrawal", "taken_back", "kept", "lapsed"
 
@@ -51,7 +43,8 @@ _LAPSED = Localised(
 
 def can_be_withdrawn(definition: FlowDefinition, run: Run) -> bool:
     """True for a completed run that did something its file has a way to take back."""
-    return definition.withdrawal is not None and run.status == "completed" and bool(run.done)
+    undoable = run.status == "completed" and bool(run.recovery.done)
+    return definition.withdrawal is not None and undoable
 
 
 def definition_of(definition: FlowDefinition) -> FlowDefinition:
@@ -94,7 +87,10 @@ def with_what_it_undoes(  # noqa: PLR0913 - a run is made of all these
     asked = Happening(at=now, state="", event="withdrawal asked", by=by, comment=comment)
     first = Withdraws(run=withdraws, done=list(done))
     return run.replace(
-        slots=slots, results=results, files=files, withdraws=first, history=History([asked])
+        form=Form(slots=slots, file_names=files),
+        work=Work(results=results),
+        recovery=Recovery(withdraws=first),
+        history=History([asked]),
     )
 
 
@@ -118,8 +114,8 @@ UNDER_WAY = Localised(
 
 def say_cancelled(context: StepContext) -> None:
     """Tell the requester, unless another run does; runs that were started end first."""
-    under_way = {task.kind for task in context.run.tasks.values()} - {"undo"}
-    if context.run.told_elsewhere or under_way == {"flow"}:
+    under_way = {task.kind for task in context.run.work.tasks.values()} - {"undo"}
+    if context.run.recovery.told_elsewhere or under_way == {"flow"}:
         return
     if under_way:
         context.say(CANCELLING)
@@ -130,20 +126,19 @@ def say_cancelled(context: StepContext) -> None:
 def _say_cancelled(context: StepContext) -> None:
     """That it is cancelled; where something is to be taken back first, that, and the rest then."""
     run = context.run
-    run.says_cancelled = bool(run.done)
-    context.say(TAKING_BACK if run.says_cancelled else CANCELLED)
+    run.recovery.says_cancelled = bool(run.recovery.done)
+    context.say(TAKING_BACK if run.recovery.says_cancelled else CANCELLED)
 
 
 def start_over(context: StepContext, event: StartedOver) -> None:
     """Forget every answer, and go back to the start once what was done is taken back."""
     run = context.run
     context.say(ANEW)
-    run.slots, run.results, run.offered = {}, {}, {}
-    run.derived, run.closed, run.skipped, run.wanted, run.inquiries = [], [], [], [], []
-    run.options, run.changing = {}, False
+    run.form.forget_answers()
+    run.work.results, run.question.asks_what_to_change = {}, False
     # As if the start had been entered before anything was done: then all of it is after that.
     run.trail = [Visit(state=context.definition.start, visit=0)]
-    run.pending = GoingBack(to=context.definition.start, event=STARTED_OVER, by=event.by)
+    run.work.pending = GoingBack(to=context.definition.start, event=STARTED_OVER, by=event.by)
 
 
 def unwind(context: StepContext) -> bool:
@@ -153,36 +148,36 @@ def unwind(context: StepContext) -> bool:
     if ready := [done for done in todo if done.failed is None]:
         run.status = "running"
         task = _undo(run, ready[-1])
-        run.tasks[task.id] = task
+        run.work.tasks[task.id] = task
         return False
     if todo:
         incidents.rest(context)
         return False
     incidents.settle(context)
-    match run.pending:
+    match run.work.pending:
         case Ending(status=status):
-            if run.withdraws is not None and status == "completed":
+            if run.recovery.withdraws is not None and status == "completed":
                 context.say(UNDONE)
-            elif run.says_cancelled:
+            elif run.recovery.says_cancelled:
                 context.say(CANCELLED)
             context.end(status)
         case GoingBack() as back:
             context.enter(back.to, back.event, back.by)
         case Leaving() as leaving:
-            run.pending = leaving.replace(clears=None)
+            run.work.pending = leaving.replace(clears=None)
     return True
 
 
 def due(context: StepContext) -> list[Done]:
     """What is still to be taken back, oldest first."""
     run = context.run
-    match run.pending:
+    match run.work.pending:
         case Ending():
-            return run.done
+            return run.recovery.done
         case GoingBack(to=to):
-            return [done for done in run.done if done.visit > reached(context, to)]
+            return [done for done in run.recovery.done if done.visit > reached(context, to)]
         case Leaving(clears=visit):
-            return [done for done in run.done if done.visit == visit]
+            return [done for done in run.recovery.done if done.visit == visit]
     return []
 
 
@@ -197,7 +192,7 @@ def _undo(run: Run, done: Done) -> Task:
     id_ = f"undo:{done.state}:{done.visit}" + (f":{done.part}" if done.part is not None else "")
     # Runs that were started hand over what they did under the names of their own states.
     place = done.state, done.visit, done.part
-    so_far = run.done[: run.done.index(done) + 1]
+    so_far = run.recovery.done[: run.recovery.done.index(done) + 1]
     alike = sum((other.state, other.visit, other.part) == place for other in so_far)
     id_ = done.task or (f"{id_}#{alike}" if alike > 1 else id_)
     name, arguments = done.undo, done.arguments
@@ -207,14 +202,14 @@ def _undo(run: Run, done: Done) -> Task:
 def taken_back(context: StepContext, task: Task, failed: Failed | None = None) -> None:
     """An undo came back; its failure tells operators, not the requester, why it wasn't done."""
     run = context.run
-    this = next(done for done in run.done if done.key == task.undoes)
+    this = next(done for done in run.recovery.done if done.key == task.undoes)
     step = f"{this.state} ({task.name})"
     if failed:
         context.note("undo failed", comment=f"{step}: {failed.error}")
         incidents.put_off_undo(context, task, failed.kind, final=failed.final)
     else:
         context.note("undone", comment=step)
-        run.done = [done for done in run.done if done is not this]
+        run.recovery.done = [done for done in run.recovery.done if done is not this]
 
 
 def called_off(
@@ -225,8 +220,8 @@ def called_off(
     `lasts`: it was done, and nothing takes it back. `unknown`: nobody can tell whether it was.
     """
     if not lasts and not unknown:
-        last = not any(other.may_change_something for other in context.run.tasks.values())
-        if last and not context.run.told_elsewhere:
+        last = not any(other.may_change_something for other in context.run.work.tasks.values())
+        if last and not context.run.recovery.told_elsewhere:
             _say_cancelled(context)
         return
     step = task.name
@@ -264,22 +259,22 @@ def go(context: StepContext, target: str, event: str, by: str | None) -> None:
     """Enter a state, once what was done since an earlier visit of it is taken back."""
     run = context.run
     # Where it is asked which of several is meant, nothing was refused yet.
-    missing = any(run.slots.get(name) is None for name in run.options)
+    missing = any(run.form.slots.get(name) is None for name in run.form.options)
     turned_down = event == "on_error" and context.state.kind == "check" and not missing
-    run.changing = context.definition.states[target].kind == "collect" and (
+    run.question.asks_what_to_change = context.definition.states[target].kind == "collect" and (
         turned_down or event in ("declined", "returned")
     )
-    if turned_down and run.changing:
+    if turned_down and run.question.asks_what_to_change:
         context.say(refused(context))
-    if any(done.visit > reached(context, target) for done in run.done):
-        run.pending = GoingBack(to=target, event=event, by=by)
+    if any(done.visit > reached(context, target) for done in run.recovery.done):
+        run.work.pending = GoingBack(to=target, event=event, by=by)
         return
     context.enter(target, event, by)
 
 
 def refused(context: StepContext) -> Localised:
     """Why a check refused, for whoever is then asked what to change."""
-    error = context.run.results.get("error")
+    error = context.run.work.results.get("error")
     message = error.get("message") if isinstance(error, dict) else None
     return Localised(zh=f"这样办不了：{message}", en=f"That can't be done: {message}")
 
@@ -295,6 +290,6 @@ def go_back(context: StepContext, names: set[str]) -> bool:
     earlier = next(affected, passed[-1] if passed else None)
     if earlier is None or earlier == context.run.state:
         return False
-    context.run.held = None
+    context.run.recovery.held = None
     go(context, earlier, "changed", context.run.requester.id)
     return True

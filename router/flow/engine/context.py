@@ -17,7 +17,9 @@ from router.domain.locale import LOCALES, Locale, Localised
 from router.domain.messages import ENDED, FlowStatus
 from router.flow.definition import FlowDefinition, State
 from router.flow.engine.events import Effect, Say
-from router.flow.engine.run import Ending, Happening, Leaving, Run, Task, Timer, TimerName, Visit
+from router.flow.engine.run import Happening, Run
+from router.flow.engine.run_parts.recovery import Visit
+from router.flow.engine.run_parts.work import Ending, Leaving, Task, Timer, TimerName
 from router.flow.language import expressions, templates
 from router.flow.language.budgets import Budget, turn_budget
 from router.flow.language.expressions import LookupNeeded
@@ -50,8 +52,8 @@ class StepContext:
         """What expressions and texts may read; `now` in the requester's time zone."""
         local = self.now.astimezone(ZoneInfo(self.run.requester.timezone))
         return {
-            "slots": self.run.slots,
-            "results": self.run.results,
+            "slots": self.run.form.slots,
+            "results": self.run.work.results,
             "requester": expressions.person(self.run.requester),
             "now": local.isoformat(),
             **more,
@@ -59,7 +61,8 @@ class StepContext:
 
     def evaluate(self, source: str, **more: JsonValue) -> JsonValue:
         """An expression's value; raises `LookupNeeded` where the world must be asked first."""
-        return expressions.evaluate(source, self.scope(**more), self.run.known, self.budget)
+        answers = self.run.work.lookup_answers
+        return expressions.evaluate(source, self.scope(**more), answers, self.budget)
 
     def arguments(self, **more: JsonValue) -> dict[str, JsonValue]:
         """What the state gives to what it calls or starts: all that has a value."""
@@ -70,9 +73,10 @@ class StepContext:
     def look_up(self, name: str, *arguments: JsonValue) -> JsonValue:
         """What a lookup answers; raises `LookupNeeded` where the world must be asked first."""
         need = LookupNeeded(name, list(arguments))
-        if need.key not in self.run.known:
+        answers = self.run.work.lookup_answers
+        if need.key not in answers:
             raise need
-        return self.run.known[need.key]
+        return answers[need.key]
 
     def render(self, text: Localised) -> str:
         """A text of the file, filled in, in the requester's language."""
@@ -90,19 +94,18 @@ class StepContext:
     def leave(self, exit_: str, by: str | None = None, *, clears: bool = False) -> None:
         """Take this exit next; with `clears` once what was called at this visit is taken back."""
         run = self.run
-        run.pending = Leaving(exit=exit_, by=by, clears=run.visit if clears else None)
-        run.held = None
+        run.work.pending = Leaving(exit=exit_, by=by, clears=run.visit if clears else None)
+        run.recovery.held = None
 
     def enter(self, target: str, event: str, by: str | None = None) -> None:
         """Stand in another state, or in this one anew. Anything before it in the trail is kept."""
         run = self.run
         comment = self._why() if event in ("returned", "rejected") else None
         run.state, run.visit = target, run.visit + 1
-        run.close_approval()
-        run.known, run.timers = {}, {}
-        run.asked, run.no_matches, run.pending = None, 0, None
-        run.batch, run.tries, run.held, run.again = None, 0, None, 0
-        run.missing_tries = 0
+        run.approvals.close()
+        run.question.clear()
+        run.work.begin_visit()
+        run.recovery.begin_visit()
         been = next((n for n, v in enumerate(run.trail) if v.state == target), len(run.trail))
         run.trail = [*run.trail[:been], Visit(state=target, visit=run.visit)]
         self.note(event, by, comment)
@@ -115,10 +118,10 @@ class StepContext:
     def end(self, status: FlowStatus) -> None:
         """End the run here and now."""
         run = self.run
-        run.close_approval()
-        run.status, run.timers, run.tasks = status, {}, {}
-        run.pending, run.asked, run.offered, run.batch = None, None, {}, None
-        run.held = None
+        run.status = status
+        run.approvals.close()
+        run.work.end()
+        run.question.path, run.form.offered_values, run.recovery.held = None, {}, None
         if not self._is_noted(status):
             self.note(status)
 
@@ -132,14 +135,14 @@ class StepContext:
         self.note("failed", comment=reason)
         self.say(say)
         run = self.run
-        run.close_approval()
-        run.pending, run.timers = Ending(status="failed"), {}
+        run.approvals.close()
+        run.work.pending, run.work.timers = Ending(status="failed"), {}
 
     def ask_world(self, need: LookupNeeded, slot: str = "") -> None:
         """Owe a lookup; the step goes on from here when its answer comes in."""
         run = self.run
         id_ = f"{run.state}:{run.visit}:{need.key}"
-        run.tasks[id_] = Task(
+        run.work.tasks[id_] = Task(
             id=id_,
             kind="lookup",
             name=need.name,
@@ -150,7 +153,7 @@ class StepContext:
 
     def set_timer(self, name: TimerName, due: datetime) -> None:
         """Have this timer, in place of one of the same name."""
-        self.run.timers[name] = Timer(name=name, visit=self.run.visit, due=due)
+        self.run.work.timers[name] = Timer(name=name, visit=self.run.visit, due=due)
 
 
 def rendered(
@@ -165,8 +168,11 @@ def rendered(
     requester = expressions.person(run.requester)
     words = text.within(locale)
     only = templates.shown_in(words)
-    known = (definition.slots, run.slots, run.results, requester, locale, run.files)
-    return templates.render(words, templates.text_scope(*known, only=only) | more, within)
+    form, results = run.form, run.work.results
+    scope = templates.text_scope(
+        definition.slots, form.slots, results, requester, locale, form.file_names, only=only
+    )
+    return templates.render(words, scope | more, within)
 
 
 def in_both_languages(

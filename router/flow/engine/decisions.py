@@ -17,18 +17,21 @@ from router.domain.errors import ApprovalClosed, Conflict, NotFound, RouterError
 from router.domain.locale import Localised
 from router.domain.visible_text import one_line, quoted
 from router.flow.definition import Approve
-from router.flow.engine import granted
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Decided, Remind
-from router.flow.engine.run import (
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.approvals import (
+    MAX_APPROVERS,
+    MAX_ASSIGNEES,
     Agreement,
     Approval,
     Assignee,
+)
+from router.flow.engine.run_parts.work import (
     Opening,
     Rescheduling,
     Reviewing,
     ReviewReason,
-    Run,
     TimerName,
 )
 
@@ -44,15 +47,12 @@ class Approver:
     source: str = ""
 
 
-MAX_APPROVERS = 500
-"""People whom one approval asks, or tells as `cc`. Each is carried with the run and published with
-each of its steps; see docs/limits.md for what that costs."""
 MAX_ADDED = 50
 """People whom approvers ask in one approval besides those whom the file names."""
 
 
 class TooManyPeople(Exception):
-    """The directory names more people than one approval can ask or tell."""
+    """More people are named than one approval can ask or tell."""
 
 
 def check_number(people: Collection[str], source: str) -> None:
@@ -98,7 +98,7 @@ def _stand_ins(context: StepContext, people: Sequence[str]) -> list[str | None]:
     """Who is asked in place of each, perhaps themselves; None of whoever is gone."""
     if not people:
         return []
-    requester, pending = context.run.requester.id, context.run.pending
+    requester, pending = context.run.requester.id, context.run.work.pending
     since = pending.since if isinstance(pending, Opening | Reviewing) else context.now
     answer = context.look_up("stand_ins", list(people), requester, since.isoformat())
     instead = answer if isinstance(answer, list) and len(answer) == len(people) else people
@@ -143,8 +143,16 @@ def replace(
     new: Sequence[Approver],
     via: Via,
 ) -> list[Assignee]:
-    """Ask these in place of those who don't decide any more; nobody where others do as well."""
+    """Ask these in place of those who don't decide any more; nobody where others do as well.
+
+    Raises `TooManyPeople`.
+    """
     first, last = before[0], before[-1]
+    if len(approval.assignees) + len(new) > MAX_ASSIGNEES:
+        raise TooManyPeople(
+            f"{len(approval.assignees)} people were asked for one approval, and {MAX_ASSIGNEES} "
+            "are the most. Have it decided, or terminate the run"
+        )
     asked = [assignee(context, one, "added" if first.via == "added" else via) for one in new]
     place = approval.assignees.index(last) + 1
     for one in asked:
@@ -170,7 +178,7 @@ def copied(context: StepContext, ask: Approve, asked: list[Approver]) -> list[st
 def assignee(context: StepContext, asked: Approver, via: Via = "asked") -> Assignee:
     """The person with an approval of their own, whose id nobody else's is."""
     run = context.run
-    taken = len(run.approval.assignees) if run.approval else 0
+    taken = len(run.approvals.current.assignees) if run.approvals.current else 0
     place = f"{context.definition.flow}/{run.requester.tenant}/{run.id}/{run.visit}"
     id_ = hashlib.sha256(f"{place}/{asked.person}/{taken}".encode()).hexdigest()[:20]
     person, away = asked.person, asked.stands_in
@@ -182,7 +190,7 @@ def assignee(context: StepContext, asked: Approver, via: Via = "asked") -> Assig
 
 def tell_those_awaited(context: StepContext, reason: str) -> None:
     """Tell those whose decision is awaited now that it is, and why they hear of it."""
-    approval = context.run.approval
+    approval = context.run.approvals.current
     tell(context, [a.person for a in approval.waiting_for()] if approval else [], reason)
 
 
@@ -230,44 +238,44 @@ def _due(
 def set_anew(context: StepContext, timers: list[TimerName]) -> None:
     """Have these timers begin now, or as soon as it is looked up when they are due."""
     run, ask = context.run, context.state.asks
-    if ask is None or run.approval is None:
+    if ask is None or run.approvals.current is None:
         return
     if ask.hours == "calendar":
         for name, due in moments(context, ask, "", context.now, timers).items():
             context.set_timer(name, due)
-    elif not run.departs:
-        reviewing = run.pending if isinstance(run.pending, Reviewing) else None
-        waiting = reviewing.then if reviewing else run.pending
+    elif not run.work.departs:
+        reviewing = run.work.pending if isinstance(run.work.pending, Reviewing) else None
+        waiting = reviewing.then if reviewing else run.work.pending
         earlier = waiting.timers if isinstance(waiting, Rescheduling) else []
         both = list(dict.fromkeys([*earlier, *timers]))
         then = Rescheduling(timers=both, since=context.now)
-        run.pending = reviewing.replace(then=then) if reviewing else then
+        run.work.pending = reviewing.replace(then=then) if reviewing else then
 
 
 def look_again(context: StepContext, reason: ReviewReason | None = None) -> None:
     """Have the directory asked anew who of those waited for is gone, and the others told."""
-    run, before = context.run, context.run.pending
-    if run.approval is None or run.departs:
+    run, before = context.run, context.run.work.pending
+    if run.approvals.current is None or run.work.departs:
         return
-    if run.held is not None:
+    if run.recovery.held is not None:
         context.note("looked again")
-        run.held = None
+        run.recovery.held = None
     then = before if isinstance(before, Rescheduling) else None
     if isinstance(before, Reviewing):
         then = before.then
         reason = "escalated" if before.reason == "escalated" else reason or before.reason
-    run.known = {}
-    run.pending = Reviewing(since=context.now, reason=reason, then=then)
+    run.work.lookup_answers = {}
+    run.work.pending = Reviewing(since=context.now, reason=reason, then=then)
 
 
 def reschedule(context: StepContext, pending: Rescheduling) -> bool:
     """One move: set the timers that wait for a lookup."""
     run, ask = context.run, context.state.asks
-    if ask and run.approval and run.approval.waiting_for():
-        person = run.approval.waiting_for()[0].person
+    if ask and run.approvals.current and run.approvals.current.waiting_for():
+        person = run.approvals.current.waiting_for()[0].person
         for name, due in moments(context, ask, person, pending.since, pending.timers).items():
             context.set_timer(name, due)
-    run.pending = None
+    run.work.pending = None
     return True
 
 
@@ -289,7 +297,7 @@ CHANGED = Localised(
 
 
 def _was_changed(run: Run, decided: Decided) -> bool:
-    closed = [one for approval in run.ended_approvals for one in approval.assignees]
+    closed = [one for approval in run.approvals.ended for one in approval.assignees]
     mine = next((one for one in closed if one.id == decided.approval), None)
     return mine is not None and (mine.person, mine.verdict) == (decided.by, "changed")
 
@@ -358,8 +366,7 @@ def _noted(decided: Decided) -> str:
 
 
 def _found(run: Run, decided: Decided) -> tuple[Approval, Assignee] | None:
-    approvals = [*run.ended_approvals, *([run.approval] if run.approval else [])]
-    every = ((approval, one) for approval in approvals for one in approval.assignees)
+    every = ((approval, one) for approval in run.approvals.known for one in approval.assignees)
     return next((each for each in every if each[1].id == decided.approval), None)
 
 
@@ -369,13 +376,13 @@ def refusal(context: StepContext, decided: Decided) -> RouterError | None:
     What isn't this person's to decide doesn't exist for them; what was decided, changed or
     closed meanwhile is a conflict. One that `is_repeat` is refused too: it counted already.
     """
-    approval = context.run.approval
+    approval = context.run.approvals.current
     if _was_changed(context.run, decided):
         return Conflict(CHANGED)
     found = _found(context.run, decided)
     if found is not None and found[1].person != decided.by:
         return NotFound(f"There is no approval {decided.approval!r} for you.")
-    if found is None or approval is None or context.run.ending is not None:
+    if found is None or approval is None or context.run.work.ending is not None:
         return _closed(found)
     if found[0] is not approval:
         return _closed(found)
@@ -407,7 +414,7 @@ def _used(
     counted = _decision_made(approval, mine) or Conflict(
         "This approval was decided already; a decision counts once."
     )
-    if context.run.departs:
+    if context.run.work.departs:
         return counted
     waiting = approval.waiting_for()
     if mine.open and mine not in waiting and (first := _first_before(approval, mine)):
@@ -463,10 +470,10 @@ def _unusable(context: StepContext, approval: Approval, decided: Decided) -> Con
 
 def decide(context: StepContext, decided: Decided) -> None:
     """Take a decision that `refusal` has nothing against; what it was held for is seen anew."""
-    run, approval = context.run, context.run.approval
+    run, approval = context.run, context.run.approvals.current
     if approval is None:
         return
-    held, run.held = run.held, None
+    held, run.recovery.held = run.recovery.held, None
     _take(context, approval, decided)
     if held is not None:
         look_again(context)
@@ -527,7 +534,7 @@ def _remember(context: StepContext, approval: Approval, person: str) -> None:
     if approval.contents:
         state, contents = context.run.state, approval.contents
         agreed = Agreement(person=person, contents=contents, counted=[state], at=context.now)
-        context.run.agreements.append(agreed)
+        context.run.approvals.agreements.append(agreed)
 
 
 def go_on(context: StepContext, approval: Approval, agreed: Decided, known: list[str]) -> None:
@@ -546,20 +553,20 @@ def settle(context: StepContext, decided: Decided) -> None:
     """The approval has come to this; take the way that leads to."""
     run, by, comment = context.run, decided.by or "", decided.comment or ""
     name, verdict = one_line(decided.name or by), decided.verdict
-    run.results["decision"] = {"by": by, "name": name, "verdict": verdict, "comment": comment}
+    run.work.results["decision"] = {"by": by, "name": name, "verdict": verdict, "comment": comment}
     # Whatever is looked up for the approval isn't needed any more.
-    run.timers, run.tasks = {}, {}
-    if verdict == "approve" and run.approval is not None:
-        granted.grant(run, run.approval)
+    run.work.timers, run.work.tasks = {}, {}
+    if verdict == "approve" and run.approvals.current is not None:
+        run.approvals.grant(run.state)
     else:
-        granted.void(run, returned=verdict == "return")
-    tell(context, run.approval.cc if run.approval else [], "decided")
+        run.approvals.void(returned=verdict == "return")
+    tell(context, run.approvals.current.cc if run.approvals.current else [], "decided")
     if verdict == "return":
         zh, en = "审批人退回了申请，请修改后再提交。", "The approver sent it back for changes."
         if comment:
             zh = f"审批人 {name} 退回了申请：{quoted(comment)}"
             en = f"{name}, who was to approve it, sent it back: {quoted(comment)}"
         context.say(Localised(zh=zh, en=en))
-        run.before = dict(run.slots)
-        run.agreements = [each.counting_anew() for each in run.agreements]
+        run.approvals.slots_before = dict(run.form.slots)
+        run.approvals.count_agreements_again()
     context.leave(EXITS[verdict], by)

@@ -122,7 +122,7 @@ def unsure_value(document: Document, name: str, slot: Slot) -> JsonValue:
 
 def read(context: StepContext, file: str) -> Document | None:
     """What was read of the requester's file; raises `LookupNeeded` where that isn't known yet."""
-    known = context.run.documents.get(file)
+    known = context.run.form.documents.get(file)
     if known is not None:
         return known
     answer = context.look_up(LOOKUP, context.run.requester.id, file)
@@ -136,8 +136,8 @@ def placed_by_content(context: StepContext) -> None:
     about and says nothing else, else a new one.
     """
     run, slots = context.run, context.definition.slots
-    moved = dict(run.offered)
-    for name in dict.fromkeys(root(path) for path in run.offered):
+    moved = dict(run.form.offered_values)
+    for name in dict.fromkeys(root(path) for path in run.form.offered_values):
         slot = slots.get(name)
         if slot is None or not slot.is_itemised or slot.of is None:
             continue
@@ -150,7 +150,7 @@ def placed_by_content(context: StepContext) -> None:
         for path, value in moved.items():
             rows.say(path, value, alone=len(files) == 1)
         moved |= {rows.take(file): file for file in files}
-    run.offered = moved
+    run.form.offered_values = moved
 
 
 def _is_file_of_item(path: str, name: str, field: str | None) -> bool:
@@ -164,7 +164,7 @@ class _Rows:
     def __init__(self, context: StepContext, name: str, item: Slot, field: str) -> None:
         self._context = context
         self._name, self._item, self._field = name, item, field
-        self._whole: JsonValue = context.run.slots.get(name)
+        self._whole: JsonValue = context.run.form.slots.get(name)
         self._said: set[str] = set()
 
     @property
@@ -212,24 +212,25 @@ class _Rows:
             if has != says and not slot.choices and str(number) not in self._said:
                 return None
             agree += has == says
-        asked = (self._context.run.asked or "").startswith(f"{self._name}.{number}.")
+        asked = (self._context.run.question.path or "").startswith(f"{self._name}.{number}.")
         return 2 * agree + asked if agree or lacks else None
 
 
 def fill(context: StepContext, taken: SlotValues) -> None:
     """Fill, beside each file that is new, what is empty and what the one before it had said."""
     run, slots = context.run, context.definition.slots
-    before = {each.path: each.file for each in handed_in(slots, run.slots)}
-    after = {**run.slots, **taken}
+    before = {each.path: each.file for each in handed_in(slots, run.form.slots)}
+    after = {**run.form.slots, **taken}
     for handed in handed_in(slots, after):
         if before.get(handed.path) == handed.file or root(handed.path) not in taken:
             continue
         document = read(context, handed.file)
-        old = run.documents.get(before.get(handed.path, ""))
+        old = run.form.documents.get(before.get(handed.path, ""))
         for name, path, slot in handed.read() if document else ():
             has, was = at(after, path), old and value_for(old, name, slot)
             says = value_for(document, name, slot) if document else None
-            if says is None or (has is not None and (has != was or path in run.offered)):
+            is_said = has != was or path in run.form.offered_values
+            if says is None or (has is not None and is_said):
                 continue
             if any(at(after, told) is not None for told in _told_by(context, path)):
                 continue
@@ -249,12 +250,12 @@ def without_read(context: StepContext, whole: JsonValue, path: str, file: JsonVa
     An item that is new, and of which nothing else is known, goes too.
     """
     name, number, _ = path.split(".")
-    slot, known = context.definition.slots[name], context.run.slots.get(name)
+    slot, known = context.definition.slots[name], context.run.form.slots.get(name)
     document = read(context, file) if isinstance(file, str) else None
     fields = slot.of.fields if slot.of is not None and document is not None else {}
     for beside, inner in fields.items():
         place = f"{name}.{number}.{beside}"
-        has, had = at({name: whole}, place), at(context.run.slots, place)
+        has, had = at({name: whole}, place), at(context.run.form.slots, place)
         if document and inner.sources and has not in (None, had):
             is_read = has == value_for(document, beside, inner)
             whole = placed(whole, [number, beside], had) if is_read else whole
@@ -268,10 +269,10 @@ def without_read(context: StepContext, whole: JsonValue, path: str, file: JsonVa
 
 def emptied_file(context: StepContext, path: str) -> SlotValues:
     """The run's slots without the file at this path, and without what was read of it."""
-    slots = dict(context.run.slots)
+    slots = dict(context.run.form.slots)
     gone = [each for each in handed_in(context.definition.slots, slots) if each.path == path]
     for handed in gone:
-        document = context.run.documents.get(handed.file)
+        document = context.run.form.documents.get(handed.file)
         for name, place, slot in handed.read() if document else ():
             if document and at(slots, place) == value_for(document, name, slot):
                 slots[root(place)] = emptied(slots[root(place)], place.split(".")[1:])
@@ -290,22 +291,23 @@ def as_variable(context: StepContext, slot: Slot, file: JsonValue) -> dict[str, 
 
 def remember(context: StepContext) -> None:
     """Keep with the run what was read of the files that its slots have, and of no others."""
-    files = {each.file for each in handed_in(context.definition.slots, context.run.slots)}
+    files = {each.file for each in handed_in(context.definition.slots, context.run.form.slots)}
     known = {file: read(context, file) for file in sorted(files)}
-    context.run.documents = {file: document for file, document in known.items() if document}
+    context.run.form.documents = {file: document for file, document in known.items() if document}
 
 
 def told(context: StepContext, before: SlotValues) -> Localised | None:
     """What was read of each file that is new in the slots, a line each; None without any."""
     run, definition = context.run, context.definition
     had = {each.file for each in handed_in(definition.slots, before)}
-    new = [each for each in handed_in(definition.slots, run.slots) if each.file not in had]
+    new = [each for each in handed_in(definition.slots, run.form.slots) if each.file not in had]
     zh, en = ("\n".join(_told(run, each, locale) for each in new) for locale in LOCALES)
     return Localised(zh=zh, en=en) if new else None
 
 
 def _told(run: Run, handed: Handed, locale: Locale) -> str:
-    name, document = run.files.get(handed.file, handed.file), run.documents.get(handed.file)
+    name = run.form.file_names.get(handed.file, handed.file)
+    document = run.form.documents.get(handed.file)
     is_zh = locale == "zh"
     if document is None or not document.readable:
         why = document.problems[0].text.within(locale) if document and document.problems else ""
@@ -313,11 +315,11 @@ def _told(run: Run, handed: Handed, locale: Locale) -> str:
         return f"{said}：{why}" if is_zh and why else f"{said}: {why}" if why else f"{said}."
     got, unsure = [], []
     for field, path, slot in handed.read():
-        label, has = label_of(field, slot).within(locale), at(run.slots, path)
+        label, has = label_of(field, slot).within(locale), at(run.form.slots, path)
         if has is not None and has == value_for(document, field, slot):
-            got.append(f"{label} {shown(slot, has, locale, run.files)}")
+            got.append(f"{label} {shown(slot, has, locale, run.form.file_names)}")
         elif has is None and (maybe := unsure_value(document, field, slot)) is not None:
-            unsure.append(f"{label} {shown(slot, maybe, locale, run.files)}")
+            unsure.append(f"{label} {shown(slot, maybe, locale, run.form.file_names)}")
     between = "，" if is_zh else ", "
     parts = [between.join(got)] if got else []
     if unsure:
@@ -333,11 +335,12 @@ def _told(run: Run, handed: Handed, locale: Locale) -> str:
 
 def remarks(definition: FlowDefinition, run: Run) -> list[Localised]:
     """What whoever confirms or decides has to know of the files: each names its file."""
-    found = []
-    for handed in handed_in(definition.slots, run.slots):
-        document, name = run.documents.get(handed.file), run.files.get(handed.file, handed.file)
+    found, form = [], run.form
+    for handed in handed_in(definition.slots, form.slots):
+        document, name = form.documents.get(handed.file), form.file_names.get(handed.file)
+        name = name or handed.file
         told_of = [*_problems(document), *_differences(run, handed, document)]
-        texts = [*told_of, *run.remarks.get(handed.file, [])]
+        texts = [*told_of, *form.remarks.get(handed.file, [])]
         found += [Localised(zh=f"“{name}”：{t.zh}", en=f"“{name}”: {t.en}") for t in texts]
     return found
 
@@ -349,7 +352,7 @@ def _problems(document: Document | None) -> Iterable[Localised]:
 def _differences(run: Run, handed: Handed, document: Document | None) -> Iterator[Localised]:
     """Each value that was said and is another in the file."""
     for field, path, slot in handed.read() if document else ():
-        has, says = at(run.slots, path), value_for(document, field, slot) if document else None
+        has, says = at(run.form.slots, path), value_for(document, field, slot) if document else None
         if slot.choices or has is None or says in (None, has):
             continue
         label = label_of(field, slot)
@@ -362,8 +365,8 @@ def _differences(run: Run, handed: Handed, document: Document | None) -> Iterato
 
 def suggestion(definition: FlowDefinition, run: Run, path: str) -> tuple[Slot, JsonValue] | None:
     """What an unsure field may say in answer to the question for this slot; None if nothing."""
-    for handed in handed_in(definition.slots, run.slots):
-        document = run.documents.get(handed.file)
+    for handed in handed_in(definition.slots, run.form.slots):
+        document = run.form.documents.get(handed.file)
         for name, place, slot in handed.read() if document else ():
             if place == path and document:
                 value = unsure_value(document, name, slot)

@@ -11,17 +11,18 @@ from router.domain.errors import ArgumentOffer
 from router.domain.locale import Localised
 from router.flow.definition import FlowDefinition, State
 from router.flow.engine.context import StepContext
-from router.flow.engine.run import Inquiry, Run
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.form import MAX_INQUIRIES, Inquiry
 from router.flow.language import expressions
 from router.flow.slot_types.slot import Choice, Slot
 
 
 def with_options(definition: FlowDefinition, run: Run) -> FlowDefinition:
     """The definition, with what the requester may choose from where a check left it open."""
-    if not run.options:
+    if not run.form.options:
         return definition
     slots = definition.slots
-    left = {n: _asked(slots[n], offered) for n, offered in run.options.items() if n in slots}
+    left = {n: _asked(slots[n], offered) for n, offered in run.form.options.items() if n in slots}
     return definition.replace(slots={**slots, **left})
 
 
@@ -39,10 +40,10 @@ def offer_choice(context: StepContext, offered: ArgumentOffer) -> bool:
     states = (context.definition.states[branch.to] for branch in ways)
     if name is None or not offered.offers or not any(name in s.collects for s in states):
         return False
-    run = context.run
-    run.options = {**run.options, name: offered}
-    run.slots = {slot: value for slot, value in run.slots.items() if slot != name}
-    context.definition = with_options(context.definition, run)
+    form = context.run.form
+    form.options = {**form.options, name: offered}
+    form.slots = {slot: value for slot, value in form.slots.items() if slot != name}
+    context.definition = with_options(context.definition, context.run)
     return True
 
 
@@ -57,8 +58,6 @@ def _plain(words: str) -> str:
     return words.replace("{", "｛").replace("}", "｝")
 
 
-MOST = 8
-"""Times that a state's tool may ask back: one that never has enough is broken."""
 WHOLE = ""
 """The field that stands for a question which is answered by yes or no."""
 TOO_MANY = Localised(
@@ -70,10 +69,10 @@ TOO_MANY = Localised(
 def extended(definition: FlowDefinition, run: Run) -> FlowDefinition:
     """The definition, with what tools of this run have asked back, or would have chosen."""
     definition = with_options(definition, run)
-    if not run.inquiries:
+    if not run.form.inquiries:
         return definition
     slots, states = dict(definition.slots), dict(definition.states)
-    for inquiry in run.inquiries:
+    for inquiry in run.form.inquiries:
         slots.update(inquiry.slots)
         name = _state_of(inquiry)
         asked = [*(states[name].collects if name in states else ()), *inquiry.slots]
@@ -85,9 +84,9 @@ def extended(definition: FlowDefinition, run: Run) -> FlowDefinition:
 def ask_back(context: StepContext, inquiry: Inquiry) -> bool:
     """Have it asked, by slots of its own; False where this tool has asked back too often."""
     run = context.run
-    if sum(earlier.state == inquiry.state for earlier in run.inquiries) >= MOST:
+    if sum(earlier.state == inquiry.state for earlier in run.form.inquiries) >= MAX_INQUIRIES:
         return False
-    run.inquiries.append(inquiry)
+    run.form.inquiries.append(inquiry)
     context.definition = extended(context.definition, run)
     context.enter(_state_of(inquiry), "asked_back")
     context.say(inquiry.say)
@@ -96,12 +95,13 @@ def ask_back(context: StepContext, inquiry: Inquiry) -> bool:
 
 def answers(context: StepContext, state: str) -> dict[str, JsonValue]:
     """What was said to the tool that this state calls, by question."""
-    own = (inquiry.fields.items() for inquiry in context.run.inquiries if inquiry.state == state)
+    inquiries = context.run.form.inquiries
+    own = (inquiry.fields.items() for inquiry in inquiries if inquiry.state == state)
     return {key: _answer(context, fields) for questions in own for key, fields in questions}
 
 
 def _answer(context: StepContext, fields: dict[str, str]) -> JsonValue:
-    slots = context.run.slots
+    slots = context.run.form.slots
     if WHOLE in fields:
         return {"action": "accept" if slots.get(fields[WHOLE]) is True else "decline"}
     content: dict[str, JsonValue] = {

@@ -15,15 +15,9 @@ from router.domain.run_approvals import RunApproval
 from router.domain.value import Value
 from router.domain.visible_text import visible
 from router.flow.definition import SlotValues
-from router.flow.engine.run import (
-    Agreement,
-    Done,
-    FailureKind,
-    Inquiry,
-    Position,
-    Verdict,
-    Visit,
-)
+from router.flow.engine.run_parts.approvals import Agreement, Position, Verdict
+from router.flow.engine.run_parts.form import Inquiry
+from router.flow.engine.run_parts.recovery import Done, FailureKind, Visit
 
 Remark = Annotated[str, AfterValidator(visible)]
 """What somebody said of it."""

@@ -24,7 +24,7 @@ from router.flow.engine.list_bounds import (
     is_full,
     keep_first_items,
 )
-from router.flow.engine.run import Run
+from router.flow.engine.run_parts.form import Form
 from router.flow.engine.slots import (
     at,
     attached,
@@ -84,7 +84,8 @@ def without_failing_fields(context: StepContext, offered: SlotValues) -> dict[st
         while failed := list(_failing_fields(context, offered, name)):
             path, say = failed[-1]
             # In a list given in one piece, places are no longer those of the run's items.
-            known = None if name in context.run.offered else at(context.run.slots, path)
+            form = context.run.form
+            known = None if name in form.offered_values else at(form.slots, path)
             without = placed(offered[name], path.split(".")[1:], known)
             field = context.definition.slot_at(path)
             if field is not None and field.documents:
@@ -103,9 +104,9 @@ def _failing_fields(
     context: StepContext, offered: SlotValues, name: str
 ) -> Iterator[tuple[str, Localised]]:
     """The paths of what fails and isn't what the run has at that place already."""
-    slots = {**context.run.slots, **offered}
+    slots = {**context.run.form.slots, **offered}
     for path, field, item in _fields(context.definition.slots[name], name, offered[name]):
-        if at(context.run.slots, path) != at(offered, path):
+        if at(context.run.form.slots, path) != at(offered, path):
             document = _document(context, path, field, item)
             said = _says(context, field.check, slots, item, document)
             yield from ((path, say) for say in said)
@@ -151,30 +152,30 @@ def skip(context: StepContext, _: Skipped) -> None:
     At "any more?" it means that there is no more, and so it does at an item that was announced
     and of which nothing is known.
     """
-    run = context.run
-    if run.status == "confirming" or run.asked is None:
+    run, asked = context.run, context.run.question.path
+    if run.status == "confirming" or asked is None:
         context.say(question.what_fits(context.definition, run))
-    elif run.asked == CHANGE:
-        run.changing = False
-    elif run.asked in run.wanted and "." in run.asked:
-        run.wanted = [path for path in run.wanted if path != run.asked]
+    elif asked == CHANGE:
+        run.question.asks_what_to_change = False
+    elif asked in run.form.wanted_paths and "." in asked:
+        run.form.wanted_paths.remove(asked)
     elif question.can_skip(context.definition, run):
-        run.skipped = sorted({*run.skipped, root(run.asked)})
-    elif not _end_list(context, run.asked):
-        context.say(_needed(context, run.asked))
+        run.form.skip(root(asked))
+    elif not _end_list(context, asked):
+        context.say(_needed(context, asked))
 
 
 def _end_list(context: StepContext, asked: str) -> bool:
     """Have the list be whole as it is; False where what is asked isn't how a list goes on."""
     name, *rest = asked.split(".")
-    slot, items = context.definition.slots.get(name), context.run.slots.get(name)
+    slot, items = context.definition.slots.get(name), context.run.form.slots.get(name)
     if slot is None or slot.of is None or not isinstance(items, list):
         return False
     whole: list[JsonValue] = [item for item in items if item not in ({}, None)]
     if len(whole) < slot.min or (rest and len(whole) == len(items)):
         return False
-    put(context, {**context.run.slots, name: whole})
-    context.run.closed = sorted({*context.run.closed, name})
+    put(context, {**context.run.form.slots, name: whole})
+    context.run.form.close_list(name)
     return True
 
 
@@ -186,7 +187,7 @@ def _needed(context: StepContext, asked: str) -> Localised:
     en = f"“{label.en}” is needed: it can't go on without that."
     # Where an item lacks something it can be left out, or come back to later.
     name, *rest = asked.split(".")
-    items = context.run.slots.get(name)
+    items = context.run.form.slots.get(name)
     if len(rest) >= len(("0", "field")) and isinstance(items, list):
         if len(items) > 1:
             number = int(rest[0]) + 1
@@ -208,21 +209,23 @@ def take_offered(context: StepContext) -> dict[str, Localised]:
     run = context.run
     offered, refused, surplus = fit_offered(context)
     refused |= without_failing_fields(context, offered)
-    remarked = _remarked(context, {**run.slots, **offered})
-    after = without_stale(context, {**run.slots, **offered}, differing(context, offered), offered)
+    whole = {**run.form.slots, **offered}
+    remarked = _remarked(context, whole)
+    after = without_stale(context, whole, differing(context, offered), offered)
     _leave_out_failing(context, after, offered, refused)
     _close_lists(context, after)
     _close_handed_in(context, after)
-    change = run.offered.pop(CHANGE, None)
-    before, paths, run.offered = run.slots, list(run.offered), {}
+    change = run.form.offered_values.pop(CHANGE, None)
+    before, paths, run.form.offered_values = run.form.slots, list(run.form.offered_values), {}
     put(context, after, offered)
     note_replaced(context, before, offered)
     documents.remember(context)
-    run.remarks = {file: said for file, said in remarked.items() if file in run.documents}
-    taken = [name for name, value in offered.items() if run.slots.get(name) == value]
-    run.latest = taken or run.latest
+    run.form.remarks = {file: said for file, said in remarked.items() if file in run.form.documents}
+    taken = [name for name, value in offered.items() if run.form.slots.get(name) == value]
+    run.form.latest_slots = taken or run.form.latest_slots
     choosing = isinstance(change, str) and _choose(context, change)
-    run.changing = choosing or (run.changing and not offered and change is None)
+    still_asks = run.question.asks_what_to_change and not offered and change is None
+    run.question.asks_what_to_change = choosing or still_asks
     changes_of = (context.definition, run, before, paths)
     read = documents.told(context, before)
     left_out = _describe_left_out(context, offered, surplus)
@@ -230,13 +233,13 @@ def take_offered(context: StepContext) -> dict[str, Localised]:
     for say in [*told, *refused.values()]:
         if say is not None:
             context.say(say)
-    stays = [path for path in paths if at(before, path) == at(run.slots, path) is not None]
+    stays = [path for path in paths if at(before, path) == at(run.form.slots, path) is not None]
     context.refused += [path for path in stays if root(path) in refused]
     # What is asked was missed where it was refused itself; answered where nothing was.
-    if root(run.asked or "") in refused:
-        run.no_match()
+    if root(run.question.path or "") in refused:
+        run.question.count_no_match()
     elif not refused:
-        run.no_matches = 0
+        run.question.no_matches = 0
     return {**left_out, **refused}
 
 
@@ -244,7 +247,7 @@ def _describe_left_out(
     context: StepContext, offered: SlotValues, surplus: Mapping[str, list[Surplus]]
 ) -> dict[str, Localised]:
     """Say by slot which items a list has no room for, unless none of it was taken at all."""
-    slots, files = context.run.slots, context.run.files
+    slots, files = context.run.form.slots, context.run.form.file_names
     return {
         name: describe_surplus(found, files)
         for name, found in surplus.items()
@@ -256,7 +259,7 @@ def _leave_out_failing(
     context: StepContext, after: SlotValues, offered: SlotValues, refused: dict[str, Localised]
 ) -> None:
     """Have the slots whose checks fail keep what they had; nothing, where that fails now too."""
-    had = context.run.slots
+    had = context.run.form.slots
     for name, say in failing(context, after, differing(context, offered)):
         refused.setdefault(name, say)
         after.pop(name, None)
@@ -285,11 +288,11 @@ def fit_offered(context: StepContext) -> FittedValues:
     refused: dict[str, Localised] = {}
     surplus: dict[str, list[Surplus]] = {}
     documents.placed_by_content(context)
-    for path, value in context.run.offered.items():
+    for path, value in context.run.form.offered_values.items():
         name = root(path)
-        slot = context.definition.slots.get(name)
+        slot, known = context.definition.slots.get(name), context.run.form.slots.get(name)
         if slot is None or path.endswith(".more"):
-            if slot is not None and value is True and is_full(slot, context.run.slots.get(name)):
+            if slot is not None and value is True and is_full(slot, known):
                 refused[name] = describe_full_list(name, slot)
             continue
         if not slot.is_fillable:
@@ -300,7 +303,7 @@ def fit_offered(context: StepContext) -> FittedValues:
             )
             continue
         try:
-            whole = placed(taken.get(name, context.run.slots.get(name)), path.split(".")[1:], value)
+            whole = placed(taken.get(name, known), path.split(".")[1:], value)
             kept, left_out = keep_first_items(name, slot, whole)
             fitting = fitted(slot, kept)
             _check_files(context, slot, fitting)
@@ -314,7 +317,7 @@ def fit_offered(context: StepContext) -> FittedValues:
 
 def _remarked(context: StepContext, slots: SlotValues) -> dict[str, list[Localised]]:
     """What the flow has to say of each file that is read, by file."""
-    said = dict(context.run.remarks)
+    said = dict(context.run.form.remarks)
     for handed in documents.handed_in(context.definition.slots, slots):
         slot = context.definition.slot_at(handed.path)
         if handed.file in said or slot is None:
@@ -327,30 +330,30 @@ def _remarked(context: StepContext, slots: SlotValues) -> dict[str, list[Localis
 
 def _check_files(context: StepContext, slot: Slot, value: JsonValue) -> None:
     """Note what the value's files are called; `Unfit` where one isn't the requester's."""
-    run = context.run
+    run, names = context.run, context.run.form.file_names
     for file in files_in(slot, value):
-        if file in run.files:
+        if file in names:
             continue
         name = context.look_up("file_name", run.requester.id, file)
         if not isinstance(name, str):
             raise Unfit(NO_SUCH_FILE)
-        run.files[file] = name
+        names[file] = name
 
 
 def _close_lists(context: StepContext, slots: SlotValues) -> None:
     """Note which lists are whole: "no more" was said, or the list was given in one piece."""
-    run = context.run
-    for path, value in run.offered.items():
+    form = context.run.form
+    for path, value in form.offered_values.items():
         name, _, rest = path.partition(".")
         slot, items = context.definition.slots.get(name), slots.get(name)
         if slot is None or slot.of is None or not isinstance(items, list):
             continue
         # One that got shorter lost an item, and may yet grow.
-        known = run.slots.get(name)
+        known = form.slots.get(name)
         shorter = isinstance(known, list) and len(items) < len(known)
         whole = rest == "" and not shorter and missing(slot, items, name) is None
         if whole or (rest == "more" and value is False):
-            run.closed = sorted({*run.closed, name})
+            form.close_list(name)
             # One that was announced and then thought better of.
             slots[name] = [item for item in items if item is not None]
         elif rest == "more" and value is True and len(items) < slot.max:
@@ -359,104 +362,104 @@ def _close_lists(context: StepContext, slots: SlotValues) -> None:
 
 def _close_handed_in(context: StepContext, slots: SlotValues) -> None:
     """A list is whole where each of its items came with a paper, and lacks nothing."""
-    run, definitions = context.run, context.definition.slots
+    form, definitions = context.run.form, context.definition.slots
     papers = [each.path for each in documents.handed_in(definitions, slots)]
     for name in dict.fromkeys(root(path) for path in papers):
         items = slots.get(name)
-        if not isinstance(items, list) or run.offered.get(f"{name}.more") is True:
+        if not isinstance(items, list) or form.offered_values.get(f"{name}.more") is True:
             continue
         have = sum(root(path) == name for path in papers)
         if have == len(items) and missing(definitions[name], items, name) is None:
-            run.closed = sorted({*run.closed, name})
+            form.close_list(name)
 
 
 def _choose(context: StepContext, path: str) -> bool:
     """Take what was named to be changed; True where a part of it has to be named yet."""
     run = context.run
-    run.choosing = ""
+    run.question.change_path = ""
     if (offer := changes.offer(context.definition, run, path)) is not None:
-        run.offered = offer
+        run.form.offered_values = offer
         return False
     if changes.step_into(context.definition, run, path):
-        run.choosing = path
+        run.question.change_path = path
         return True
     name, *rest = path.removesuffix(changes.ANEW).split(".")
     slot = context.definition.slot_at(".".join([name, *rest]))
     if slot is not None and slot.documents:
         put(context, documents.emptied_file(context, ".".join([name, *rest])))
-        run.wanted = sorted({*run.wanted, ".".join([name, *rest])})
+        run.form.want(".".join([name, *rest]))
     elif name in context.definition.slots and rest:
-        put(context, {**run.slots, name: emptied(run.slots.get(name), rest)})
+        put(context, {**run.form.slots, name: emptied(run.form.slots.get(name), rest)})
     elif name in context.definition.slots:
         forget(context, [name, *only_means(context, name)])
     if name in context.definition.slots and not rest:
-        run.skipped = [skipped for skipped in run.skipped if skipped != name]
-        run.wanted = sorted({*run.wanted, name})
+        run.form.want(name)
     return False
 
 
 def collect(context: StepContext) -> bool:
     """One move in a `collect` state; False where the run now waits for an answer."""
     run = context.run
-    if run.offered:
+    if run.form.offered_values:
         take_offered(context)
         return True
     if look_up_one(context):
         return True
     asked = next_question(context)
     if asked is None:
-        run.changing, run.choosing = False, ""
+        run.question.asks_what_to_change, run.question.change_path = False, ""
         context.leave("next")
         return True
-    run.ask(asked)
+    run.question.ask(asked)
     if asked != CHANGE:
-        run.choosing = ""
-    run.status, run.confirmed = "collecting", None
+        run.question.change_path = ""
+    run.status, run.approvals.confirmed_slots = "collecting", None
     return False
 
 
 def next_question(context: StepContext) -> str | None:
     """The path to ask for next, `items` for "any more?", or None where all is known."""
-    run = context.run
+    form = context.run.form
     for name in context.state.collects:
         slot = context.definition.slots[name]
-        value = run.slots.get(name)
+        value = form.slots.get(name)
         if value is None and not _is_asked(context, name, slot):
             continue
-        if gap := _wanted(run, name) or missing(slot, value, name):
+        if gap := _wanted(form, name) or missing(slot, value, name):
             return gap
-        if slot.of is not None and name not in run.closed and not is_full(slot, value):
+        if slot.of is not None and name not in form.closed_lists and not is_full(slot, value):
             return name
-    return CHANGE if run.changing else None
+    return CHANGE if context.run.question.asks_what_to_change else None
 
 
-def _wanted(run: Run, name: str) -> str | None:
+def _wanted(form: Form, name: str) -> str | None:
     """The part of a slot that the requester wants to supply, and that nothing is known of yet."""
-    parts = (path for path in run.wanted if path.startswith(f"{name}."))
-    return next((path for path in parts if at(run.slots, path) is None), None)
+    parts = (path for path in form.wanted_paths if path.startswith(f"{name}."))
+    return next((path for path in parts if at(form.slots, path) is None), None)
 
 
 def _is_asked(context: StepContext, name: str, slot: Slot) -> bool:
     """True where the empty slot is to be asked for: needed, or offered, and not for nothing."""
-    if not slot.required and not (slot.skippable and name not in context.run.skipped):
+    form = context.run.form
+    if not slot.required and not (slot.skippable and name not in form.skipped_slots):
         return False
-    if slot.when is None or name in context.run.wanted:
+    if slot.when is None or name in form.wanted_paths:
         return True
     needed = expressions.slots_needed(slot.when)
-    known = all(context.run.slots.get(each) is not None for each in needed)
+    known = all(form.slots.get(each) is not None for each in needed)
     return known and context.evaluate(slot.when) is True
 
 
 def lacking(context: StepContext, names: Collection[str]) -> set[str]:
     """Those of the slots that are empty now, and that somebody is asked for."""
-    definitions = context.definition.slots
-    return {n for n in names if context.run.slots.get(n) is None and definitions[n].is_fillable}
+    definitions, slots = context.definition.slots, context.run.form.slots
+    return {n for n in names if slots.get(n) is None and definitions[n].is_fillable}
 
 
 def corrected(context: StepContext) -> set[str]:
     """The slots that what is offered would change, of those that have a value."""
-    run = context.run
+    form = context.run.form
     changed = differing(context, fit_offered(context).taken)
-    more = {root(path) for path, v in run.offered.items() if path.endswith(".more") and v}
-    again = {root(p) for p in [run.offered.get(CHANGE)] if isinstance(p, str)}
-    return {name for name in changed | more | again if run.slots.get(name) is not None}
+    more = {root(path) for path, v in form.offered_values.items() if path.endswith(".more") and v}
+    again = {root(p) for p in [form.offered_values.get(CHANGE)] if isinstance(p, str)}
+    return {name for name in changed | more | again if form.slots.get(name) is not None}

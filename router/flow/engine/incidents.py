@@ -14,7 +14,9 @@ from router.domain.visible_text import one_line
 from router.flow.engine import decisions
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Decided, Reassigned, Retried
-from router.flow.engine.run import Done, Ending, FailureKind, GoingBack, HeldKind, Run, Task
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.recovery import Done, FailureKind, HeldKind
+from router.flow.engine.run_parts.work import Ending, GoingBack, Task
 
 OUT_OF_REACH = Localised(
     zh="对方系统暂时连不上，稍后会自动再试，办好了告诉你。",
@@ -34,15 +36,15 @@ only where its tool honours keys; of any other the ledger says `unknown` once mo
 
 def rests(run: Run) -> bool:
     """True where the call isn't to be made now, but later or when an operator says so."""
-    return run.held is not None or "retry" in run.timers
+    return run.recovery.held is not None or "retry" in run.work.timers
 
 
 def put_off(context: StepContext, kind: FailureKind, *, final: bool) -> bool:
     """Have a call that failed made later, where the file wants that; False where it doesn't."""
     run, state, passes = context.run, context.state, kind in WORTH_ANOTHER_TRY and not final
-    run.tries += passes
-    if passes and state.patience and run.tries < state.patience.attempts:
-        if run.tries == 1:
+    run.recovery.tries += passes
+    if passes and state.patience and run.recovery.tries < state.patience.attempts:
+        if run.recovery.tries == 1:
             context.say(OUT_OF_REACH)
         context.set_timer("retry", context.now + state.patience.every)
         return True
@@ -59,13 +61,13 @@ def waits_for_operator(context: StepContext) -> bool:
     state.
     """
     run = context.run
-    ends = isinstance(run.pending, Ending | GoingBack)
-    if run.held is None or ends:
+    ends = isinstance(run.work.pending, Ending | GoingBack)
+    if run.recovery.held is None or ends:
         return False
-    if context.state.kind != "approve" and run.held not in ("missing", "data"):
+    if context.state.kind != "approve" and run.recovery.held not in ("missing", "data"):
         return False
     # Nobody is, where it is decided and what comes next can't be looked up.
-    awaited = run.approval is not None and run.approval.waiting_for()
+    awaited = run.approvals.current is not None and run.approvals.current.waiting_for()
     run.status = "waiting_approval" if awaited else "waiting"
     return True
 
@@ -97,15 +99,15 @@ def hold_without_code(context: StepContext, error: NotDeployed) -> None:
 def hold(context: StepContext, kind: HeldKind, why: str | None = None) -> None:
     """Have a call, an approval that lacks a lookup, or what lacks code wait for an operator."""
     run = context.run
-    run.held = kind
+    run.recovery.held = kind
     context.note("held", comment=why)
     # An approver who doesn't answer is none of the requester's business.
-    if run.approval is None and not run.missing_tries:
+    if run.approvals.current is None and not run.recovery.missing_tries:
         context.say(HELD)
-    if kind == "missing" and run.missing_tries < MOST_TRIES:
+    if kind == "missing" and run.recovery.missing_tries < MOST_TRIES:
         # While workers are replaced one after the other, an old one lacks what is new.
-        context.set_timer("retry", context.now + FIRST_PAUSE * 2**run.missing_tries)
-        run.missing_tries += 1
+        context.set_timer("retry", context.now + FIRST_PAUSE * 2**run.recovery.missing_tries)
+        run.recovery.missing_tries += 1
 
 
 OVER_LIMIT = "over limit"
@@ -117,7 +119,7 @@ def hold_over_limit(context: StepContext, why: str) -> None:
     context.note(OVER_LIMIT, comment=why)
     hold(context, "permanent")
     # What was looked up is asked again when an operator has the run go on.
-    context.run.known = {}
+    context.run.work.lookup_answers = {}
 
 
 def retry(context: StepContext, event: Retried) -> None:
@@ -126,17 +128,18 @@ def retry(context: StepContext, event: Retried) -> None:
     if retry_refusal(run) is not None:
         return
     context.note("retried", event.by)
-    run.again += run.held in WITHOUT_EFFECT
-    if run.held == "data":
-        run.known = {}  # another answer of the world may be one that the run can continue with
-    run.held, run.tries, run.missing_tries = None, 0, 0
-    run.timers = {name: timer for name, timer in run.timers.items() if name != "retry"}
+    run.recovery.again += run.recovery.held in WITHOUT_EFFECT
+    if run.recovery.held == "data":
+        # Another answer of the world may be one that the run can continue with.
+        run.work.lookup_answers = {}
+    run.recovery.held, run.recovery.tries, run.recovery.missing_tries = None, 0, 0
+    run.work.drop_timers("retry")
     decisions.look_again(context)
 
 
 def retry_refusal(run: Run) -> RouterError | None:
     """Why nothing can be made again; None where something can."""
-    if run.ending is None and rests(run):
+    if run.work.ending is None and rests(run):
         return None
     return Conflict("No call of this run waits to be made again.")
 
@@ -166,7 +169,7 @@ def reassign_refusal(context: StepContext, event: Reassigned) -> RouterError | N
 
 
 def _passed_on(run: Run, event: Reassigned) -> Decided | None:
-    waiting = run.approval.waiting_for() if run.approval else []
+    waiting = run.approvals.current.waiting_for() if run.approvals.current else []
     mine = next((one for one in waiting if one.person == event.instead_of), None)
     if mine is None:
         return None
@@ -199,15 +202,15 @@ LEFT = Localised(
 def put_off_undo(context: StepContext, task: Task, kind: FailureKind, *, final: bool) -> None:
     """Keep what an undo couldn't take back, and say so, though not with every try."""
     run = context.run
-    number, done = next((n, d) for n, d in enumerate(run.done) if d.key == task.undoes)
+    number, done = next((n, d) for n, d in enumerate(run.recovery.done) if d.key == task.undoes)
     tries = MOST_TRIES if final else done.tries + 1
-    here = run.done[number] = done.replace(task=task.id, failed=kind, tries=tries)
-    if not _passes(here) and run.owes != "operator":
-        run.owes = "operator"
+    here = run.recovery.done[number] = done.replace(task=task.id, failed=kind, tries=tries)
+    if not _passes(here) and run.recovery.owes != "operator":
+        run.recovery.owes = "operator"
         context.note("held")
         context.say(UNDO_HELD)
-    elif run.owes is None:
-        run.owes = "later"
+    elif run.recovery.owes is None:
+        run.recovery.owes = "later"
         context.say(LATER)
 
 
@@ -215,21 +218,21 @@ def rest(context: StepContext) -> None:
     """Wait: for the next try, where there is one, and for an operator in any case."""
     run = context.run
     run.status = "waiting"
-    tries = [done.tries for done in run.done if _passes(done)]
-    if tries and "retry" not in run.timers:
+    tries = [done.tries for done in run.recovery.done if _passes(done)]
+    if tries and "retry" not in run.work.timers:
         context.set_timer("retry", context.now + FIRST_PAUSE * 2 ** (min(tries) - 1))
 
 
 def try_later_ones(context: StepContext) -> None:
     """The pause is over: what may have passed is tried again, and whether code is back."""
     run = context.run
-    if run.held == "missing":
+    if run.recovery.held == "missing":
         context.note("retried")
-        run.held = None
+        run.recovery.held = None
         decisions.look_again(context)
         return
     context.note("tried again")
-    run.done = [d.replace(failed=None) if _passes(d) else d for d in run.done]
+    run.recovery.done = [d.replace(failed=None) if _passes(d) else d for d in run.recovery.done]
 
 
 def retry_undo(context: StepContext, event: Retried) -> None:
@@ -239,16 +242,16 @@ def retry_undo(context: StepContext, event: Retried) -> None:
     """
     run = context.run
     context.note("retried", event.by)
-    run.timers, run.owes = {}, "later"
-    for number, done in enumerate(run.done):
+    run.work.timers, run.recovery.owes = {}, "later"
+    for number, done in enumerate(run.recovery.done):
         if done.failed is not None:
             again = done.again + (done.failed in WITHOUT_EFFECT)
-            run.done[number] = done.replace(failed=None, tries=0, again=again)
+            run.recovery.done[number] = done.replace(failed=None, tries=0, again=again)
 
 
 def undo_retry_refusal(run: Run) -> RouterError | None:
     """Why no undo can be made again; None where one can."""
-    if any(done.failed for done in run.done) and not run.tasks:
+    if any(done.failed for done in run.recovery.done) and not run.work.tasks:
         return None
     return Conflict("No undo of this run waits to be made again.")
 
@@ -256,23 +259,23 @@ def undo_retry_refusal(run: Run) -> RouterError | None:
 def leave(context: StepContext) -> None:
     """Let what couldn't be taken back be, on an operator's word; the rest is still taken back."""
     run = context.run
-    left = [done for done in run.done if done.failed]
-    run.done = [done for done in run.done if not done.failed]
+    left = [done for done in run.recovery.done if done.failed]
+    run.recovery.done = [done for done in run.recovery.done if not done.failed]
     for done in left:
         context.note("left undone", comment=f"{done.state} ({done.undo})")
     if left:
         context.say(LEFT)
-        run.owes, run.says_cancelled = None, False
-        run.timers = {name: timer for name, timer in run.timers.items() if name != "retry"}
+        run.recovery.owes, run.recovery.says_cancelled = None, False
+        run.work.drop_timers("retry")
         # What is still done wasn't withdrawn.
-        if run.ending == "completed":
-            run.pending = Ending(status="cancelled")
+        if run.work.ending == "completed":
+            run.work.pending = Ending(status="cancelled")
 
 
 def settle(context: StepContext) -> None:
     """Say that nothing is owed any more, to whoever was told that something is."""
-    if context.run.owes is not None:
-        context.run.owes = None
+    if context.run.recovery.owes is not None:
+        context.run.recovery.owes = None
         context.say(SETTLED)
 
 

@@ -30,16 +30,17 @@ from router.flow.engine import (
 from router.flow.engine.compensation import BROKEN, go_back, leave, refused
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import AnyEvent, Effect
-from router.flow.engine.run import (
-    Done,
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.form import MAX_INQUIRIES
+from router.flow.engine.run_parts.recovery import Done, Visit
+from router.flow.engine.run_parts.work import (
+    MAX_LOOKUP_ANSWERS,
     Ending,
     GoingBack,
     Leaving,
     Rescheduling,
     Reviewing,
-    Run,
     Task,
-    Visit,
 )
 from router.flow.language.budgets import turn_budget
 from router.flow.language.expressions import ExpressionError, LookupNeeded
@@ -48,14 +49,20 @@ from router.flow.prompts import guidance, question
 
 
 def _looked_up(context: StepContext, event: events.LookedUp) -> None:
-    task = context.run.tasks.pop(event.task, None)
-    if task is not None:
-        context.run.known[task.key] = event.value
+    work = context.run.work
+    task = work.tasks.pop(event.task, None)
+    if task is None:
+        return
+    if len(work.lookup_answers) >= MAX_LOOKUP_ANSWERS:
+        reason = f"more than {MAX_LOOKUP_ANSWERS} lookups without waiting"
+        context.give_up(BROKEN, reason)
+    else:
+        work.lookup_answers[task.key] = event.value
 
 
 def _called(context: StepContext, event: events.Called) -> None:
     run = context.run
-    task = run.tasks.pop(event.task, None)
+    task = run.work.tasks.pop(event.task, None)
     if task is None:
         return
     if task.kind == "undo":
@@ -63,14 +70,14 @@ def _called(context: StepContext, event: events.Called) -> None:
         return
     state = context.state
     if state.saves and task.part is None:
-        run.results[state.saves] = event.value
+        run.work.results[state.saves] = event.value
     if task.kind == "check":
         context.leave("next")
         return
     if event.lasts and not state.undoes:
-        run.lasting.append(Visit(state=run.state, visit=run.visit))
+        run.recovery.lasting.append(Visit(state=run.state, visit=run.visit))
     if state.undoes:
-        run.done.append(
+        run.recovery.done.append(
             Done(
                 visit=run.visit,
                 state=run.state,
@@ -81,7 +88,7 @@ def _called(context: StepContext, event: events.Called) -> None:
                 part=task.part,
             )
         )
-    if run.ending is not None:
+    if run.work.ending is not None:
         compensation.called_off(context, task, lasts=event.lasts and not state.undoes)
     elif task.part is not None:
         parallel.succeeded(context, task, event.value)
@@ -91,14 +98,14 @@ def _called(context: StepContext, event: events.Called) -> None:
 
 def _failed(context: StepContext, event: events.Failed) -> None:
     run = context.run
-    task = run.tasks.pop(event.task, None)
+    task = run.work.tasks.pop(event.task, None)
     if task is None:
         return
     if task.kind == "undo":
         compensation.taken_back(context, task, event)
     elif task.kind == "lookup":
         _lookup_failed(context, task, event)
-    elif run.ending is not None:
+    elif run.work.ending is not None:
         # A try before the one that found no tool may have done it.
         tried = event.kind == "missing" and event.attempts > 1
         unknown = event.kind in incidents.WORTH_ANOTHER_TRY or tried
@@ -107,7 +114,7 @@ def _failed(context: StepContext, event: events.Failed) -> None:
         context.note(f"{task.kind} failed", comment=f"{task.name}: {event.error}")
         if task.part is not None and event.kind == "missing":
             parallel.put_back(context, task)
-            if run.held is None:
+            if run.recovery.held is None:
                 incidents.hold(context, event.kind)
         elif task.part is not None:
             parallel.failed(context, task, event.error, event.kind)
@@ -119,7 +126,7 @@ def _call_failed(context: StepContext, task: Task, event: events.Failed) -> None
     if event.kind == "missing":
         incidents.hold(context, event.kind)
         return
-    context.run.results["error"] = {"message": event.error, "kind": event.kind}
+    context.run.work.results["error"] = {"message": event.error, "kind": event.kind}
     if task.kind == "check" and event.offered is not None:
         elicitation.offer_choice(context, event.offered)
     if task.kind == "call" and incidents.put_off(context, event.kind, final=event.final):
@@ -140,11 +147,11 @@ def _lookup_failed(context: StepContext, task: Task, event: events.Failed) -> No
     if event.kind == "missing":
         incidents.hold(context, event.kind, f"{task.name}: {event.error}")
     elif task.slot:
-        known = set(context.run.slots)
+        known = set(context.run.form.slots)
         slots.blame(context, task, event.error)
         go_back(context, form.lacking(context, known))
-    elif context.run.offered and context.state.kind == "collect":
-        context.run.offered = {}
+    elif context.run.form.offered_values and context.state.kind == "collect":
+        context.run.form.offered_values = {}
         context.say(Localised(zh=event.error, en=event.error))
     elif context.state.kind == "approve":
         incidents.hold(context, event.kind, f"{task.name}: {event.error}")
@@ -154,33 +161,33 @@ def _lookup_failed(context: StepContext, task: Task, event: events.Failed) -> No
 
 def _asked_back(context: StepContext, event: events.AskedBack) -> None:
     run = context.run
-    task = run.tasks.pop(event.task, None)
+    task = run.work.tasks.pop(event.task, None)
     if task is None:
         return
     if task.kind == "undo":
         asked = event.inquiry.say.within(run.locale)
         failed = events.Failed(task=task.id, error=asked, kind="arguments")
         compensation.taken_back(context, task, failed)
-    elif run.ending is not None:
+    elif run.work.ending is not None:
         compensation.called_off(context, task)
     elif task.part is not None:
         parallel.failed(context, task, event.inquiry.say.within(run.locale), "arguments")
     elif not elicitation.ask_back(context, event.inquiry):
-        reason = f"{task.name} asked back more than {elicitation.MOST} times"
+        reason = f"{task.name} asked back more than {MAX_INQUIRIES} times"
         context.give_up(elicitation.TOO_MANY, reason)
 
 
 def _finished(context: StepContext, event: events.Finished) -> None:
     run = context.run
-    task = run.tasks.pop(event.task, None)
+    task = run.work.tasks.pop(event.task, None)
     if task is None:
         return
-    run.done += [done.replace(visit=run.visit) for done in event.done]
+    run.recovery.done += [done.replace(visit=run.visit) for done in event.done]
     if event.lasting:
-        run.lasting.append(Visit(state=run.state, visit=run.visit))
-    if isinstance(run.pending, GoingBack):
+        run.recovery.lasting.append(Visit(state=run.state, visit=run.visit))
+    if isinstance(run.work.pending, GoingBack):
         return  # it is begun anew, once what it did is taken back
-    if run.ending is None:
+    if run.work.ending is None:
         parallel.finished(context, task, event)
     else:
         compensation.called_off(context, task)
@@ -193,11 +200,11 @@ STALE = Localised(
 
 
 def _began(context: StepContext, event: events.Began) -> None:
-    if context.run.withdraws is not None and context.run.visit:
+    if context.run.recovery.withdraws is not None and context.run.visit:
         return  # asked for once more, by whoever was a moment too late
     context.enter(context.definition.start, "began", context.run.requester.id)
-    context.run.skipped = sorted({*context.run.skipped, *event.skipped})
-    context.run.offered = dict(event.slots)
+    context.run.form.skip(*event.skipped)
+    _offer(context, event.slots)
 
 
 def _is_stale(context: StepContext, event: AnyEvent) -> bool:
@@ -205,7 +212,7 @@ def _is_stale(context: StepContext, event: AnyEvent) -> bool:
     if not isinstance(event, events.ToQuestion):
         return False
     if _listens(context.run):
-        if event.question in (None, context.run.question):
+        if event.question in (None, context.run.question_id):
             return False
         context.say(STALE)
     elif amendment.is_about(event.question):
@@ -215,24 +222,16 @@ def _is_stale(context: StepContext, event: AnyEvent) -> bool:
 
 def _listens(run: Run) -> bool:
     """True while the run waits for an answer of its requester's."""
-    if run.asks_to_amend:
+    if run.approvals.asks_to_amend:
         return True
-    return run.status in ("collecting", "confirming") and not run.tasks
-
-
-MAX_SLOTS_BYTES = 256 * 1024
-"""Bytes of JSON that a requester may give a run in all; views of it are carried by others."""
-TOO_MUCH = Localised(
-    zh="这件事填的内容已经太多了，刚才这部分放不下，请写短一点。",
-    en="That is more than one request can hold; please make it shorter.",
-)
+    return run.status in ("collecting", "confirming") and not run.work.tasks
 
 
 def _offer(context: StepContext, given: SlotValues) -> None:
-    if room.offered_bytes(context.run.slots, given) > MAX_SLOTS_BYTES:
-        context.say(TOO_MUCH)
+    if room.is_too_much(context.run.form, given):
+        context.say(room.TOO_MUCH)
     else:
-        context.run.offered = dict(given)
+        context.run.form.offered_values = dict(given)
 
 
 def _answered(context: StepContext, event: events.Answered) -> None:
@@ -249,11 +248,11 @@ def _confirmed(context: StepContext, event: events.Confirmed) -> None:
 
 def _unclear(context: StepContext, event: events.Unclear) -> None:
     if event.count and context.run.status in ("collecting", "confirming"):
-        context.run.no_match()
+        context.run.question.count_no_match()
 
 
 def _puzzled(context: StepContext, _: events.Puzzled) -> None:
-    if context.run.asks_to_amend:
+    if context.run.approvals.asks_to_amend:
         context.say(amendment.EXPLAINED)
     elif _listens(context.run):
         context.say(guidance.explanation(context))
@@ -268,26 +267,27 @@ def _cancelled(context: StepContext, event: events.Cancelled) -> None:
     context.note("withdrawn", event.by, event.comment)
     if event.final:
         incidents.leave(context)
-    if run.ending is not None:
-        if run.done and not event.by_parent:
+    if run.work.ending is not None:
+        if run.recovery.done and not event.by_parent:
             context.say(compensation.UNDER_WAY)
         return
-    stays = (t for t in run.tasks.values() if t.may_change_something and t.id not in event.leaving)
-    run.tasks = {task.id: task for task in stays}
-    run.told_elsewhere = event.by_parent
+    tasks = (task for task in run.work.tasks.values() if task.may_change_something)
+    run.work.tasks = {task.id: task for task in tasks if task.id not in event.leaving}
+    run.recovery.told_elsewhere = event.by_parent
     compensation.say_cancelled(context)
     parallel.stop(context)
-    run.held = None
-    run.pending = Ending(status="cancelled")
+    run.recovery.held = None
+    run.work.pending = Ending(status="cancelled")
     if event.changed:
-        run.void_approval(context.now)
-    run.close_approval()
-    run.timers, run.offered = {}, {}
+        run.approvals.close_as_changed(context.now)
+    else:
+        run.approvals.close()
+    run.work.timers, run.form.offered_values = {}, {}
     run.status = "running"
 
 
 def _put_away(context: StepContext, event: events.PutAway) -> None:
-    if context.run.asks_to_amend:
+    if context.run.approvals.asks_to_amend:
         amendment.answer(context, events.ToQuestion(by=event.by))
     elif _listens(context.run):
         waiting.put_away(context)
@@ -299,16 +299,16 @@ def _decided(context: StepContext, event: events.Decided) -> None:
 
 
 def _nudged(context: StepContext, event: events.Nudged) -> None:
-    if context.run.approval is not None:
+    if context.run.approvals.current is not None:
         approval.remind(context, "nudged", event.by)
 
 
 def _fired(context: StepContext, event: events.Fired) -> None:
     run = context.run
-    timer = next((t for t in run.timers.values() if t.id == event.timer), None)
+    timer = next((t for t in run.work.timers.values() if t.id == event.timer), None)
     if timer is None:
         return
-    del run.timers[timer.name]
+    del run.work.timers[timer.name]
     match timer.name:
         case "wait":
             waiting.over(context)
@@ -416,10 +416,10 @@ def _step(context: StepContext, run: Run, event: AnyEvent) -> None:
 
 def _take(context: StepContext, event: AnyEvent) -> None:
     context.run.events += 1
-    context.run.quiet = False
+    context.run.question.quiet = False
     if _is_stale(context, event):
         return
-    if context.run.asks_to_amend and isinstance(event, events.ToQuestion):
+    if context.run.approvals.asks_to_amend and isinstance(event, events.ToQuestion):
         amendment.answer(context, event)
     else:
         HANDLERS[type(event)](context, event)
@@ -441,7 +441,7 @@ def _hold(
         # The event itself needs what isn't there: it counts as heard, and nothing came of it.
         context = StepContext(definition, run.draft(), now)
         context.run.events += 1
-    if isinstance(context.run.pending, Ending | GoingBack):
+    if isinstance(context.run.work.pending, Ending | GoingBack):
         raise error
     if isinstance(error, NotDeployed):
         incidents.hold_without_code(context, error)
@@ -453,7 +453,7 @@ def _hold(
 def hold_over_limit(definition: FlowDefinition, run: Run, max_bytes: int, now: datetime) -> Run:
     """Return the run held for an operator, since it can't be carried; no second time."""
     context = StepContext(elicitation.extended(definition, run), run.draft(), now)
-    if context.ended or run.held is not None:
+    if context.ended or run.recovery.held is not None:
         return run
     context.run.events += 1
     incidents.hold_over_limit(context, room.explain(run, max_bytes))
@@ -466,7 +466,7 @@ def advance(context: StepContext) -> None:
         try:
             if not (amendment.weigh(context) or _move(context)):
                 # Find now that the question can't be worded, not when somebody wants to read it.
-                if not context.run.tasks:
+                if not context.run.work.tasks:
                     question.question(context.definition, context.run)
                 return
         except LookupNeeded as need:
@@ -480,22 +480,22 @@ def advance(context: StepContext) -> None:
             _give_up(context, error)
         except UNFORESEEN as error:
             raise _StuckError(error) from error
-    context.run.done = []
+    context.run.recovery.done = []
     context.note("failed", comment=f"more than {MOST_MOVES} moves without waiting")
     context.end("failed")
 
 
 def _give_up(context: StepContext, error: ExpressionError | TextError) -> None:
-    context.run.offered = {}
+    context.run.form.offered_values = {}
     context.give_up(BROKEN, str(error))
 
 
 def _move(context: StepContext) -> bool:
     """One move; False where the run now waits."""
     run = context.run
-    if context.ended or run.tasks or incidents.waits_for_operator(context):
+    if context.ended or run.work.tasks or incidents.waits_for_operator(context):
         return False
-    match run.pending:
+    match run.work.pending:
         case Ending() | GoingBack() | Leaving(clears=int()):
             return compensation.unwind(context)
         case Leaving() as leaving:

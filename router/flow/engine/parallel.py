@@ -14,21 +14,18 @@ from pydantic import JsonValue
 from router.domain.locale import Localised
 from router.domain.messages import FlowStatus
 from router.flow.definition import Batching, FlowDefinition, State, may_ask
-from router.flow.engine import approval, granted
 from router.flow.engine.context import StepContext, canonical
 from router.flow.engine.events import Finished
-from router.flow.engine.run import Batch, BatchPart, Ending, Run, Task
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.approvals import MAX_AGREEMENTS
+from router.flow.engine.run_parts.work import MAX_BATCH_PARTS, Batch, BatchPart, Ending, Task
 from router.flow.language.expressions import ExpressionError
 
-MOST_ITEMS = 100
-"""Items of a list: each is carried with the run until the state is left."""
 AT_ONCE = {"call": 3, "flow": 1}
 """How many items are under way at once where the file doesn't say: runs may ask the requester
 something, and are for them one after the other."""
 LARGEST = 32 * 1024
 """Bytes of JSON that all parts may come to together, each no more than its share."""
-MAX_RELATED = 100
-"""Branches that have joined whose ids a run keeps, the last ones: what they made it may act on."""
 ENDED_BADLY = Localised(
     zh="其中一部分没有办成，所以没法往下办，已经通知管理员。",
     en="A part of it came to nothing, so this can't go on; the administrators were told.",
@@ -38,13 +35,13 @@ ENDED_BADLY = Localised(
 def go_on(context: StepContext) -> bool:
     """One move in a state that does several things; False where the run waits for them."""
     run = context.run
-    if run.batch is None:
-        run.batch = Batch(visit=run.visit, parts=list(_parts(context)))
-    _start(context, run.batch)
-    if run.tasks:
+    if run.work.batch is None:
+        run.work.batch = Batch(visit=run.visit, parts=list(_parts(context)))
+    _start(context, run.work.batch)
+    if run.work.tasks:
         run.status = "running" if _of(context).tool else "waiting"
         return False
-    _conclude(context, run.batch)
+    _conclude(context, run.work.batch)
     return True
 
 
@@ -60,14 +57,14 @@ def _parts(context: StepContext) -> Iterator[BatchPart]:
     each, items = batching.each, context.evaluate(batching.each)
     if not isinstance(items, list):
         raise ExpressionError(f"{each!r} gives {items!r}, which is no list")
-    if len(items) > MOST_ITEMS:
-        raise ExpressionError(f"{each!r} has {len(items)} items; {MOST_ITEMS} are the most")
+    if len(items) > MAX_BATCH_PARTS:
+        raise ExpressionError(f"{each!r} has {len(items)} items; {MAX_BATCH_PARTS} are the most")
     yield from (BatchPart(arguments=context.arguments(item=item)) for item in items)
 
 
 def _start(context: StepContext, batch: Batch) -> None:
     """Put as many parts under way as may be at once; none where it is decided, or held."""
-    if context.run.held is not None:
+    if context.run.recovery.held is not None:
         return
     batching, under_way = _of(context), len(batch.those("under_way"))
     most = batching.at_once or AT_ONCE.get(context.state.kind, len(batch.parts))
@@ -77,7 +74,7 @@ def _start(context: StepContext, batch: Batch) -> None:
         batch.parts[number] = part.replace(status="under_way")
         under_way += 1
         task = _task(context, number, part)
-        context.run.tasks[task.id] = task
+        context.run.work.tasks[task.id] = task
         if task.kind == "flow":
             context.note("started", comment=_named(task))
 
@@ -101,7 +98,7 @@ def _task(context: StepContext, number: int, part: BatchPart) -> Task:
         key=hashlib.sha256(key.encode()).hexdigest()[:24],
         part=number,
         branch=part.branch,
-        granted=tuple(run.granted) if part.branch else (),
+        granted=tuple(run.approvals.granted) if part.branch else (),
         detached=batching.detached,
     )
 
@@ -124,13 +121,13 @@ def succeeded(context: StepContext, task: Task, value: JsonValue) -> None:
 
 def _fits(run: Run, value: JsonValue) -> bool:
     """True where a part's result is no more than its share: all of them are carried together."""
-    share = LARGEST // len(run.batch.parts) if run.batch else LARGEST
+    share = LARGEST // len(run.work.batch.parts) if run.work.batch else LARGEST
     return len(canonical({"": value}).encode()) <= share
 
 
 def put_back(context: StepContext, task: Task) -> None:
     """Have a part wait as if it had never begun; it begins under the same key when it does."""
-    batch = context.run.batch
+    batch = context.run.work.batch
     if batch is not None and task.part is not None:
         waiting = batch.parts[task.part].replace(status="waiting")
         batch.parts[task.part] = waiting
@@ -148,13 +145,16 @@ def finished(context: StepContext, task: Task, event: Finished) -> None:
         context.note(f"{event.status} there", comment=_named(task))
     if task.branch and event.status == "cancelled" and not task.stopping:
         stop(context)
-        context.run.pending, context.run.told_elsewhere = Ending(status="cancelled"), True
+        context.run.work.pending, context.run.recovery.told_elsewhere = (
+            Ending(status="cancelled"),
+            True,
+        )
         return
-    run, known = context.run, context.run.agreements
+    run = context.run
     if task.branch and event.status == "completed":
         # Before others begin, which are to inherit no more than what is in force.
-        granted.take_over(run, task.granted, event.granted)
-        run.related = list(dict.fromkeys([*run.related, *event.related]))[-MAX_RELATED:]
+        run.approvals.take_over(task.granted, event.granted)
+        run.work.related_runs = list(dict.fromkeys([*run.work.related_runs, *event.related]))
     badly: Literal["stopped", "failed"] = "stopped" if task.stopping else "failed"
     _settle(
         context,
@@ -169,12 +169,12 @@ def finished(context: StepContext, task: Task, event: Finished) -> None:
     )
     if not task.branch:
         return
-    run.agreements = approval.merged(known, event.agreements)
     # The branches that go on may wait for somebody who has agreed by now.
-    if news := approval.unknown(known, event.agreements):
-        for id_, other in run.tasks.items():
+    if news := run.approvals.merge_agreements(event.agreements):
+        for id_, other in run.work.tasks.items():
             if other.branch and not other.stopping:
-                run.tasks[id_] = other.replace(agreed=(*other.agreed, *news))
+                agreed = (*other.agreed, *news)[:MAX_AGREEMENTS]
+                run.work.tasks[id_] = other.replace(agreed=agreed)
 
 
 def _named(task: Task) -> str:
@@ -191,11 +191,11 @@ def _outcome(run: Run, task: Task, event: Finished) -> dict[str, JsonValue]:
 
 def _added(run: Run, event: Finished) -> dict[str, JsonValue]:
     """The results of a branch that weren't there when it began."""
-    return {name: v for name, v in event.results.items() if run.results.get(name) != v}
+    return {name: v for name, v in event.results.items() if run.work.results.get(name) != v}
 
 
 def _settle(context: StepContext, task: Task, change: Callable[[BatchPart], BatchPart]) -> None:
-    batch = context.run.batch
+    batch = context.run.work.batch
     if batch is None or task.part is None:
         return
     batch.parts[task.part] = change(batch.parts[task.part])
@@ -206,9 +206,9 @@ def _settle(context: StepContext, task: Task, change: Callable[[BatchPart], Batc
 
 def stop(context: StepContext, *, changed: bool = False) -> None:
     """Have every run that this one started cancelled; `changed`: to begin anew."""
-    for id_, task in context.run.tasks.items():
+    for id_, task in context.run.work.tasks.items():
         if task.kind == "flow":
-            context.run.tasks[id_] = task.replace(stopping=True, changed=changed)
+            context.run.work.tasks[id_] = task.replace(stopping=True, changed=changed)
 
 
 def _conclude(context: StepContext, batch: Batch) -> None:
@@ -216,15 +216,15 @@ def _conclude(context: StepContext, batch: Batch) -> None:
     run, save, batching = context.run, context.state.saves, _of(context)
     lost = batch.those("failed")
     for part in [*batch.those("done"), *lost]:
-        run.results.update(part.results)
+        run.work.results.update(part.results)
     if save is not None and not (lost and batching.tool):
         values = [part.value for part in batch.parts]
-        run.results[save] = values if batching.each is not None else values[0]
+        run.work.results[save] = values if batching.each is not None else values[0]
         if batching.branches:
-            run.results[save] = {part.branch: part.value for part in batch.parts}
-    run.batch = None
+            run.work.results[save] = {part.branch: part.value for part in batch.parts}
+    run.work.batch = None
     if any(_is_declined(context, part) for part in batch.parts):
-        granted.void(run)
+        run.approvals.void()
     if not lost or (batching.wait_for == "any" and batch.those("done")):
         way = "next" if batching.tool or batching.detached else "completed"
         context.leave("join" if batching.branches else way)
@@ -244,9 +244,9 @@ def _leave_badly(context: StepContext, lost: BatchPart) -> None:
     """By `on_error` or `otherwise`, once what the others did is taken back; else end as it did."""
     run, batching = context.run, _of(context)
     if not batching.tool:
-        granted.void(run)
+        run.approvals.void()
     if batching.tool or lost.ended == "failed":
-        run.results["error"] = lost.value
+        run.work.results["error"] = lost.value
     exit_ = "on_error" if batching.tool else "otherwise"
     if exit_ in context.state.exits():
         context.leave(exit_, clears=bool(batching.branches) or batching.each is not None)
@@ -255,7 +255,24 @@ def _leave_badly(context: StepContext, lost: BatchPart) -> None:
     if status == "failed":
         context.give_up(ENDED_BADLY, f"{context.state.kind} in {run.state} came to nothing")
     else:
-        run.pending = Ending(status=status)
+        run.work.pending = Ending(status=status)
+
+
+def begin_run(task: Task, run: Run, workflow_id: str) -> Run:
+    """Return the run that a task of this run begins; a branch knows what this run knows."""
+    begun = Run(
+        id=task.key,
+        requester=run.requester,
+        conversation=run.conversation,
+        locale=run.locale,
+        parent=None if task.detached else workflow_id,
+    )
+    if task.branch:
+        begun.form = run.form.for_branch()
+        begun.approvals = run.approvals.for_branch()
+        begun.work.results = run.work.results
+        begun.work.related_runs = [*run.work.related_runs, workflow_id]
+    return begun
 
 
 def branch_of(definition: FlowDefinition, state: str, branch: str) -> FlowDefinition:

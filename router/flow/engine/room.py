@@ -1,30 +1,31 @@
 """How much a run may carry, and what happens when it has no room for more.
 
 A run is carried whole into each new workflow run, and Temporal refuses one above 2 MiB. So a run is
-measured before it calls anything: results that nothing can read any more are dropped first, and a
-run that is still too large waits for an operator. Nothing is called whose result could not be kept.
+measured before it calls anything, as a whole and by its parts: results that nothing can read any
+more are dropped first, and a run that is still too large waits for an operator. Nothing is called
+whose result could not be kept.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from pydantic import JsonValue
 
+from router.domain.locale import Localised
 from router.domain.name_lists import say_names
 from router.domain.sizes import measure_bytes
-from router.flow.definition import FlowDefinition
+from router.flow.definition import FlowDefinition, SlotValues
 from router.flow.engine import incidents
 from router.flow.engine.context import StepContext
-from router.flow.engine.run import Happening, History, Run
+from router.flow.engine.run import MAX_HISTORY_LINES, Happening, History, Run
+from router.flow.engine.run_parts.approvals import Approvals
+from router.flow.engine.run_parts.draftable import Draftable
+from router.flow.engine.run_parts.form import MAX_SLOTS_BYTES, Form
+from router.flow.engine.run_parts.question import Question
+from router.flow.engine.run_parts.recovery import MAX_DONE, Recovery
+from router.flow.engine.run_parts.work import Work
 
-MAX_RUN_BYTES = 768 * 1024
-"""Bytes of JSON up to which a run calls tools and starts flows. The definition travels with it."""
-MAX_HISTORY_LINES = 1_000
-"""Lines of its history that a run carries: the first hundred, and the last ones."""
-MAX_LASTING = 100
-MAX_AGREEMENTS = 2_000
-"""Entries of what is remembered of each kind; older ones go."""
 LEFT_OUT = "left out"
 """The history line that stands for those between the first and the last ones."""
 
@@ -45,25 +46,47 @@ def lacks_room(context: StepContext) -> bool:
     An operator who has it retried is asked again, unless the run has become smaller.
     """
     run = context.run
-    if context.state.kind not in CALLING_STATES or run.tasks or run.batch is not None:
+    if context.state.kind not in CALLING_STATES or run.work.tasks or run.work.batch is not None:
         return False
-    if run.held is None and measure_bytes(run) > MAX_RUN_BYTES:
+    if run.recovery.held is None and find_excess(run) is not None:
         drop_unread_results(context.definition, run)
-        if measure_bytes(run) > MAX_RUN_BYTES:
-            incidents.hold_over_limit(context, explain(run, MAX_RUN_BYTES))
-    if run.held is None:
+        if (excess := find_excess(run)) is not None:
+            incidents.hold_over_limit(context, excess)
+    if run.recovery.held is None:
         return False
     run.status = "waiting"
     return True
 
 
-def explain(run: Run, max_bytes: int) -> str:
-    """Return what of the run is large, for operators: its largest parts with their sizes."""
-    parts: dict[str, int] = {}
-    for name, value in run.model_dump(mode="json", exclude={"results"}).items():
-        parts[name] = _bytes_of(value)
-    parts |= {f"results.{name}": _bytes_of(value) for name, value in run.results.items()}
-    largest = sorted(parts.items(), key=lambda part: -part[1])
+def find_excess(run: Run) -> str | None:
+    """Return which bound keeps the run from calling anything, for operators; None if none does."""
+    if (calls := len(run.recovery.done)) >= MAX_DONE:
+        return (
+            f"the run has made {calls:,} calls that can be taken back, and {MAX_DONE:,} are the "
+            "most. Have its flow end earlier, and terminate this run"
+        )
+    size = measure_bytes(run)
+    if size > run.max_bytes:
+        return explain(run, run.max_bytes)
+    if size > _SMALLEST_BOUND:
+        for name, part in run.parts.items():
+            if measure_bytes(part) > part.max_bytes:
+                return f"in its {name}, {explain(part, part.max_bytes)}"
+    return None
+
+
+_SMALLEST_BOUND = min(kind.max_bytes for kind in (Form, Question, Approvals, Work, Recovery))
+
+
+def explain(run: Draftable, max_bytes: int) -> str:
+    """Return which fields of a run, or of a part of it, are large, for operators."""
+    sizes: dict[str, int] = {}
+    for field, value in _fields_of(run):
+        if field == "results" and isinstance(value, dict):
+            sizes |= {f"results.{name}": _bytes_of(inner) for name, inner in value.items()}
+        else:
+            sizes[field] = _bytes_of(value)
+    largest = sorted(sizes.items(), key=lambda each: -each[1])
     named = say_names(
         [f"{name} ({size:,} bytes)" for name, size in largest if size > _EXPLAINED_BYTES]
     )
@@ -71,6 +94,14 @@ def explain(run: Run, max_bytes: int) -> str:
         f"the run carries {measure_bytes(run):,} bytes, and {max_bytes:,} are the most: "
         f"{named.en}. Save less in its flow, and terminate this run"
     )
+
+
+def _fields_of(run: Draftable) -> Iterator[tuple[str, JsonValue]]:
+    """Yield each field of a run, or of a part of it, as JSON; those of parts by themselves."""
+    parts = run.parts if isinstance(run, Run) else {}
+    yield from run.model_dump(mode="json", exclude=set(parts)).items()
+    for part in parts.values():
+        yield from _fields_of(part)
 
 
 def _bytes_of(value: JsonValue) -> int:
@@ -86,7 +117,7 @@ def drop_unread_results(definition: FlowDefinition, run: Run) -> None:
         return
     read = read_results(definition, {run.state, *(visit.state for visit in run.trail)})
     if read is not None:
-        run.results = {name: value for name, value in run.results.items() if name in read}
+        run.work.results = {name: value for name, value in run.work.results.items() if name in read}
 
 
 def read_results(definition: FlowDefinition, states: set[str]) -> set[str] | None:
@@ -120,10 +151,7 @@ def _texts(definition: FlowDefinition, states: set[str]) -> Iterator[str]:
 
 def bound_lists(run: Run) -> None:
     """Keep the lists of a run within their bounds: what is left out changes no decision."""
-    run.lasting = run.lasting[-MAX_LASTING:]
-    # Whoever's older agreement is left out is asked once more.
-    run.agreements = run.agreements[-MAX_AGREEMENTS:]
-    run.settled_before = run.settled_before[-2:]
+    run.trim()
     if len(run.history) > MAX_HISTORY_LINES:
         run.history = shorten_history(run.history, MAX_HISTORY_LINES - _FIRST_LINES)
 
@@ -150,11 +178,19 @@ def shrink_run(definition: FlowDefinition, run: Run) -> Run:
     """Return the run without what it can do without, for one that can't be carried whole."""
     smaller = run.draft()
     drop_unread_results(definition, smaller)
-    smaller.settled_before = []
+    smaller.approvals.before_last = []
+    # They are looked up again when they are needed.
+    smaller.work.lookup_answers = {}
     smaller.history = shorten_history(smaller.history, _FIRST_LINES)
     return smaller
 
 
-def offered_bytes(slots: Mapping[str, JsonValue], offered: Mapping[str, JsonValue]) -> int:
-    """Return the bytes that the slots would have with what is offered for them."""
-    return _bytes_of({**slots, **offered})
+TOO_MUCH = Localised(
+    zh="这件事填的内容已经太多了，刚才这部分放不下，请写短一点。",
+    en="That is more than one request can hold; please make it shorter.",
+)
+
+
+def is_too_much(form: Form, offered: SlotValues) -> bool:
+    """Return whether the slots would be too large with what is offered for them."""
+    return _bytes_of({**form.slots, **offered}) > MAX_SLOTS_BYTES

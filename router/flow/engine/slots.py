@@ -12,7 +12,8 @@ from pydantic import JsonValue
 from router.domain.locale import LOCALES, Locale, Localised
 from router.flow.definition import FlowDefinition, SlotValues
 from router.flow.engine.context import StepContext
-from router.flow.engine.run import Run, Task
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.work import Task
 from router.flow.language import expressions
 from router.flow.language.expressions import ExpressionError, LookupNeeded
 from router.flow.slot_types.slot import (
@@ -130,14 +131,14 @@ def said_back(
     """
     changed = []
     for path in paths:
-        slot, had, has = definition.slots.get(path), at(before, path), at(run.slots, path)
+        slot, had, has = definition.slots.get(path), at(before, path), at(run.form.slots, path)
         # What only tells other slots, as `duration` an end, has no name: those are said.
         named = slot is None or slot.label is not None or slot.ask is not None
         if named and had not in (None, [], {}) and has is not None and had != has:
             changed.append(path)
     if not changed:
         return None
-    half, other = both_halves(definition.slots, run.slots) or ("", "")
+    half, other = both_halves(definition.slots, run.form.slots) or ("", "")
     changed = [path for path in changed if path != other or half not in changed]
 
     def called(path: str, locale: Locale) -> str:
@@ -158,8 +159,11 @@ def attached(
     """
     zh, en = [], []
     for path in paths:
-        slot, asked = definition.slot_at(path), run.asked and root(run.asked) == root(path)
-        is_new = at(before, path) is None and at(run.slots, path) is not None
+        slot, asked = (
+            definition.slot_at(path),
+            run.question.path and root(run.question.path) == root(path),
+        )
+        is_new = at(before, path) is None and at(run.form.slots, path) is not None
         if slot is None or slot.documents:
             continue
         if slot.kind.is_file and is_new and not asked:
@@ -185,7 +189,7 @@ def unchanged(
 def said(definition: FlowDefinition, run: Run, path: str, locale: Locale) -> str:
     """The value at a path as people read it, in a line."""
     slot = definition.slot_at(path) or Slot(type="text")
-    value = " ".join(shown(slot, at(run.slots, path), locale, run.files).split())
+    value = " ".join(shown(slot, at(run.form.slots, path), locale, run.form.file_names).split())
     return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
 
 
@@ -205,21 +209,23 @@ def _called(definition: FlowDefinition, path: str, locale: Locale) -> str:
 def put(context: StepContext, slots: SlotValues, given: Collection[str] = ()) -> None:
     """Have these slots, less what was looked up from others that are now different."""
     run = context.run
-    changed = differing(context, slots) | {name for name in run.slots if name not in slots}
-    run.slots = without_stale(context, slots, changed, given)
-    run.derived = [name for name in run.derived if name in run.slots and name not in given]
-    run.closed = [name for name in run.closed if name in run.slots]
+    changed = differing(context, slots) | {name for name in run.form.slots if name not in slots}
+    run.form.slots = without_stale(context, slots, changed, given)
+    run.form.derived_slots = [
+        name for name in run.form.derived_slots if name in run.form.slots and name not in given
+    ]
+    run.form.closed_lists = [name for name in run.form.closed_lists if name in run.form.slots]
 
 
 def forget(context: StepContext, names: Iterable[str]) -> None:
     """Empty these slots, and what was looked up from them."""
     gone = set(names)
-    put(context, {name: v for name, v in context.run.slots.items() if name not in gone})
+    put(context, {name: v for name, v in context.run.form.slots.items() if name not in gone})
 
 
 def differing(context: StepContext, slots: SlotValues) -> set[str]:
     """The names of those that aren't what the run has."""
-    return {name for name, value in slots.items() if context.run.slots.get(name) != value}
+    return {name for name, value in slots.items() if context.run.form.slots.get(name) != value}
 
 
 def without_stale(
@@ -236,7 +242,7 @@ def without_stale(
             kept.pop(source, None)
     those = definitions.keys() & kept.keys() - set(given)
     told = (name for name in those if _sources(definitions[name]) & changed)
-    derived = context.run.derived
+    derived = context.run.form.derived_slots
     stale = {name for name in told if name in derived or _ready(kept, definitions[name])}
     left = {name: value for name, value in kept.items() if name not in stale}
     return without_stale(context, left, stale, given) if stale else kept
@@ -253,32 +259,32 @@ def note_replaced(context: StepContext, before: SlotValues, offered: SlotValues)
     """Note what is now told by something that nobody asks for: an end, by how long it takes."""
     run = context.run
     told = {name for name in context.definition.slots if only_means(context, name) & offered.keys()}
-    gone = {n: v for n, v in before.items() if n in told and run.slots.get(n) is None}
-    kept = {n: v for n, v in run.replaced.items() if run.slots.get(n) is None}
-    run.replaced = {**gone, **kept}
+    gone = {n: v for n, v in before.items() if n in told and run.form.slots.get(n) is None}
+    kept = {n: v for n, v in run.form.replaced_values.items() if run.form.slots.get(n) is None}
+    run.form.replaced_values = {**gone, **kept}
 
 
 def look_up_one(context: StepContext) -> bool:
     """Look up one slot that is empty and whose sources are known; False where there is none."""
     run = context.run
     for name, slot in context.definition.slots.items():
-        known = run.slots.get(name) is not None or name in run.derived
-        if known or slot.lookup is None or not _ready(run.slots, slot):
+        known = run.form.slots.get(name) is not None or name in run.form.derived_slots
+        if known or slot.lookup is None or not _ready(run.form.slots, slot):
             continue
         try:
             value = context.evaluate(slot.lookup)
             if value is None:
                 continue
-            run.slots[name] = fitted(slot, value)
+            run.form.slots[name] = fitted(slot, value)
         except LookupNeeded as need:
             context.ask_world(need, slot=name)
             return True
         except Unfit as unfit:
             gives = f"the lookup {slot.lookup!r} gives {value!r}"
             raise ExpressionError(f"{gives}, which {name} can't hold: {unfit.say.en}") from None
-        run.derived = sorted({*run.derived, name})
+        run.form.derived_slots = sorted({*run.form.derived_slots, name})
         # Say what a slot is now that was emptied to be looked up anew, where it is another value.
-        had = run.replaced.pop(name, None)
+        had = run.form.replaced_values.pop(name, None)
         say = said_back(context.definition, run, {name: had}, [name])
         if say is not None and slot.label is not None:
             context.say(say)
@@ -308,17 +314,17 @@ def blame(context: StepContext, task: Task, error: str) -> None:
     name = task.slot
     zh, en = f"按这些信息查不下去：{error}", f"That can't be looked up: {error}"
     context.say(Localised(zh=zh, en=en))
-    slots, derived = context.definition.slots, set(context.run.derived)
+    slots, derived = context.definition.slots, set(context.run.form.derived_slots)
     # What the slot's lookup reads, and what that was looked up from.
     found = set(_sources(slots[name]))
     while more := {s for read in found & derived for s in _sources(slots[read])} - found:
         found |= more
     forget(context, [name, *sorted(found)])
-    if _ready(context.run.slots, slots[name]):
+    if _ready(context.run.form.slots, slots[name]):
         try:
             context.evaluate(slots[name].lookup or "null")
         except LookupNeeded as need:
             if need.key == task.key:
-                context.run.known[task.key] = None
+                context.run.work.lookup_answers[task.key] = None
         except ExpressionError:
             return

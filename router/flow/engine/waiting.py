@@ -19,14 +19,13 @@ from router.domain.messages import ASKING, ENDED
 from router.flow.definition import FlowDefinition, SlotValues, Wait
 from router.flow.engine.context import StepContext, canonical
 from router.flow.engine.events import AnyEvent, Arrived, Word
-from router.flow.engine.run import Ending, Run, Timer, TimerName
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.work import Ending, Timer, TimerName
 from router.flow.language.expressions import ExpressionError
 from router.flow.slot_types.slot import Unfit, fitted, missing
 
 LARGEST = 16 * 1024
 """Bytes of JSON that an event may bring: it is carried with the run for as long as that lives."""
-REMEMBERED = 50
-"""Words by which events were told: an earlier one that comes again is a new event."""
 
 
 def wait(context: StepContext) -> bool:
@@ -34,12 +33,12 @@ def wait(context: StepContext) -> bool:
     run, waited = context.run, context.state.awaits
     if waited is None:
         return False
-    if waited.event in run.arrived:
-        run.results[waited.event] = dict(run.arrived.pop(waited.event))
-        run.timers = {}
+    if waited.event in run.work.early_events:
+        run.work.results[waited.event] = dict(run.work.early_events.pop(waited.event))
+        run.work.timers = {}
         context.leave("next")
         return True
-    if "wait" in run.timers:
+    if "wait" in run.work.timers:
         return False
     due = _due(context, waited)
     if due is not None and due <= context.now:
@@ -61,13 +60,14 @@ def arrive(context: StepContext, event: Arrived) -> None:
     """Keep an event that `refusal` has nothing against, until a state waits for it."""
     run = context.run
     known = events_of(context.definition).get(event.name)
-    if known is None or run.ending is not None or event.name in run.arrived:
+    if known is None or run.work.ending is not None or event.name in run.work.early_events:
         return
     taken, faults = _fit(known, event.value)
-    if faults or (event.word and event.word in run.heard):
+    if faults or (event.word and event.word in run.work.event_keys):
         return
-    run.arrived[event.name] = taken
-    run.heard = [*run.heard, event.word][-REMEMBERED:] if event.word else run.heard
+    run.work.early_events[event.name] = taken
+    if event.word:
+        run.work.event_keys.append(event.word)
     context.note("arrived", event.by, event.name)
 
 
@@ -107,11 +107,11 @@ def refusal(
     known = events_of(definition).get(event.name)
     if known is None or not set(known.roles) & set(roles):
         return NotFound(f"This flow run waits for no event {event.name!r} of yours.")
-    if event.word and event.word in run.heard:
+    if event.word and event.word in run.work.event_keys:
         return None
-    if run.status in ENDED or run.ending is not None:
+    if run.status in ENDED or run.work.ending is not None:
         return Conflict("The run is over; nothing can be done to it any more.")
-    if event.name in run.arrived:
+    if event.name in run.work.early_events:
         told = f"{event.name!r} was told already and hasn't been needed yet; it counts once."
         return Conflict(told)
     return unfit(known, event.value)
@@ -185,10 +185,10 @@ GRACE = timedelta(days=1)
 def keep_time(context: StepContext, event: AnyEvent) -> None:
     """Have a timer exactly while the run asks; a word of the requester's sets it anew."""
     run, idle = context.run, context.definition.idle
-    asks = run.status in ASKING and not run.tasks
-    if asks and any(name in run.timers for name in NAMES) and not isinstance(event, Word):
+    asks = run.status in ASKING and not run.work.tasks
+    if asks and any(name in run.work.timers for name in NAMES) and not isinstance(event, Word):
         return
-    run.timers = {name: timer for name, timer in run.timers.items() if name not in NAMES}
+    run.work.drop_timers(*NAMES)
     if asks:
         context.set_timer(IDLE, context.now + idle)
 
@@ -223,13 +223,15 @@ def put_away(context: StepContext) -> None:
 
 
 def _lapse(run: Run) -> None:
-    run.lapsed, run.pending, run.status = True, Ending(status="expired"), "running"
-    run.offered, run.timers = {}, {}
+    run.question.lapsed, run.work.pending, run.status = True, Ending(status="expired"), "running"
+    run.form.offered_values, run.work.timers = {}, {}
 
 
 def kept(definition: FlowDefinition, run: Run) -> SlotValues | None:
     """What the requester had told a run that heard nothing more; None for any other run."""
-    if not run.lapsed or run.status != "expired":
+    if not run.question.lapsed or run.status != "expired":
         return None
     fillable = {name for name, slot in definition.slots.items() if slot.is_fillable}
-    return {n: v for n, v in run.slots.items() if n in fillable.difference(run.derived)}
+    return {
+        n: v for n, v in run.form.slots.items() if n in fillable.difference(run.form.derived_slots)
+    }

@@ -18,7 +18,8 @@ from router.flow.engine import slots
 from router.flow.engine.changes import CHANGE
 from router.flow.engine.context import StepContext
 from router.flow.engine.form import failing
-from router.flow.engine.run import HANDED_OFF, Run
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.question import HANDED_OFF
 from router.flow.engine.slots import at, placed
 from router.flow.language.expressions import ExpressionError, LookupNeeded
 from router.flow.prompts import question
@@ -54,7 +55,7 @@ def how_to_answer(context: StepContext) -> Localised:
     slot = question.asked_slot(context.definition, run)
     if (advice := slot.kind.advice(slot)) is not None:
         return advice
-    shown = _examples(context, run.asked or "", slot)
+    shown = _examples(context, run.question.path or "", slot)
     if shown:
         zh, en = "、".join(e.zh for e in shown), ", ".join(e.en for e in shown)
         return Localised(zh=f"比如可以说：{zh}。", en=f"You could say, for example: {en}.")
@@ -67,7 +68,7 @@ def say_what_stays(context: StepContext) -> None:
         slot = context.definition.slot_at(path)
         if context.ended or slot is None or slot.of or slot.fields:
             continue
-        if at(context.run.slots, path) is not None:
+        if at(context.run.form.slots, path) is not None:
             right = _examples(context, path, slot)
             context.say(slots.unchanged(context.definition, context.run, path, right))
 
@@ -75,9 +76,9 @@ def say_what_stays(context: StepContext) -> None:
 def _examples(context: StepContext, path: str, slot: Slot) -> list[Localised]:
     if path in ("", CHANGE):
         return []
-    had = at(context.run.slots, path)
+    had = at(context.run.form.slots, path)
     today = context.now.astimezone(ZoneInfo(context.run.requester.timezone)).date()
-    known = [context.run.slots.get(name) for name in filled_by(Days, context.definition.slots)]
+    known = [context.run.form.slots.get(name) for name in filled_by(Days, context.definition.slots)]
     days = [date.fromisoformat(day) for day in known if isinstance(day, str)]
     proposed = ((value, say) for value, say in slot.kind.examples(days, today) if value != had)
     right = (say for value, say in proposed if _would_be_taken(context, path, value))
@@ -87,7 +88,7 @@ def _examples(context: StepContext, path: str, slot: Slot) -> list[Localised]:
 def _would_be_taken(context: StepContext, path: str, value: JsonValue) -> bool:
     """False where a check refuses it; what only a lookup could tell is let pass."""
     name, *rest = path.split(".")
-    slots = {**context.run.slots, name: placed(context.run.slots.get(name), rest, value)}
+    slots = {**context.run.form.slots, name: placed(context.run.form.slots.get(name), rest, value)}
     try:
         return not failing(context, slots, {name})
     except LookupNeeded:
@@ -113,16 +114,16 @@ A_PERSON = Localised(
 def help_with(before: Run, context: StepContext, *, refused: bool) -> None:
     """Say what helps where this step was a miss, or an answer that was `refused` with a reason."""
     run = context.run
-    same = before.question == run.question and run.status in ASKING and not run.tasks
-    if not same or run.no_matches in (0, before.no_matches):
+    same = before.question_id == run.question_id and run.status in ASKING and not run.work.tasks
+    if not same or run.question.no_matches in (0, before.question.no_matches):
         return
-    if run.no_matches == HANDED_OFF:
-        run.quiet = True
+    if run.question.no_matches == HANDED_OFF:
+        run.question.quiet = True
         context.note("handed_off")
         context.say(A_PERSON)
-    elif run.no_matches > EXPLAINED:
+    elif run.question.no_matches > EXPLAINED:
         context.say(CHOOSE if refused else _puzzled(CHOOSE))
-    elif run.no_matches == EXPLAINED:
+    elif run.question.no_matches == EXPLAINED:
         answer = how_to_answer(context)
         context.say(answer if refused else _puzzled(answer))
     elif not refused:

@@ -72,26 +72,26 @@ def view(definition: FlowDefinition, run: Run) -> FlowView:
         version=definition.version,
         status=_status(run),
         state=run.state,
-        question=run.question,
-        amends=run.asks_to_amend,
+        question=run.question_id,
+        amends=run.approvals.asks_to_amend,
         whole=_whole(definition, run),
-        awaiting=[run.asked] if run.status == "collecting" and run.asked else [],
-        slots=run.slots,
-        latest=run.latest,
+        awaiting=[run.question.path] if run.status == "collecting" and run.question.path else [],
+        slots=run.form.slots,
+        latest=run.form.latest_slots,
         fillable=fillable(definition, run),
         replies=_asked(definition, run),
         events=run.events,
-        no_matches=run.no_matches,
+        no_matches=run.question.no_matches,
         kept=kept,
         reading=reading(definition, run),
-        skipped=run.skipped if kept is not None else [],
+        skipped=run.form.skipped_slots if kept is not None else [],
     )
 
 
 def _status(run: Run) -> messages.FlowStatus:
-    if run.amendment is None:
+    if run.approvals.amendment is None:
         return run.status
-    return "confirming" if run.asks_to_amend else "running"
+    return "confirming" if run.approvals.asks_to_amend else "running"
 
 
 def _whole(definition: FlowDefinition, run: Run) -> str | None:
@@ -101,9 +101,9 @@ def _whole(definition: FlowDefinition, run: Run) -> str | None:
 
 def reading(definition: FlowDefinition, run: Run) -> list[str]:
     """The files that were offered and that the run waits to be read, by id."""
-    if not any(task.name == documents.LOOKUP for task in run.tasks.values()):
+    if not any(task.name == documents.LOOKUP for task in run.work.tasks.values()):
         return []
-    return documents.offered(definition.slots, run.offered)
+    return documents.offered(definition.slots, run.form.offered_values)
 
 
 def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
@@ -114,19 +114,19 @@ def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
     if run.status not in ("collecting", "confirming", "waiting_approval"):
         return {}
     slots = {name: slot for name, slot in definition.slots.items() if slot.is_fillable}
-    if run.asked == CHANGE:
+    if run.question.path == CHANGE:
         slots[CHANGE] = changes.changeable(definition, run)
     return slots
 
 
 def question(definition: FlowDefinition, run: Run) -> messages.Reply | None:
     """What the run asks its requester now; None where it asks nothing."""
-    if run.asks_to_amend:
+    if run.approvals.asks_to_amend:
         return _named(run, _amending(definition, run))
     if run.status == "confirming":
         return _named(run, _confirmation(definition, run))
-    if run.status == "collecting" and run.asked:
-        asked = _named(run, _asking(definition, run, run.asked))
+    if run.status == "collecting" and run.question.path:
+        asked = _named(run, _asking(definition, run, run.question.path))
         if isinstance(asked, messages.Skippable) and can_skip(definition, run):
             return asked.replace(skip=_way_on("skip", run))
         return asked
@@ -137,7 +137,7 @@ def _asked(definition: FlowDefinition, run: Run) -> list[messages.Reply]:
     asked = question(definition, run)
     if asked is None:
         return []
-    if run.no_matches != WAYS_OUT_AFTER or isinstance(asked, messages.ChoicesReply):
+    if run.question.no_matches != WAYS_OUT_AFTER or isinstance(asked, messages.ChoicesReply):
         return [asked]
     may_skip = run.status == "collecting" and can_skip(definition, run)
     options = [_way_on(way, run) for way in _LABELS if may_skip or way != "skip"]
@@ -155,7 +155,7 @@ def _named(run: Run, reply: messages.Reply | None) -> messages.Reply | None:
     if reply is None or isinstance(reply, messages.TextReply):
         return reply
     shown = reply.summary if isinstance(reply, messages.ConfirmReply) else {}
-    name = f"{run.question}:{messages.digest_of([run.id, dict(shown)])}"
+    name = f"{run.question_id}:{messages.digest_of([run.id, dict(shown)])}"
     return reply.replace(question=name)
 
 
@@ -165,7 +165,7 @@ def _confirmation(definition: FlowDefinition, run: Run) -> messages.Reply | None
         return None
     said = rendered(definition, run, text, run.locale)
     shown = templates.put_out(text.within(run.locale))
-    known_slots = (n for n in captions(definition) if run.slots.get(n) is not None)
+    known_slots = (n for n in captions(definition) if run.form.slots.get(n) is not None)
     named = all(name in shown for name in known_slots)
     known = summary(definition, run, run.locale)
     return messages.ConfirmReply(
@@ -186,12 +186,12 @@ class ChangedValue(Value):
 
 def changed_values(definition: FlowDefinition, run: Run) -> list[ChangedValue]:
     """What would be different with the change that the requester is asked about."""
-    after = run.amendment.after if run.amendment else None
+    after = run.approvals.amendment.after if run.approvals.amendment else None
     if after is None:
         return []
     found = []
     for name, caption in captions(definition).items():
-        had, has = run.slots.get(name), after.get(name)
+        had, has = run.form.slots.get(name), after.get(name)
         if had != has:
             before, now = (_said(definition, run, name, value) for value in (had, has))
             found.append(ChangedValue(caption=caption, before=before, now=now))
@@ -201,7 +201,8 @@ def changed_values(definition: FlowDefinition, run: Run) -> list[ChangedValue]:
 def _said(definition: FlowDefinition, run: Run, name: str, value: JsonValue) -> Localised:
     slot = definition.slots[name]
     zh, en = (
-        "; ".join(templates.shown(slot, value, loc, run.files).split("\n")) for loc in LOCALES
+        "; ".join(templates.shown(slot, value, loc, run.form.file_names).split("\n"))
+        for loc in LOCALES
     )
     return Localised(zh=zh, en=en)
 
@@ -265,8 +266,12 @@ CHANGE_OF = "{before} → {now}"
 
 
 def _files(definition: FlowDefinition, run: Run) -> dict[str, str]:
-    held = (files_in(slot, run.slots.get(name)) for name, slot in definition.slots.items())
-    return {file: run.files[file] for file in chain.from_iterable(held) if file in run.files}
+    held = (files_in(slot, run.form.slots.get(name)) for name, slot in definition.slots.items())
+    return {
+        file: run.form.file_names[file]
+        for file in chain.from_iterable(held)
+        if file in run.form.file_names
+    }
 
 
 def _says(text: str, values: Collection[str]) -> bool:
@@ -292,10 +297,10 @@ def _is_cut(text: str, start: int, end: int) -> bool:
 
 def _changes(definition: FlowDefinition, run: Run) -> str:
     """What is different from what an approver sent back, a line each; nothing where nothing is."""
-    if run.before is None:
+    if run.approvals.slots_before is None:
         return ""
     locale = run.locale
-    before = summary(definition, run.replace(slots=run.before), locale)
+    before = known_in(definition, run.approvals.slots_before, locale, run.form.file_names)
     after = summary(definition, run, locale)
     lines = [
         f"{label}: {before.get(label, NONE)} → {after.get(label, NONE)}"
@@ -313,7 +318,7 @@ def _remarks(definition: FlowDefinition, run: Run) -> str:
 
 def summary(definition: FlowDefinition, run: Run, locale: Locale) -> dict[str, str]:
     """What is known, as people read it."""
-    return known_in(definition, run.slots, locale, run.files)
+    return known_in(definition, run.form.slots, locale, run.form.file_names)
 
 
 def known_in(
@@ -379,7 +384,7 @@ def _prompt(definition: FlowDefinition, run: Run, path: str, slot: Slot) -> str:
     if can_skip(definition, run):
         text += MAY_SKIP.within(locale)
     item = next((int(part) for part in path.split(".") if part.isdigit()), 0)
-    items = run.slots.get(root(path))
+    items = run.form.slots.get(root(path))
     if item == 0 and not (isinstance(items, list) and len(items) > 1):
         return text
     kind = _kind_of(definition, run, path)
@@ -391,7 +396,7 @@ def _prompt(definition: FlowDefinition, run: Run, path: str, slot: Slot) -> str:
 def _kind_of(definition: FlowDefinition, run: Run, path: str) -> str:
     """What the item that is asked about is, where a choice of its own says so already."""
     above = path.rpartition(".")[0]
-    row, item = definition.slot_at(above), at(run.slots, above)
+    row, item = definition.slot_at(above), at(run.form.slots, above)
     fields = row.fields if row is not None else {}
     kinds = (
         templates.shown(field, item[name], run.locale)
@@ -405,11 +410,11 @@ def can_skip(definition: FlowDefinition, run: Run) -> bool:
     """True where what is asked may be left empty: an optional slot of which nothing is known, or a
     part of one that was only to be supplied by wish.
     """  # noqa: D205 - one sentence
-    name = root(run.asked or "")
-    if run.asked in run.wanted and run.asked != name:
+    name = root(run.question.path or "")
+    if run.question.path in run.form.wanted_paths and run.question.path != name:
         return True
     slot = definition.slots.get(name)
-    return slot is not None and slot.skippable and not run.slots.get(name)
+    return slot is not None and slot.skippable and not run.form.slots.get(name)
 
 
 def hint(definition: FlowDefinition, run: Run) -> Localised:
@@ -431,6 +436,6 @@ def what_fits(definition: FlowDefinition, run: Run) -> Localised:
 
 def asked_slot(definition: FlowDefinition, run: Run) -> Slot:
     """What is asked for; what to change is a choice among the slots."""
-    if run.asked == CHANGE:
+    if run.question.path == CHANGE:
         return changes.changeable(definition, run)
-    return definition.slot_at(run.asked or "") or Slot(type="text")
+    return definition.slot_at(run.question.path or "") or Slot(type="text")

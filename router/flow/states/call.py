@@ -17,7 +17,7 @@ from router.flow.definition import (
 )
 from router.flow.engine import elicitation, incidents, parallel
 from router.flow.engine.context import StepContext
-from router.flow.engine.run import Task
+from router.flow.engine.run_parts.work import Task
 from router.flow.states.parallel import each_complaints
 from router.flow.validation.unchecked import complaint
 from router.formats.validation import Complaint
@@ -84,8 +84,8 @@ class CallState(State):
             return False
         id_ = f"{run.state}:{run.visit}"
         key = f"{context.definition.flow}/{run.requester.tenant}/{run.id}:{id_}"
-        key += f":again{run.again}" if run.again else ""
-        run.tasks[id_] = Task(
+        key += f":again{run.recovery.again}" if run.recovery.again else ""
+        run.work.tasks[id_] = Task(
             id=id_,
             kind="call",
             name=self.call,

@@ -7,7 +7,7 @@ from pydantic import Field
 from router.domain.locale import Localised
 from router.flow.definition import Next, Outline, State, hexagon, register_state_kind
 from router.flow.engine.context import StepContext
-from router.flow.engine.run import Task
+from router.flow.engine.run_parts.work import Task
 
 
 @register_state_kind
@@ -45,6 +45,8 @@ class CheckState(State):
         """Have the tool asked."""
         run = context.run
         id_ = f"{run.state}:{run.visit}"
-        run.tasks[id_] = Task(id=id_, kind="check", name=self.check, arguments=context.arguments())
+        run.work.tasks[id_] = Task(
+            id=id_, kind="check", name=self.check, arguments=context.arguments()
+        )
         run.status = "running"
         return False

@@ -35,9 +35,9 @@ class CollectState(State):
     def execute(self, context: StepContext) -> bool:
         """Ask for a slot, or go back to where one was asked for that is to be put right."""
         run = context.run
-        if run.offered and go_back(context, form.corrected(context)):
+        if run.form.offered_values and go_back(context, form.corrected(context)):
             return True
-        known = set(run.slots)
+        known = set(run.form.slots)
         moved = form.collect(context)
         return go_back(context, form.lacking(context, known)) or moved
 

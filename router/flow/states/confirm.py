@@ -45,14 +45,14 @@ class ConfirmState(State):
         """Wait for the answer, or go back to where a slot was asked for that is put right."""
         run = context.run
         # The slots that are being put right, and the one that is to be asked for anew.
-        offered = [*run.offered, run.offered.get(CHANGE)]
+        offered = [*run.form.offered_values, run.form.offered_values.get(CHANGE)]
         put_right = {root(path) for path in offered if isinstance(path, str)}
-        if run.offered and go_back(context, put_right):
+        if run.form.offered_values and go_back(context, put_right):
             return True
-        if run.confirmed == run.slots and _confirmed_before(run):
+        if run.approvals.confirmed_slots == run.form.slots and _confirmed_before(run):
             context.leave("confirmed", run.requester.id)
             return True
-        run.status, run.offered, run.confirmed = "confirming", {}, None
+        run.status, run.form.offered_values, run.approvals.confirmed_slots = "confirming", {}, None
         return False
 
 

@@ -8,7 +8,7 @@ from router.domain.messages import EndStatus
 from router.flow.definition import Next, Outline, State, register_state_kind
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Say
-from router.flow.engine.run import Ending
+from router.flow.engine.run_parts.work import Ending
 from router.flow.engine.slots import forget
 from router.flow.validation.unchecked import complaint
 from router.formats.validation import Complaint
@@ -53,10 +53,10 @@ class SayState(State):
         if self.end is None:
             context.leave("next")
         elif self.end != "completed" and not self.keep:
-            run.pending = Ending(status=self.end)
-        elif run.withdraws is not None and self.end == "completed":
-            run.done = [*run.withdraws.done, *run.done]
-            run.pending = Ending(status=self.end)
+            run.work.pending = Ending(status=self.end)
+        elif run.recovery.withdraws is not None and self.end == "completed":
+            run.recovery.done = [*run.recovery.withdraws.done, *run.recovery.done]
+            run.work.pending = Ending(status=self.end)
         else:
             context.end(self.end)
         return True

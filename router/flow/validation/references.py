@@ -8,8 +8,8 @@ from router.domain.errors import nearest
 from router.domain.principals import NameSelection
 from router.flow.definition import LAST_VERSION, Approve, State
 from router.flow.engine.changes import TAKEN
-from router.flow.engine.decisions import MAX_APPROVERS
 from router.flow.engine.documents import FILE, TYPE
+from router.flow.engine.run_parts.approvals import MAX_APPROVERS
 from router.flow.slot_types.slot import Slot
 from router.flow.validation.unchecked import DECISION, ERROR, UNSAID, UncheckedFlow, complaint
 from router.formats.validation import Complaint

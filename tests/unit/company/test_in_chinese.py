@@ -90,7 +90,7 @@ def test_a_balance_is_asked_for_and_told_in_chinese() -> None:
     driver = Driver(form)
     driver.run.locale = "zh"
     driver.take(Began(by="alice", slots={}), answer=False)
-    (task,) = driver.run.tasks
+    (task,) = driver.run.work.tasks
     found: dict[str, JsonValue] = {"leave_type": "annual", "days": 12.0, "used": 3}
     driver.take(Called(task=task, value=found))
     assert driver.said == ["类型：年假\n天数：12\n已用：3"]

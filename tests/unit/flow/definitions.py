@@ -27,7 +27,8 @@ from router.flow.engine.events import (
     Say,
 )
 from router.flow.engine.machine import refusal_of, step
-from router.flow.engine.run import Approval, Assignee, Run
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.approvals import Approval, Assignee
 
 ALICE = Principal(id="alice", name="Alice", manager="bob", locale="en")
 NOW = datetime(2026, 11, 18, 2, 0, tzinfo=UTC)
@@ -218,7 +219,7 @@ class World:
         return (datetime.fromisoformat(start) + 10 * timedelta(**duration)).isoformat()
 
     def answer(self, run: Run) -> AnyEvent:
-        task = next(iter(run.tasks.values()))
+        task = next(iter(run.work.tasks.values()))
         if task.name in self.missing:
             return Failed(task=task.id, error=f"no {task.name} here", kind="missing")
         if task.kind == "check":
@@ -252,7 +253,7 @@ class Driver:
     def take(self, event: AnyEvent, *, answer: bool = True) -> Self:
         self.run, effects = step(self.definition, self.run, event, self.now)
         self.effects += effects
-        while answer and self.run.tasks:
+        while answer and self.run.work.tasks:
             self.run, effects = step(
                 self.definition, self.run, self.world.answer(self.run), self.now
             )
@@ -287,7 +288,7 @@ class Driver:
 
     def fire(self, name: str, *, answer: bool = True) -> Self:
         """Let the time come that a timer waits for."""
-        timer = self.run.timers[name]
+        timer = self.run.work.timers[name]
         self.now = timer.due
         return self.take(Fired(timer=timer.id), answer=answer)
 
@@ -312,13 +313,13 @@ class Driver:
 
     @property
     def approval(self) -> Approval:
-        assert self.run.approval is not None, self.history
-        return self.run.approval
+        assert self.run.approvals.current is not None, self.history
+        return self.run.approvals.current
 
     @property
     def awaited(self) -> list[str]:
         """Whose decision is waited for."""
-        approval = self.run.approval
+        approval = self.run.approvals.current
         return [one.person for one in approval.waiting_for()] if approval else []
 
     def assignee(self, person: str) -> Assignee:

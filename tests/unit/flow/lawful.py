@@ -16,7 +16,8 @@ from router.flow.engine.elicitation import extended
 from router.flow.engine.events import AnyEvent, Effect
 from router.flow.engine.incidents import WORTH_ANOTHER_TRY
 from router.flow.engine.machine import MOST_MOVES, step
-from router.flow.engine.run import Run, Task
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.work import Task
 from router.flow.language.expressions import slots_read
 from router.flow.prompts import question
 from router.flow.slot_types.slot import Slot
@@ -72,10 +73,10 @@ class Life:
     def take_all(self, answer: Callable[[Task], AnyEvent]) -> None:
         """Have every task answered, and those that follow, until nothing is owed."""
         for _ in range(MOST_TASKS):
-            if not self.run.tasks:
+            if not self.run.work.tasks:
                 return
-            self.take(answer(next(iter(self.run.tasks.values()))))
-        raise AssertionError(f"never comes to rest: {list(self.run.tasks)}")
+            self.take(answer(next(iter(self.run.work.tasks.values()))))
+        raise AssertionError(f"never comes to rest: {list(self.run.work.tasks)}")
 
     def is_taken_back(self) -> None:
         """Cancelled, with every task answered, nothing is left of what was done."""
@@ -103,39 +104,49 @@ class Life:
         """An answer, a task, an approval or a timer; or it has ended and owes nothing."""
         run = self.run
         if run.status in ENDED:
-            assert not run.tasks, "an ended run owes something"
-            assert not run.timers, "an ended run has timers"
-            assert run.approval is None, "an ended run waits for approval"
+            assert not run.work.tasks, "an ended run owes something"
+            assert not run.work.timers, "an ended run has timers"
+            assert run.approvals.current is None, "an ended run waits for approval"
             return
-        assert run.tasks or any(self._awaited()), f"{run.status} in {run.state}, for nothing"
+        assert run.work.tasks or any(self._awaited()), f"{run.status} in {run.state}, for nothing"
 
     def has_a_clock_exactly_while_it_asks(self) -> None:
         """One of the two timers, with which silence ends."""
-        asks = self.run.status in ASKING and not self.run.tasks and self.definition.idle is not None
-        assert len(self.run.timers.keys() & set(waiting.NAMES)) == asks
+        asks = (
+            self.run.status in ASKING
+            and not self.run.work.tasks
+            and self.definition.idle is not None
+        )
+        assert len(self.run.work.timers.keys() & set(waiting.NAMES)) == asks
 
     def _awaited(self) -> Iterator[object]:
         run = self.run
         asked = question.view(self.definition, run)
         yield run.status == "collecting" and asked.replies and asked.awaiting
         yield run.status == "confirming" and asked.replies
-        yield run.status == "waiting_approval" and run.approval and run.approval.waiting_for()
-        yield run.status == "waiting" and (run.timers.keys() & {"wait", "retry"} or run.held)
-        yield run.status == "waiting" and run.owes == "operator"
+        yield (
+            run.status == "waiting_approval"
+            and run.approvals.current
+            and run.approvals.current.waiting_for()
+        )
+        yield run.status == "waiting" and (
+            run.work.timers.keys() & {"wait", "retry"} or run.recovery.held
+        )
+        yield run.status == "waiting" and run.recovery.owes == "operator"
         told = self.definition.states[run.state].awaits
         yield run.status == "waiting" and told is not None and told.event
 
     def passed_nothing_over(self) -> None:
         """What a `collect` on the way here needs is known, but for what the file has forgotten."""
         run, definition = self.run, whole(self.definition, self.run)
-        if run.status in ENDED or run.departs:
+        if run.status in ENDED or run.work.departs:
             return
         passed = [v.state for v in run.trail if v.state != run.state]
         needed = {n for s in passed for n in definition.states[s].collects}
         needed = {n for n in needed if definition.slots[n].required}
         forgotten = {n for s in definition.states.values() for n in s.forgets}
-        empty = needed - set(run.slots) - depending(definition, forgotten)
-        offered = bool(run.offered)
+        empty = needed - set(run.form.slots) - depending(definition, forgotten)
+        offered = bool(run.form.offered_values)
         assert offered or not empty, f"went on to {run.state} without {sorted(empty)}"
 
     def _loses_nothing(self, before: Run, event: AnyEvent) -> None:
@@ -143,31 +154,31 @@ class Life:
         if isinstance(event, events.Began | events.StartedOver):
             return
         may = depending(definition, set(_given_up(definition, before, after, event)))
-        for name, value in before.slots.items():
-            kept = after.slots.get(name)
+        for name, value in before.form.slots.items():
+            kept = after.form.slots.get(name)
             assert name in may or kept == value, f"{event!r} made {name} {kept!r}, not {value!r}"
         if isinstance(event, events.Skipped) and after.visit == before.visit:
-            assert before.slots.keys() <= after.slots.keys()
+            assert before.form.slots.keys() <= after.form.slots.keys()
         if isinstance(event, events.Puzzled):
-            said_to = ("slots", "state", "no_matches")
-            assert all(getattr(before, name) == getattr(after, name) for name in said_to)
+            assert (after.form.slots, after.state) == (before.form.slots, before.state)
+            assert after.question.no_matches == before.question.no_matches
 
     def _takes_back_once(self, before: Run, event: AnyEvent) -> None:
-        task = before.tasks.get(getattr(event, "task", ""))
-        kept = {done.key for done in self.run.done}
+        task = before.work.tasks.get(getattr(event, "task", ""))
+        kept = {done.key for done in self.run.recovery.done}
         if task is not None and task.kind == "undo" and task.undoes not in kept:
             self._left.remove(task.undoes)
-        self._left |= kept - {done.key for done in before.done}
+        self._left |= kept - {done.key for done in before.recovery.done}
 
     def _owes_each_effect_once(self, before: Run, event: AnyEvent) -> None:
-        if isinstance(event, events.CameBack) and event.task in before.tasks:
-            done = before.tasks[event.task]
+        if isinstance(event, events.CameBack) and event.task in before.work.tasks:
+            done = before.work.tasks[event.task]
             sent_again = isinstance(event, events.Failed) and event.kind in WORTH_ANOTHER_TRY
             over = done.may_change_something and not (done.kind in ("call", "undo") and sent_again)
             self._settled |= {done.key} if over else set()
-            again = isinstance(event, events.Failed) and event.task in self.run.tasks
+            again = isinstance(event, events.Failed) and event.task in self.run.work.tasks
             assert not again, f"asks at once for what failed for good: {event.task}"
-        for id_, task in self.run.tasks.items():
+        for id_, task in self.run.work.tasks.items():
             assert id_ == task.id
             if task.may_change_something:
                 assert task.key not in self._settled, f"{task.key} is made a second time"
@@ -193,18 +204,20 @@ def whole(definition: FlowDefinition, run: Run) -> FlowDefinition:
 
 def _settles(before: Run, event: AnyEvent) -> bool:
     if isinstance(event, events.CameBack):
-        return event.task in before.tasks
+        return event.task in before.work.tasks
     if isinstance(event, events.Fired):
-        return any(timer.id == event.timer for timer in before.timers.values())
+        return any(timer.id == event.timer for timer in before.work.timers.values())
     if isinstance(event, events.Arrived):
-        return event.word not in before.heard
+        return event.word not in before.work.event_keys
     return isinstance(event, events.Decided) and event.verdict in ("reject", "return", "delegate")
 
 
 def _given_up(
     definition: FlowDefinition, before: Run, after: Run, event: AnyEvent
 ) -> Iterator[str]:
-    offered = dict(before.offered) | (before.amendment.slots if before.amendment else {})
+    offered = dict(before.form.offered_values) | (
+        before.approvals.amendment.slots if before.approvals.amendment else {}
+    )
     if isinstance(event, events.Answered | events.Confirmed | events.Amended):
         offered |= event.slots
     yield from (path.split(".")[0] for path in offered)
@@ -214,10 +227,10 @@ def _given_up(
         h.state for h in after.history[len(before.history) :] if h.state in definition.states
     )
     yield from (name for state in entered for name in definition.states[state].forgets)
-    if isinstance(event, events.Skipped) and before.asked:
-        yield before.asked.split(".")[0]
-    if isinstance(event, events.Failed) and event.task in before.tasks:
-        slot = before.tasks[event.task].slot
+    if isinstance(event, events.Skipped) and before.question.path:
+        yield before.question.path.split(".")[0]
+    if isinstance(event, events.Failed) and event.task in before.work.tasks:
+        slot = before.work.tasks[event.task].slot
         yield slot
         yield from sources(definition.slots[slot]) if slot else ()
 
@@ -247,6 +260,8 @@ def _next_to(definition: FlowDefinition, names: set[str]) -> Iterator[str]:
 
 
 def _lasting(run: Run) -> dict[str, Any]:
-    timers = {name: timer for name, timer in run.timers.items() if name not in waiting.NAMES}
-    of_its_last_event = {"events", "quiet"}
-    return {**dict(run), "timers": timers, **dict.fromkeys(of_its_last_event)}
+    without = run.draft()
+    without.work.drop_timers(*waiting.NAMES)
+    # They belong to its last event.
+    without.events, without.question.quiet = 0, False
+    return dict(without)

@@ -1,13 +1,15 @@
 """Somebody asked in two branches of one run decides once: the other branch hears of it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from router.flow.definition import FlowDefinition
+from router.flow.definition import FlowDefinition, SlotValues
 from router.flow.engine.events import Agreed, Began, Called, Finished
 from router.flow.engine.parallel import branch_of
-from router.flow.engine.run import Agreement, Task
+from router.flow.engine.run_parts.approvals import Agreement
+from router.flow.engine.run_parts.work import Task
 from tests.unit.flow.definitions import Driver, altered
 from tests.unit.flow.wider_flows import SIGN_OFF
 
@@ -19,18 +21,26 @@ def asking(**of_equipment: Any) -> FlowDefinition:
     return altered(SIGN_OFF, equipment={"approve": approve.model_copy(update=of_equipment)})
 
 
-def branch(name: str, people: list[str], whole: FlowDefinition = SIGN_OFF, **known: Any) -> Driver:
+def branch(
+    name: str,
+    people: list[str],
+    whole: FlowDefinition = SIGN_OFF,
+    slots: SlotValues | None = None,
+    agreements: Sequence[Agreement] = (),
+) -> Driver:
     """A branch that waits for whoever holds the role that it asks."""
     driver = Driver(branch_of(whole, "both", name))
     driver.world.lookups["role"] = lambda _: list(people)
-    driver.run = driver.run.model_copy(update={"id": name, **known})
+    driver.run.id = name
+    driver.run.form.slots = slots or {}
+    driver.run.approvals.agreements = list(agreements)
     return driver.begin()
 
 
 def told(driver: Driver) -> Driver:
     """The branch once it has heard that Erin agreed in the other."""
     other = branch("finance", ["erin"]).decide("erin")
-    return driver.take(Agreed(agreements=other.run.agreements))
+    return driver.take(Agreed(agreements=other.run.approvals.agreements))
 
 
 def lines(driver: Driver) -> list[str | None]:
@@ -61,7 +71,7 @@ class TestInABranch:
         assert driver.run.status == "waiting_approval"
 
     def test_it_counts_once(self) -> None:
-        known = told(branch("equipment", ["erin"])).run.agreements
+        known = told(branch("equipment", ["erin"])).run.approvals.agreements
         again = told(branch("equipment", ["erin"], agreements=known))
         assert again.run.status == "waiting_approval"
 
@@ -71,7 +81,7 @@ class TestInABranch:
         assert driver.awaited == ["ian"]
 
     def test_one_that_begins_later_knows_it_from_the_start(self) -> None:
-        known = branch("finance", ["erin"]).decide("erin").run.agreements
+        known = branch("finance", ["erin"]).decide("erin").run.approvals.agreements
         driver = branch("equipment", ["erin"], agreements=known)
         assert (driver.run.status, lines(driver)) == ("completed", ["erin"])
 
@@ -90,14 +100,14 @@ class TestInTheRun:
         driver = paused()
         other = finished(driver, [news(driver)])
         assert (other.branch, list(other.agreed)) == ("equipment", [news(driver)])
-        assert driver.run.agreements == [news(driver)]
+        assert driver.run.approvals.agreements == [news(driver)]
 
     def test_of_what_they_knew_already_they_are_told_nothing(self) -> None:
         driver = paused()
         known = news(driver, "first")
-        driver.run = driver.run.model_copy(update={"agreements": [known]})
+        driver.run.approvals.agreements = [known]
         assert finished(driver, [known.counting_in("finance")]).agreed == ()
-        assert driver.run.agreements == [known.counting_in("finance")]
+        assert driver.run.approvals.agreements == [known.counting_in("finance")]
 
     @pytest.mark.parametrize("status", ["rejected", "expired"])
     def test_a_branch_that_is_stopped_needs_no_telling(self, status: Any) -> None:
@@ -109,13 +119,13 @@ class TestInTheRun:
 def paused() -> Driver:
     """The run while its two branches are under way."""
     driver = Driver(SIGN_OFF).take(Began(by="alice"), answer=False)
-    (reserve,) = driver.run.tasks
+    (reserve,) = driver.run.work.tasks
     return driver.take(Called(task=reserve, value=None), answer=False)
 
 
 def finished(driver: Driver, agreements: list[Agreement], status: Any = "completed") -> Task:
     """The other branch, once the first has ended."""
-    task = next(e for e in driver.run.tasks.values() if e.part == 0)
+    task = next(e for e in driver.run.work.tasks.values() if e.part == 0)
     event = Finished(task=task.id, status=status, agreements=agreements)
-    (other,) = driver.take(event, answer=False).run.tasks.values()
+    (other,) = driver.take(event, answer=False).run.work.tasks.values()
     return other

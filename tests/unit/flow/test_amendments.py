@@ -9,10 +9,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from router.domain.messages import ENDED
 from router.domain.principals import Principal
 from router.flow.definition import FlowDefinition
-from router.flow.engine import events
+from router.flow.engine import events, room
 from router.flow.engine.amendment import refusal
 from router.flow.engine.machine import refusal_of
-from router.flow.engine.run import Run, Task
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.form import MAX_SLOTS_BYTES
+from router.flow.engine.run_parts.work import Task
 from router.flow.prompts import question
 from tests.table import each_row
 from tests.unit.flow.definitions import NOW, text
@@ -86,8 +88,12 @@ class Amendments(RuleBasedStateMachine):
     def take(self, event: events.AnyEvent) -> None:
         self.life.take(event)
         self.life.take_all(self.answer)
-        for one in self.run.approval.waiting_for() if self.run.approval else ():
-            card = (one.id, one.person, self.run.approval.digest if self.run.approval else "")
+        for one in self.run.approvals.current.waiting_for() if self.run.approvals.current else ():
+            card = (
+                one.id,
+                one.person,
+                self.run.approvals.current.digest if self.run.approvals.current else "",
+            )
             self.cards += [] if card in self.cards else [card]
 
     def answer(self, task: Task) -> events.AnyEvent:
@@ -109,16 +115,16 @@ class Amendments(RuleBasedStateMachine):
         return self.run.status not in ENDED
 
     def is_asked(self) -> bool:
-        return self.run.asks_to_amend
+        return self.run.approvals.asks_to_amend
 
     @precondition(lambda self: self.is_open() and not self.is_asked())
     @rule()
     def the_requester_goes_on(self) -> None:
         if self.run.status == "confirming":
-            self.take(events.Confirmed(by="alice", value=True, question=self.run.question))
+            self.take(events.Confirmed(by="alice", value=True, question=self.run.question_id))
         elif self.run.status == "collecting":
             size = {"size": len(self.life.past)}
-            self.take(events.Answered(by="alice", slots=size, question=self.run.question))
+            self.take(events.Answered(by="alice", slots=size, question=self.run.question_id))
 
     @precondition(lambda self: self.is_open())
     @rule(room=ROOMS, sure=st.booleans())
@@ -126,9 +132,9 @@ class Amendments(RuleBasedStateMachine):
         before, word = self.run, f"w{len(self.life.past)}" if sure else ""
         self.take(events.Amended(by="alice", slots={"room": room}, word=word))
         if refusal(self.life.definition, before) is not None:
-            assert (self.run.slots, self.run.visit) == (before.slots, before.visit)
-        elif sure and room != before.slots["room"]:
-            assert (self.run.slots["room"], self.run.status) == (room, "waiting_approval")
+            assert (self.run.form.slots, self.run.visit) == (before.form.slots, before.visit)
+        elif sure and room != before.form.slots["room"]:
+            assert (self.run.form.slots["room"], self.run.status) == (room, "waiting_approval")
         judged = [e for e in self.life.effects if isinstance(e, events.AmendmentJudged)]
         assert not word or [e.word for e in judged].count(word) == 1
 
@@ -136,10 +142,10 @@ class Amendments(RuleBasedStateMachine):
     @rule(yes=st.booleans())
     def answers(self, yes: bool) -> None:
         before = self.run
-        wanted = before.amendment.after if before.amendment else None
-        self.take(events.Confirmed(by="alice", value=yes, question=before.question))
-        assert self.run.slots == (wanted if yes else before.slots)
-        assert not self.run.asks_to_amend
+        wanted = before.approvals.amendment.after if before.approvals.amendment else None
+        self.take(events.Confirmed(by="alice", value=yes, question=before.question_id))
+        assert self.run.form.slots == (wanted if yes else before.form.slots)
+        assert not self.run.approvals.asks_to_amend
 
     @precondition(lambda self: bool(self.cards))
     @rule(
@@ -152,20 +158,20 @@ class Amendments(RuleBasedStateMachine):
         told = {"by": person, "approval": id_, "digest": digest, "verdict": verdict, "to": to}
         event = events.Decided.model_validate(told)
         refused = refusal_of(self.life.definition, self.run, event, self.life.now)
-        approval = self.run.approval
+        approval = self.run.approvals.current
         stands = approval is not None and digest == approval.digest
         assert refused is not None or stands, "decided on what doesn't stand any more"
         if refused is None and verdict == "approve":
-            self.agreed.setdefault(str(self.run.slots["room"]), set()).add(person)
+            self.agreed.setdefault(str(self.run.form.slots["room"]), set()).add(person)
         before = self.run
         self.take(event)
         if refused is not None:
             assert self.run.history == before.history, refused
 
-    @precondition(lambda self: self.is_open() and bool(self.run.timers))
+    @precondition(lambda self: self.is_open() and bool(self.run.work.timers))
     @rule(which=WHICH)
     def the_clock_rings(self, which: int) -> None:
-        timer = [*self.run.timers.values()][which % len(self.run.timers)]
+        timer = [*self.run.work.timers.values()][which % len(self.run.work.timers)]
         self.life.now = max(self.life.now, timer.due)
         self.take(events.Fired(timer=timer.id))
 
@@ -187,13 +193,13 @@ class Amendments(RuleBasedStateMachine):
         assert len(self.held) <= 1
         assert len(self.booked) <= 1
         if self.run.status == "waiting_approval":
-            assert self.held == [self.run.slots["room"]]
+            assert self.held == [self.run.form.slots["room"]]
         if self.booked:
             assert self.run.status == "completed"
-            assert self.booked == [self.run.slots["room"]]
+            assert self.booked == [self.run.form.slots["room"]]
             assert self.agreed.get(self.booked[0]), "booked what nobody agreed to"
         if self.run.status in ENDED:
-            assert self.run.amendment is None
+            assert self.run.approvals.amendment is None
             assert self.held == ([] if self.run.status != "completed" else self.booked)
 
 
@@ -221,13 +227,13 @@ def amended(world: World, **slots: Any) -> World:
 def test_a_flow_may_forbid_it_and_says_so() -> None:
     world = amended(waiting(amend=False), end="2026-11-25")
     assert world.said[-1] == "这种申请提交后不能改。要改的话，先撤回，再重新申请。"
-    assert not world.run.asks_to_amend
+    assert not world.run.approvals.asks_to_amend
 
 
 def test_what_breaks_a_check_is_told_with_the_reason_and_nothing_is_asked() -> None:
     world = amended(waiting(), end="2026-11-20")
     assert world.said[-2:] == ["结束日期不能早于开始日期。", "申请没有改，还在等审批。"]
-    assert (world.run.amendment, world.run.slots["end"]) == (None, "2026-11-24")
+    assert (world.run.approvals.amendment, world.run.form.slots["end"]) == (None, "2026-11-24")
 
 
 def test_what_it_is_already_changes_nothing() -> None:
@@ -235,29 +241,35 @@ def test_what_it_is_already_changes_nothing() -> None:
     assert world.said[-1] == "和现在的内容一样，没有改。"
 
 
+def test_a_change_that_no_run_has_room_for_changes_nothing() -> None:
+    world = amended(waiting(), reason="x" * MAX_SLOTS_BYTES)
+    assert world.said[-1] == room.TOO_MUCH.zh
+    assert (world.run.approvals.amendment, world.run.form.slots["reason"]) == (None, "x")
+
+
 def test_a_further_wish_joins_the_one_that_is_asked_about() -> None:
     world = amended(amended(waiting(), end="2026-11-25"), reason="y")
-    world.take(events.Confirmed(by="alice", value=True, question=world.run.question))
-    assert (world.run.slots["end"], world.run.slots["reason"]) == ("2026-11-25", "y")
+    world.take(events.Confirmed(by="alice", value=True, question=world.run.question_id))
+    assert (world.run.form.slots["end"], world.run.form.slots["reason"]) == ("2026-11-25", "y")
     assert [event for event, _, _ in world.history].count("changed") == 1
 
 
 def test_a_yes_to_an_earlier_question_makes_nothing() -> None:
     world = amended(waiting(), end="2026-11-25")
-    stale = world.run.question
+    stale = world.run.question_id
     amended(world, end="2026-11-26")
     world.take(events.Confirmed(by="alice", value=True, question=stale))
-    assert world.run.asks_to_amend
-    assert world.run.slots["end"] == "2026-11-24"
+    assert world.run.approvals.asks_to_amend
+    assert world.run.form.slots["end"] == "2026-11-24"
 
 
 def test_where_more_is_needed_now_that_is_asked_and_the_confirmation_too() -> None:
     world = waiting()
     amended(world, leave_type="sick", end="2026-11-26")
-    world.take(events.Confirmed(by="alice", value=True, question=world.run.question))
-    assert (world.run.status, world.run.asked) == ("collecting", "sick_note")
-    assert world.run.approval is None
-    world.take(events.Skipped(by="alice", question=world.run.question))
+    world.take(events.Confirmed(by="alice", value=True, question=world.run.question_id))
+    assert (world.run.status, world.run.question.path) == ("collecting", "sick_note")
+    assert world.run.approvals.current is None
+    world.take(events.Skipped(by="alice", question=world.run.question_id))
     shown = question.question(world.definition, world.run)
     assert world.run.status == "confirming"
     assert shown is not None
@@ -270,10 +282,10 @@ def test_a_change_that_comes_too_late_is_told(said: str) -> None:
     if said == "approved":
         world.decide("bob")
     else:
-        world.take(events.Fired(timer=world.run.timers["expire"].id))
+        world.take(events.Fired(timer=world.run.work.timers["expire"].id))
     assert any("没有生效" in line for line in world.said)
-    assert world.run.amendment is None
-    assert world.run.slots["end"] == "2026-11-24"
+    assert world.run.approvals.amendment is None
+    assert world.run.form.slots["end"] == "2026-11-24"
 
 
 def test_what_was_done_for_good_since_stands_in_the_way() -> None:
@@ -287,4 +299,4 @@ def test_what_was_done_for_good_since_stands_in_the_way() -> None:
     (judged,) = [e for e in life.life.effects if isinstance(e, events.AmendmentJudged)]
     assert judged.why is not None
     assert "can't be taken back" in judged.why.en
-    assert life.run.slots["room"] == "A1"
+    assert life.run.form.slots["room"] == "A1"

@@ -61,7 +61,7 @@ def approved(driver: Driver) -> list[str]:
 
 def ways(driver: Driver) -> list[tuple[str, str]]:
     """Who agreed in what ended last, and how they came to."""
-    ended = (one for approval in driver.run.ended_approvals for one in approval.assignees)
+    ended = (one for approval in driver.run.approvals.ended for one in approval.assignees)
     return [(one.person, one.via) for one in ended if one.verdict == "approve"]
 
 
@@ -134,7 +134,7 @@ class TestCopies:
     def test_they_are_told_when_it_is_asked_and_when_it_is_decided(self) -> None:
         driver = asking(BOB | {"cc": ["manager(approver)", "'dave'"]})
         assert driver.told("copied") == [["carol", "dave"]]
-        assert (driver.run.copied, driver.awaited) == (["carol", "dave"], ["bob"])
+        assert (driver.run.approvals.copied_people, driver.awaited) == (["carol", "dave"], ["bob"])
         assert driver.decide("bob").told("decided") == [["carol", "dave"]]
 
     def test_neither_the_requester_nor_those_asked_get_a_copy(self) -> None:
@@ -226,13 +226,13 @@ class TestSameContents:
 class TestReturning:
     def test_the_confirmation_shows_what_changed_and_a_later_one_nothing_of_long_ago(self) -> None:
         driver = asking(BOB).decide("bob", "return")
-        assert driver.run.asked == "change"
+        assert driver.run.question.path == "change"
         driver.answer(end="2026-11-25")
         (reply,) = view(driver.definition, driver.run).replies
         assert isinstance(reply, ConfirmReply)
         changes = reply.text.split("Changed since it was handed in:\n")[1]
         assert changes.splitlines() == ["To: Tue 24 Nov 2026 → Wed 25 Nov 2026", "Days: 2 → 3"]
-        assert driver.confirm().run.before is None
+        assert driver.confirm().run.approvals.slots_before is None
 
 
 class TestWorkingTime:
@@ -247,7 +247,7 @@ class TestWorkingTime:
 
     def test_spans_are_counted_in_the_working_time_of_whoever_is_asked(self) -> None:
         driver = asking(self.WORKING)
-        due = {name: timer.due - NOW for name, timer in driver.run.timers.items()}
+        due = {name: timer.due - NOW for name, timer in driver.run.work.timers.items()}
         assert due == {
             "remind": timedelta(hours=40),
             "escalate": timedelta(hours=260),
@@ -259,23 +259,23 @@ class TestWorkingTime:
     def test_the_next_reminder_is_looked_up_as_well(self) -> None:
         driver = asking(self.WORKING).fire("remind")
         assert driver.told("reminded") == [["bob"]]
-        assert driver.run.timers["remind"].due == driver.now + timedelta(hours=40)
+        assert driver.run.work.timers["remind"].due == driver.now + timedelta(hours=40)
 
     def test_whose_turn_comes_later_has_as_long_as_the_first(self) -> None:
         driver = asking(self.WORKING).after(timedelta(hours=100)).decide("bob")
         assert driver.world.spans[-1][0] == "carol"
-        assert driver.run.timers["escalate"].due == driver.now + timedelta(hours=260)
-        assert driver.run.timers["expire"].due == NOW + timedelta(days=50)
+        assert driver.run.work.timers["escalate"].due == driver.now + timedelta(hours=260)
+        assert driver.run.work.timers["expire"].due == NOW + timedelta(days=50)
 
     def test_a_decision_while_a_deadline_is_looked_up_counts(self) -> None:
         driver = asking(self.WORKING | BOB).fire("remind", answer=False)
-        assert driver.run.tasks
+        assert driver.run.work.tasks
         assert driver.decide("bob").run.status == "completed"
 
     def test_a_nudge_moves_no_deadline(self) -> None:
         driver = asking(self.WORKING)
-        before = driver.run.timers
-        assert driver.take(Nudged(by="alice")).run.timers == before
+        before = driver.run.work.timers
+        assert driver.take(Nudged(by="alice")).run.work.timers == before
 
 
 class TestWhoIsTold:

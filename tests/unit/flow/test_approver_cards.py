@@ -4,7 +4,7 @@ from typing import Any
 
 from router.domain.locale import Locale
 from router.flow.definition import FlowDefinition
-from router.flow.engine.run import Approval
+from router.flow.engine.run_parts.approvals import Approval
 from tests.table import each_row
 from tests.unit.flow.world import World, sample
 
@@ -113,8 +113,8 @@ FILLED = {"why": "lost", "floor": "4", "room": "a", "desk": "b", "length": "week
 
 def approval_of(**slots: Any) -> Approval:
     world = World(FlowDefinition.model_validate(BADGE)).begin(**FILLED | slots)
-    assert world.run.approval is not None
-    return world.run.approval
+    assert world.run.approvals.current is not None
+    return world.run.approvals.current
 
 
 @each_row(

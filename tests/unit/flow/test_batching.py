@@ -9,8 +9,9 @@ from router.domain.run_approvals import RunApproval
 from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Began, Called, Cancelled, Failed, Finished
 from router.flow.engine.machine import step
-from router.flow.engine.parallel import LARGEST, MOST_ITEMS, branch_of
-from router.flow.engine.run import Done
+from router.flow.engine.parallel import LARGEST, branch_of
+from router.flow.engine.run_parts.recovery import Done
+from router.flow.engine.run_parts.work import MAX_BATCH_PARTS
 from tests.table import each_row
 from tests.unit.flow.definitions import Driver, altered
 from tests.unit.flow.wider_flows import BOOKINGS, ITEMS, SIGN_OFF, TRIP, wider
@@ -34,15 +35,18 @@ def settled(driver: Driver, **values: Any) -> Driver:
 def stepped(driver: Driver, event: Any) -> Driver:
     """Take an event, and answer what comes of it except calls to `book` and runs."""
     driver.take(event, answer=False)
-    while todo := [e for e in driver.run.tasks.values() if e.kind != "flow" and e.name != "book"]:
+    while todo := [
+        e for e in driver.run.work.tasks.values() if e.kind != "flow" and e.name != "book"
+    ]:
         (task, *_) = todo
-        single = driver.run.model_copy(update={"tasks": {task.id: task}})
+        single = driver.run.draft()
+        single.work.tasks = {task.id: task}
         driver.take(driver.world.answer(single), answer=False)
     return driver
 
 
 def ended(driver: Driver, number: int, status: FlowStatus, **more: Any) -> Driver:
-    task = next(e for e in driver.run.tasks.values() if e.part == number)
+    task = next(e for e in driver.run.work.tasks.values() if e.part == number)
     return stepped(driver, Finished(task=task.id, status=status, **more))
 
 
@@ -50,20 +54,20 @@ def test_what_two_runs_did_in_states_of_one_name_is_taken_back_under_two_ids() -
     driver = ended(paused(SIGN_OFF), 0, "completed", done=[PAID])
     other = PAID.model_copy(update={"key": "k-other"})
     ended(driver, 1, "completed", done=[other]).take(Cancelled(by="alice"), answer=False)
-    (last,) = driver.run.tasks.values()
+    (last,) = driver.run.work.tasks.values()
     driver.take(Called(task=last.id, value=None), answer=False)
-    (first,) = driver.run.tasks.values()
+    (first,) = driver.run.work.tasks.values()
     assert (last.undoes, first.undoes) == ("k-other", "k-pay")
     late = step(SIGN_OFF, driver.run, Called(task=last.id, value=None), driver.now)[0]
-    assert late.tasks == driver.run.tasks
+    assert late.work.tasks == driver.run.work.tasks
 
 
 class TestEachItem:
     def test_a_call_is_made_once_for_each_and_saved_in_order(self) -> None:
         driver = paused(BOOKINGS, items=THREE)
-        assert list(driver.run.tasks) == ["book:2:0", "book:2:1"]
+        assert list(driver.run.work.tasks) == ["book:2:0", "book:2:1"]
         settled(driver, _1="B", _0="A", _2="C")
-        assert driver.run.results["booked"] == ["A", "B", "C"]
+        assert driver.run.work.results["booked"] == ["A", "B", "C"]
         assert driver.run.status == "confirming"
 
     def test_each_has_arguments_and_a_key_of_its_own(self) -> None:
@@ -74,14 +78,17 @@ class TestEachItem:
     def test_one_that_fails_takes_the_others_back_in_reverse_once_they_have_settled(self) -> None:
         driver = settled(paused(BOOKINGS, items=THREE), _0="A")
         stepped(driver, Failed(task="book:2:2", error="none left"))
-        assert list(driver.run.tasks) == ["book:2:1"]
+        assert list(driver.run.work.tasks) == ["book:2:1"]
         settled(driver, _1="B")
         assert [(name, args["what"]) for name, args, _ in driver.world.calls] == [
             *(("unbook", "b"), ("unbook", "a"))
         ]
         assert (driver.run.status, driver.run.state) == ("rejected", "bad")
         error = {"message": "none left", "kind": "permanent", "item": 2}
-        assert (driver.run.results["error"], "booked" in driver.run.results) == (error, False)
+        assert (driver.run.work.results["error"], "booked" in driver.run.work.results) == (
+            error,
+            False,
+        )
 
     def test_after_a_failure_nothing_new_is_begun(self) -> None:
         driver = paused(BOOKINGS, items=THREE)
@@ -93,7 +100,7 @@ class TestEachItem:
         driver = settled(paused(BOOKINGS, items=THREE), _0="A")
         driver.take(Cancelled(by="alice"), answer=False)
         stepped(driver, Called(task="book:2:2", value="C", lasts=True))
-        assert driver.run.ending == "cancelled"
+        assert driver.run.work.ending == "cancelled"
         stepped(driver, Called(task="book:2:1", value="B", lasts=True))
         assert driver.run.status == "cancelled"
         assert [args["what"] for _, args, _ in driver.world.calls] == ["b", "c", "a"]
@@ -102,17 +109,17 @@ class TestEachItem:
     def test_a_result_larger_than_its_share_is_not_carried(self) -> None:
         driver = paused(BOOKINGS, items=["a", "b"])
         settled(driver, _0="x" * (LARGEST // 2 + 1), _1="x" * (LARGEST // 2 - 20))
-        booked: Any = driver.run.results["booked"]
+        booked: Any = driver.run.work.results["booked"]
         assert [value is None for value in booked] == [True, False]
 
     def test_no_items_need_no_call(self) -> None:
         none = BOOKINGS.slots["items"].model_copy(update={"min": 0})
         driver = Driver(BOOKINGS.model_copy(update={"slots": {"items": none}})).begin(items=[])
-        assert (driver.called, driver.run.results["booked"]) == ([], [])
+        assert (driver.called, driver.run.work.results["booked"]) == ([], [])
 
     @pytest.mark.parametrize(
         "each",
-        ["results.order", "slots.items.map(i, [1])[0][0]", str(["x"] * (MOST_ITEMS + 1))],
+        ["results.order", "slots.items.map(i, [1])[0][0]", str(["x"] * (MAX_BATCH_PARTS + 1))],
         ids=["not there", "no list", "too many"],
     )
     def test_what_is_no_list_or_too_long_a_one_ends_the_run(self, each: str) -> None:
@@ -123,18 +130,18 @@ class TestEachItem:
 class TestSubFlow:
     def test_it_is_started_with_its_slots_and_waited_for_and_what_it_came_to_is_saved(self) -> None:
         driver = paused(TRIP)
-        (task,) = driver.run.tasks.values()
+        (task,) = driver.run.work.tasks.values()
         assert (task.kind, task.name, task.arguments) == ("flow", "hotel", {"city": "Berlin"})
         assert driver.run.status == "waiting"
         assert ("started", f"hotel {task.key}") in [line[::2] for line in driver.history]
         came_to: Any = {"slots": {"city": "Berlin"}, "results": {"price": 90}}
         ended(driver, 0, "completed", **came_to)
         saved = {"run": task.key, "status": "completed", **came_to}
-        assert (driver.run.status, driver.run.results["hotel"]) == ("confirming", saved)
+        assert (driver.run.status, driver.run.work.results["hotel"]) == ("confirming", saved)
 
     def test_what_is_too_much_is_left_with_it(self) -> None:
         driver = ended(paused(TRIP), 0, "completed", slots={"city": "x" * LARGEST})
-        saved: Any = driver.run.results["hotel"]
+        saved: Any = driver.run.work.results["hotel"]
         assert set(saved) == {"run", "status"}
 
     @pytest.mark.parametrize("status", ["rejected", "cancelled", "failed", "expired"])
@@ -146,7 +153,7 @@ class TestSubFlow:
 
     def test_cancelling_stops_it_first_and_then_undoes_what_was_done_before(self) -> None:
         driver = stepped(paused(TRIP), Cancelled(by="alice"))
-        (task,) = driver.run.tasks.values()
+        (task,) = driver.run.work.tasks.values()
         assert task.stopping
         assert driver.called == ["reserve"]
         ended(driver, 0, "cancelled")
@@ -164,7 +171,7 @@ class TestSubFlow:
     def test_a_detached_one_is_not_waited_for(self) -> None:
         states = {"ask": {"flow": "survey", "detached": True, "save": "survey", "next": "good"}}
         driver = paused(wider("after", states))
-        (task,) = driver.run.tasks.values()
+        (task,) = driver.run.work.tasks.values()
         stepped(driver, Finished(task=task.id, status="running"))
         assert driver.run.status == "completed"
 
@@ -175,7 +182,7 @@ class TestSubFlow:
         driver = paused(wider("tour", states, ITEMS), items=["Bonn", "Ulm"])
         cities = []
         for number in (0, 1):
-            (task,) = driver.run.tasks.values()
+            (task,) = driver.run.work.tasks.values()
             cities.append(task.arguments["city"])
             ended(driver, number, "completed")
         assert cities == ["Bonn", "Ulm"]
@@ -185,7 +192,7 @@ class TestSubFlow:
 class TestBranches:
     def test_all_are_under_way_at_once(self) -> None:
         driver = paused(SIGN_OFF)
-        assert [e.branch for e in driver.run.tasks.values()] == ["finance", "equipment"]
+        assert [e.branch for e in driver.run.work.tasks.values()] == ["finance", "equipment"]
         ended(driver, 0, "completed")
         assert driver.run.status == "waiting"
         ended(driver, 1, "completed")
@@ -194,26 +201,26 @@ class TestBranches:
     def test_what_they_found_is_known_after_them(self) -> None:
         driver = ended(paused(SIGN_OFF), 0, "completed", results={"paid": {"id": 1}})
         ended(driver, 1, "completed", results={"decision": {"by": "ian"}})
-        results: Any = driver.run.results
+        results: Any = driver.run.work.results
         assert (results["paid"], list(results["said"])) == ({"id": 1}, ["finance", "equipment"])
 
     def test_a_rejection_stops_the_others_and_what_was_done_is_taken_back(self) -> None:
         driver = ended(paused(SIGN_OFF), 0, "completed", done=[PAID])
         ended(driver, 1, "rejected", results={"decision": {"comment": "no"}})
-        assert driver.run.results["decision"] == {"comment": "no"}
+        assert driver.run.work.results["decision"] == {"comment": "no"}
         assert driver.called == ["reserve", "pay_back", "release"]
         assert (driver.run.state, driver.run.status) == ("bad", "rejected")
 
     def test_those_that_are_stopped_are_waited_for(self) -> None:
         driver = ended(paused(SIGN_OFF), 0, "rejected")
-        (other,) = driver.run.tasks.values()
+        (other,) = driver.run.work.tasks.values()
         assert (other.branch, other.stopping) == ("equipment", True)
         ended(driver, 1, "cancelled")
         assert driver.run.state == "bad"
 
     def test_the_rest_may_finish_where_the_file_says_so(self) -> None:
         driver = ended(paused(altered(SIGN_OFF, both={"rest": "finish"})), 0, "rejected")
-        (other,) = driver.run.tasks.values()
+        (other,) = driver.run.work.tasks.values()
         assert not other.stopping
         assert ended(driver, 1, "completed").run.state == "bad"
 
@@ -224,13 +231,13 @@ class TestBranches:
 
     def test_the_first_of_any_stops_the_others(self) -> None:
         driver = ended(paused(altered(SIGN_OFF, both={"wait_for": "any"})), 1, "completed")
-        (other,) = driver.run.tasks.values()
+        (other,) = driver.run.work.tasks.values()
         assert other.stopping
         assert ended(driver, 0, "cancelled").run.state == "review"
 
     def test_a_branch_taken_back_is_the_whole_run_taken_back(self) -> None:
         driver = ended(paused(SIGN_OFF), 0, "cancelled")
-        (other,) = driver.run.tasks.values()
+        (other,) = driver.run.work.tasks.values()
         assert other.stopping
         ended(driver, 1, "cancelled")
         assert driver.run.status == "cancelled"
@@ -239,7 +246,7 @@ class TestBranches:
     def test_a_branch_is_a_run_that_ends_where_they_join(self) -> None:
         driver = Driver(branch_of(SIGN_OFF, "both", "finance")).begin().decide("dave")
         assert (driver.run.status, driver.run.state) == ("completed", "review")
-        assert [done.tool for done in driver.run.done] == ["pay"]
+        assert [done.tool for done in driver.run.recovery.done] == ["pay"]
 
 
 def approvals(people: list[str]) -> list[RunApproval]:
@@ -260,8 +267,8 @@ def test_what_a_branch_voids_of_what_was_approved_before_is_void_when_they_join(
     first: list[str], second: list[str], left: list[str]
 ) -> None:
     driver = Driver(SIGN_OFF)
-    driver.run = driver.run.model_copy(update={"granted": approvals(["boss"])})
+    driver.run.approvals.granted = approvals(["boss"])
     stepped(driver, Began(by="alice"))
     ended(driver, 0, "completed", granted=approvals(first))
     ended(driver, 1, "completed", granted=approvals(second))
-    assert (driver.run.state, driver.run.granted) == ("review", approvals(left))
+    assert (driver.run.state, driver.run.approvals.granted) == ("review", approvals(left))

@@ -40,22 +40,22 @@ def offered(driver: Driver) -> list[Any]:
 
 def test_a_list_named_as_what_to_change_keeps_its_items_and_asks_which() -> None:
     driver = choose(declined(TAXI, HOTEL), "items")
-    assert driver.run.slots["items"] == [TAXI, HOTEL]
+    assert driver.run.form.slots["items"] == [TAXI, HOTEL]
     assert offered(driver) == ["items.0", "items.1", "items.more", "-"]
 
 
 def test_an_item_named_as_what_to_change_keeps_its_fields_and_asks_which() -> None:
     driver = choose(declined(TAXI, HOTEL), "items", "items.1")
-    assert driver.run.slots["items"] == [TAXI, HOTEL]
+    assert driver.run.form.slots["items"] == [TAXI, HOTEL]
     assert offered(driver) == ["items.1.amount", "items.1.invoice", "items.1.-", "-"]
 
 
 def test_only_the_field_that_was_chosen_is_asked_for_anew() -> None:
     driver = choose(declined(TAXI, HOTEL), "items", "items.0", "items.0.invoice")
-    assert driver.run.asked == "items.0.invoice"
+    assert driver.run.question.path == "items.0.invoice"
     driver.answer({"items.0.invoice": "C3"})
     assert driver.run.status == "confirming"
-    assert driver.run.slots["items"] == [{**TAXI, "invoice": "C3"}, HOTEL]
+    assert driver.run.form.slots["items"] == [{**TAXI, "invoice": "C3"}, HOTEL]
 
 
 @each_row(
@@ -77,7 +77,7 @@ def test_items_are_added_and_removed_one_by_one(
     path: list[str], items: list[Any], asked: str | None
 ) -> None:
     driver = choose(declined(TAXI, HOTEL), *path)
-    assert (driver.run.slots["items"], driver.run.asked) == (items, asked)
+    assert (driver.run.form.slots["items"], driver.run.question.path) == (items, asked)
 
 
 def test_the_only_item_can_not_be_removed() -> None:
@@ -87,13 +87,13 @@ def test_the_only_item_can_not_be_removed() -> None:
 def test_a_plain_value_of_a_list_is_replaced_or_removed() -> None:
     driver = choose(declined(TAXI), "names", "names.1")
     assert offered(driver) == ["names.1.=", "names.1.-", "-"]
-    assert choose(driver, "names.1.=").run.asked == "names.1"
+    assert choose(driver, "names.1.=").run.question.path == "names.1"
     driver.answer({"names.1": "c"})
-    assert driver.run.slots["names"] == ["a", "c"]
+    assert driver.run.form.slots["names"] == ["a", "c"]
 
 
 def test_each_step_is_a_question_of_its_own_so_that_a_late_button_does_nothing() -> None:
     driver = declined(TAXI, HOTEL)
-    first = driver.run.question
-    later = [choose(driver, value).run.question for value in ("items", "items.0")]
+    first = driver.run.question_id
+    later = [choose(driver, value).run.question_id for value in ("items", "items.0")]
     assert len({first, *later}) == len([first, *later])

@@ -46,7 +46,7 @@ def world(flow: Any = CLAIM, used: str = "", **files: Document | None) -> World:
 
 
 def items(made: World) -> list[dict[str, Any]]:
-    return cast("list[dict[str, Any]]", made.run.slots["items"])
+    return cast("list[dict[str, Any]]", made.run.form.slots["items"])
 
 
 def test_papers_alone_are_a_whole_claim_but_for_the_reason() -> None:
@@ -61,18 +61,18 @@ def test_papers_alone_are_a_whole_claim_but_for_the_reason() -> None:
         "receipt": A,
     }
     assert items(made)[1]["invoice"] == "FILE-T2T2T2T2T2T2"  # a taxi's receipt has no number
-    assert made.run.asked == "reason"
+    assert made.run.question.path == "reason"
 
 
 def test_an_invoice_whose_number_was_not_found_is_asked_for_it() -> None:
     made = world(a=document(amount=money("9.00"), date="2026-11-17", item="餐费"))
     made.begin().answer(items__0__receipt=A)
-    assert made.run.asked == "items.0.invoice"
+    assert made.run.question.path == "items.0.invoice"
 
 
 def test_what_was_read_is_said_and_only_the_rest_is_asked() -> None:
     made = world(a=MEAL).begin().answer(items__0__receipt=A)
-    assert made.run.asked == "reason"
+    assert made.run.question.path == "reason"
     assert made.said[0] == (
         "“a.pdf”：类别 餐饮，金额 ¥86.00，日期 2026年11月17日（周二），发票 2401。"
     )
@@ -112,7 +112,7 @@ def test_an_item_that_says_another_amount_keeps_a_strange_paper_out() -> None:
 def test_what_is_not_sure_is_asked_with_what_it_looks_like() -> None:
     unsure = document(sure=0.5, number="2401", amount=money("86.00"))
     made = world(a=unsure).begin().answer(items__0__receipt=A, items__0__category="meal")
-    assert made.run.asked == "items.0.amount"
+    assert made.run.question.path == "items.0.amount"
     (reply,) = view(CLAIM, made.run).replies
     assert isinstance(reply, ChoicesReply)
     assert "¥86.00" in reply.text
@@ -123,7 +123,7 @@ def test_what_is_not_sure_is_asked_with_what_it_looks_like() -> None:
 def test_a_file_that_is_not_read_is_attached_and_the_item_asked_for(paper: Document | None) -> None:
     made = world(a=paper).begin().answer(items__0__receipt=A)
     assert items(made) == [{"receipt": A}]
-    assert made.run.asked == "items.0.category"
+    assert made.run.question.path == "items.0.category"
     assert "没能读出来" in made.said[0]
 
 
@@ -178,12 +178,12 @@ def test_a_read_value_is_corrected_as_any_other() -> None:
 def test_a_doctors_note_says_what_leave_and_how_long() -> None:
     note = document("medical_certificate", date="2026-11-18", days="3", name="Alice")
     made = world(LEAVE, a=note).begin(sick_note=A)
-    assert {n: made.run.slots.get(n) for n in ("leave_type", "start", "end")} == {
+    assert {n: made.run.form.slots.get(n) for n in ("leave_type", "start", "end")} == {
         "leave_type": "sick",
         "start": "2026-11-18",
         "end": "2026-11-20",
     }
-    assert made.run.asked == "reason"
+    assert made.run.question.path == "reason"
 
 
 @each_row(("name", "told"), [("Alice", False), ("Bob Chen", True)])
@@ -197,4 +197,7 @@ def test_a_doctors_note_changes_nothing_that_was_said() -> None:
     note = document("medical_certificate", date="2026-11-18", days=3)
     made = world(LEAVE, a=note).begin(leave_type="sick", start="2026-11-23", end="2026-11-24")
     made.answer(sick_note=A)
-    assert (made.run.slots["start"], made.run.slots["end"]) == ("2026-11-23", "2026-11-24")
+    assert (made.run.form.slots["start"], made.run.form.slots["end"]) == (
+        "2026-11-23",
+        "2026-11-24",
+    )

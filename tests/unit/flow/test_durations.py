@@ -132,7 +132,7 @@ def test_a_moment_that_nothing_can_wait_for_ends_the_run_with_the_reason(
     until: str, why: str
 ) -> None:
     driver = waiting(until, price=1e308)
-    assert (driver.run.status, driver.run.timers) == ("failed", {})
+    assert (driver.run.status, driver.run.work.timers) == ("failed", {})
     assert any(why in (comment or "") for _, _, comment in driver.history), driver.history
 
 
@@ -149,7 +149,7 @@ def test_a_moment_that_has_passed_is_not_waited_for(until: str) -> None:
 
 def test_a_hundred_years_can_be_waited_for() -> None:
     driver = waiting("timestamp(now) + duration('876600h')")
-    (timer,) = driver.run.timers.values()
+    (timer,) = driver.run.work.timers.values()
     assert timer.due - driver.now == MAX_DURATION
 
 
@@ -174,7 +174,11 @@ def stuck(error: Exception) -> Driver:
 )
 def test_a_run_that_its_data_stops_is_held_with_the_reason(error: Exception) -> None:
     driver = stuck(error)
-    assert (driver.run.status, driver.run.state, driver.run.held) == ("waiting", "order", "data")
+    assert (driver.run.status, driver.run.state, driver.run.recovery.held) == (
+        "waiting",
+        "order",
+        "data",
+    )
     (failed, _, why), (held, *_) = driver.history[-2:]
     assert (failed, why, held) == ("data failed", f"{type(error).__name__}: a", "held")
     assert "administrator" in driver.said[-1]
@@ -182,7 +186,7 @@ def test_a_run_that_its_data_stops_is_held_with_the_reason(error: Exception) -> 
 
 def test_an_operator_has_it_continue_once_that_is_put_right() -> None:
     driver = stuck(OverflowError("a")).take(Retried(by="olga"))
-    assert (driver.run.status, driver.run.held) == ("completed", None)
+    assert (driver.run.status, driver.run.recovery.held) == ("completed", None)
     assert (driver.called, driver.said[-1]) == (["order"], "Done")
 
 
@@ -190,7 +194,7 @@ def test_a_move_that_fails_again_has_it_held_again(monkeypatch: pytest.MonkeyPat
     driver = stuck(OverflowError("a"))
     monkeypatch.setattr(waiting_of_engine, "wait", raising(OverflowError("b")))
     driver.take(Retried(by="olga"))
-    assert (driver.run.held, driver.called) == ("data", ["order"])
+    assert (driver.run.recovery.held, driver.called) == ("data", ["order"])
     assert [comment for event, _, comment in driver.history if event == "data failed"] == [
         "OverflowError: a",
         "OverflowError: b",

@@ -51,7 +51,7 @@ def test_a_file_is_asked_for_with_a_field_that_a_screen_can_attach_one_to() -> N
 
 def test_ones_own_file_is_taken_and_shown_by_its_name() -> None:
     driver = handing_in().answer(receipt=RECEIPT)
-    assert driver.run.slots["receipt"] == RECEIPT
+    assert driver.run.form.slots["receipt"] == RECEIPT
     (reply,) = view(driver.definition, driver.run).replies
     assert isinstance(reply, ConfirmReply)
     assert reply.text == "收据.pdf?"
@@ -68,10 +68,10 @@ def test_whoever_decides_sees_the_name_and_a_tool_gets_the_id() -> None:
 @each_row("file", [BOBS, "z" * 24])
 def test_what_is_nobodys_or_somebody_elses_is_asked_for_anew(file: str) -> None:
     driver = handing_in().answer(receipt=file)
-    assert "receipt" not in driver.run.slots
-    assert driver.run.asked == "receipt"
+    assert "receipt" not in driver.run.form.slots
+    assert driver.run.question.path == "receipt"
     assert driver.said == ["There is no such file of yours; please attach it anew."]
-    assert file not in driver.run.files
+    assert file not in driver.run.form.file_names
 
 
 @each_row(
@@ -81,13 +81,13 @@ def test_what_is_no_id_is_refused_without_asking_the_world(value: JsonValue) -> 
     driver = handing_in()
     driver.world.lookups.pop("file_name")
     driver.answer(receipt=value)
-    assert "receipt" not in driver.run.slots
+    assert "receipt" not in driver.run.form.slots
     assert driver.said == ["Please attach a file: a PDF or a picture."]
 
 
 def test_a_file_of_an_opening_is_looked_up_too() -> None:
-    assert handing_in(receipt=BOBS).run.slots == {}
-    assert handing_in(receipt=RECEIPT).run.slots == {"receipt": RECEIPT}
+    assert handing_in(receipt=BOBS).run.form.slots == {}
+    assert handing_in(receipt=RECEIPT).run.form.slots == {"receipt": RECEIPT}
 
 
 def test_files_within_items_are_looked_up_each_and_once() -> None:
@@ -99,7 +99,7 @@ def test_files_within_items_are_looked_up_each_and_once() -> None:
     driver.answer(others=[{"receipt": RECEIPT}, {"receipt": TICKET}, {"receipt": RECEIPT}])
     driver.answer(receipt=RECEIPT)
     assert asked == [RECEIPT, TICKET]
-    assert driver.run.files == {RECEIPT: "收据.pdf", TICKET: "ticket.png"}
+    assert driver.run.form.file_names == {RECEIPT: "收据.pdf", TICKET: "ticket.png"}
     (reply,) = view(driver.definition, driver.run).replies
     assert isinstance(reply, ConfirmReply)
     assert "ticket.png" in reply.summary["Others"]
@@ -107,16 +107,16 @@ def test_files_within_items_are_looked_up_each_and_once() -> None:
 
 def test_one_foreign_file_among_items_refuses_them_all() -> None:
     driver = handing_in().answer(others=[{"receipt": RECEIPT}, {"receipt": BOBS}])
-    assert "others" not in driver.run.slots
+    assert "others" not in driver.run.form.slots
 
 
 def test_a_store_that_cannot_be_asked_is_said_and_nothing_is_taken() -> None:
     driver = handing_in()
     driver.take(Answered(by="alice", slots={"receipt": RECEIPT}), answer=False)
-    (task,) = driver.run.tasks.values()
+    (task,) = driver.run.work.tasks.values()
     driver.take(Failed(task=task.id, error="the database is away"))
-    assert driver.run.slots == {}
-    assert driver.run.asked == "receipt"
+    assert driver.run.form.slots == {}
+    assert driver.run.question.path == "receipt"
     assert driver.said == ["the database is away"]
 
 

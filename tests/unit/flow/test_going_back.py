@@ -35,11 +35,11 @@ def looked_up(lookup: str, **more: Any) -> Driver:
 
 def test_what_was_done_with_a_value_is_taken_back_and_done_anew_with_the_right_one() -> None:
     driver = trip()
-    assert driver.run.asked == "most"
+    assert driver.run.question.path == "most"
     driver.answer(town="Xi'an")
     done = [(tool, arguments["town"]) for tool, arguments, _ in driver.world.calls]
     assert done == [("hold", "Wuhan"), ("let_go", "Wuhan"), ("hold", "Xi'an")]
-    assert (driver.run.state, driver.run.asked) == ("most", "most")
+    assert (driver.run.state, driver.run.question.path) == ("most", "most")
 
 
 def test_a_value_said_once_more_takes_nothing_back() -> None:
@@ -50,23 +50,23 @@ def test_a_value_said_once_more_takes_nothing_back() -> None:
 
 def test_what_to_change_is_asked_where_it_was_asked_before() -> None:
     driver = trip(most=7.0).confirm(False)
-    assert driver.run.asked == "change"
+    assert driver.run.question.path == "change"
     driver.answer(change="town")
-    assert (driver.run.state, driver.run.asked) == ("where", "town")
+    assert (driver.run.state, driver.run.question.path) == ("where", "town")
 
 
 def test_a_value_that_no_longer_passes_its_check_is_asked_for_again() -> None:
     driver = trip().answer(most=2.0)
     assert driver.said[-1] == "Too long."
-    assert (driver.run.state, driver.run.asked) == ("where", "nights")
+    assert (driver.run.state, driver.run.question.path) == ("where", "nights")
 
 
 def test_a_lookup_that_failed_and_came_of_nothing_anyone_said_is_not_made_again() -> None:
     driver = looked_up("manager(requester)")
-    (task,) = driver.run.tasks.values()
+    (task,) = driver.run.work.tasks.values()
     driver.take(Failed(task=task.id, error="no directory"), answer=False)
-    assert driver.run.tasks == {}
-    assert driver.run.asked == "town"
+    assert driver.run.work.tasks == {}
+    assert driver.run.question.path == "town"
 
 
 def test_a_failed_lookup_asks_anew_for_what_its_sources_were_looked_up_from() -> None:
@@ -81,13 +81,13 @@ def test_a_failed_lookup_asks_anew_for_what_its_sources_were_looked_up_from() ->
     driver = Driver(flow(LEAVE, slots=slots, states=states))
     driver.world.failing["workdays"] = "no calendar"
     driver.begin(kind="annual", start="2026-11-23", duration={"days": 2}, reason="family")
-    assert driver.run.asked == "start"
-    assert "duration" not in driver.run.slots
+    assert driver.run.question.path == "start"
+    assert "duration" not in driver.run.form.slots
 
 
 def test_an_answer_that_its_slot_cannot_hold_ends_the_run() -> None:
     driver = looked_up("manager(requester)", type="number")
-    (task,) = driver.run.tasks.values()
+    (task,) = driver.run.work.tasks.values()
     driver.take(LookedUp(task=task.id, value="bob"))
     assert driver.run.status == "failed"
     assert "town can't hold" in str(driver.run.history[-1].comment)

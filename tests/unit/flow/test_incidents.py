@@ -10,7 +10,8 @@ from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation
 from router.flow.engine.events import AnyEvent, Began, Called, Cancelled, Failed, Retried
 from router.flow.engine.incidents import MOST_TRIES
-from router.flow.engine.run import FailureKind, Run
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.recovery import FailureKind
 from tests.table import each_row
 from tests.unit.flow.definitions import ALICE, NOW, Driver, flow_of, text
 
@@ -38,8 +39,8 @@ class Undos:
         return self.driver.run
 
     def answered(self, failing: Mapping[str, FailureKind]) -> "Undos":
-        while self.run.tasks:
-            task = next(iter(self.run.tasks.values()))
+        while self.run.work.tasks:
+            task = next(iter(self.run.work.tasks.values()))
             self.keys.append(task.key)
             came_back: AnyEvent = Called(task=task.id, value=None)
             if kind := failing.get(task.name):
@@ -63,18 +64,18 @@ class Undos:
 
     def pauses(self) -> timedelta:
         """Let the timer come due; how long that was."""
-        before, (name,) = self.driver.now, self.run.timers
+        before, (name,) = self.driver.now, self.run.work.timers
         return self.driver.fire(name, answer=False).now - before
 
     @property
     def left(self) -> list[str]:
-        return [done.state for done in self.run.done]
+        return [done.state for done in self.run.recovery.done]
 
 
 @each_row("kind", ["permanent", "arguments"])
 def test_refused_for_good_it_is_held_for_an_operator_the_rest_undone(kind: FailureKind) -> None:
     undos = Undos().cancelled(undo_two=kind)
-    assert (undos.run.status, undos.run.timers, undos.left) == ("waiting", {}, ["two"])
+    assert (undos.run.status, undos.run.work.timers, undos.left) == ("waiting", {}, ["two"])
     assert undos.driver.said[-1].startswith("One step couldn't be taken back. An administrator")
     assert not any("10.0.0.7" in said or "undo_two" in said for said in undos.driver.said)
 
@@ -109,14 +110,18 @@ def test_what_was_set_aside_waits_for_an_operator_and_is_not_tried_again_by_itse
     undos = Undos()
     undos.final = True
     undos.cancelled(undo_two="unknown")
-    assert (undos.run.status, undos.run.timers, undos.run.owes) == ("waiting", {}, "operator")
+    assert (undos.run.status, undos.run.work.timers, undos.run.recovery.owes) == (
+        "waiting",
+        {},
+        "operator",
+    )
     call = {"call": "pay", "retry": {"every": "PT1M", "attempts": 9}, "hold": True, "next": "good"}
     driver = Driver(flow_of("paying", {"pay": call, "good": {"end": "completed"}}))
     driver.take(Began(by="alice"), answer=False)
-    (task,) = driver.run.tasks
+    (task,) = driver.run.work.tasks
     set_aside = Failed(task=task, error="it ended processes", kind="unknown", final=True)
     driver.take(set_aside, answer=False)
-    assert (driver.run.held, driver.run.timers) == ("unknown", {})
+    assert (driver.run.recovery.held, driver.run.work.timers) == ("unknown", {})
 
 
 @each_row("kind", ["unavailable", "unknown"])
@@ -125,7 +130,7 @@ def test_out_of_reach_it_is_tried_again_under_its_key_after_growing_pauses(
 ) -> None:
     undos = Undos().cancelled(undo_one=kind)
     pauses = []
-    while undos.run.timers:
+    while undos.run.work.timers:
         pauses.append(undos.pauses())
         undos.answered({"undo_one": kind})
     assert pauses == [timedelta(minutes=2**n) for n in range(MOST_TRIES - 1)]
@@ -147,7 +152,7 @@ def test_one_is_tried_again_while_another_waits_for_an_operator() -> None:
 
 def test_an_operator_need_not_wait_for_the_pause() -> None:
     undos = Undos().cancelled(undo_one="unavailable").retried()
-    assert (undos.run.status, undos.run.timers) == ("cancelled", {})
+    assert (undos.run.status, undos.run.work.timers) == ("cancelled", {})
 
 
 def test_its_requester_cannot_end_it_so_but_an_operator_can() -> None:
@@ -203,7 +208,7 @@ class TestWithdrawal:
         undos.driver.run = compensation.with_what_it_undoes(
             Run(id="r2", requester=ALICE, locale="en"),
             withdraws="r1",
-            done=Driver(SAGA).begin().confirm().run.done,
+            done=Driver(SAGA).begin().confirm().run.recovery.done,
             slots={},
             results={},
             files={},

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from router.domain.run_approvals import RunApproval, covers
+from router.flow.engine.approval import digest_slots
 from router.flow.engine.events import Began, Finished
-from router.flow.engine.granted import digest_slots
 from router.flow.engine.parallel import branch_of
 from tests.table import each_row
 from tests.unit.flow.definitions import Driver, text
@@ -199,7 +199,7 @@ def joined(
     driver = driver or Driver(wider("pays", states))
     driver.take(Began(by="alice"), answer=False)
     for number, end in enumerate(ends):
-        task = next((each for each in driver.run.tasks.values() if each.part == number), None)
+        task = next((each for each in driver.run.work.tasks.values() if each.part == number), None)
         if task is not None and end is not None:
             driver.take(Finished(task=task.id, **{"status": "completed", **end}), answer=False)
     return driver
@@ -207,8 +207,8 @@ def joined(
 
 def is_paid(driver: Driver) -> bool:
     """Return whether the tool gate would let a payment pass here."""
-    assert (driver.run.state, driver.run.batch) == ("review", None)
-    return covers(driver.run.granted, digest_slots(driver.run), "alice")
+    assert (driver.run.state, driver.run.work.batch) == ("review", None)
+    return covers(driver.run.approvals.granted, digest_slots(driver.run), "alice")
 
 
 def by(person: str) -> dict[str, Any]:
@@ -254,9 +254,9 @@ def test_an_approval_in_a_branch_makes_up_for_one_declined_before(
     ends: tuple[dict[str, Any], ...], is_declined: bool
 ) -> None:
     driver = Driver(wider("pays", SIGN_OFF))
-    driver.run = driver.run.model_copy(update={"declined": True})
+    driver.run.approvals.declined = True
     run = joined({}, *ends, driver=driver).run
-    assert (run.declined, bool(run.granted)) == (is_declined, not is_declined)
+    assert (run.approvals.declined, bool(run.approvals.granted)) == (is_declined, not is_declined)
 
 
 @each_row(
@@ -272,8 +272,12 @@ def test_a_branch_tells_its_run_how_its_approval_ended(
     ending: Callable[[Driver], Driver], is_declined: bool, approvers: list[str]
 ) -> None:
     branch = ending(Driver(branch_of(wider("pays", SIGN_OFF), "both", "finance")).begin()).run
-    people = [each.person for each in branch.granted]
-    assert (branch.status, branch.declined, people) == ("completed", is_declined, approvers)
+    people = [each.person for each in branch.approvals.granted]
+    assert (branch.status, branch.approvals.declined, people) == (
+        "completed",
+        is_declined,
+        approvers,
+    )
 
 
 AFTER_ALL = {
@@ -305,9 +309,9 @@ def test_what_another_flow_ended_with_voids_what_was_approved_before_it() -> Non
     for is_declined in (False, True):
         check = {"flow": "budget_check", "completed": "review", "otherwise": "bad"}
         driver = Driver(wider("pays", {"check": check, "review": SIGN_OFF["review"]}))
-        driver.run = driver.run.model_copy(update=by("dave"))
+        driver.run.approvals.granted = by("dave")["granted"]
         driver.take(Began(by="alice"), answer=False)
-        (task,) = driver.run.tasks
+        (task,) = driver.run.work.tasks
         ended = Finished(task=task, status="completed", declined=is_declined)
         driver.take(ended, answer=False)
         assert is_paid(driver) is not is_declined

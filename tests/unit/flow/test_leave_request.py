@@ -18,10 +18,10 @@ def test_half_a_day_asks_which_half_and_counts_it(
     start_half: str, end_half: str | None, days: float
 ) -> None:
     world = leave(start=MONDAY, duration={"days": days}, reason="x")
-    assert world.run.asked == "start_half"
+    assert world.run.question.path == "start_half"
     world.answer(start_half=start_half)
-    assert (world.run.status, world.run.slots["days"]) == ("confirming", days)
-    assert world.run.slots.get("end_half") == end_half
+    assert (world.run.status, world.run.form.slots["days"]) == ("confirming", days)
+    assert world.run.form.slots.get("end_half") == end_half
 
 
 @each_row(
@@ -38,14 +38,14 @@ def test_what_no_leave_can_be_is_refused_and_asked_for_again(
     known: dict[str, Any], given: dict[str, Any], said: str, asked: str
 ) -> None:
     world = leave(**known, reason="x").answer(given)
-    assert (world.run.asked, world.run.slots.keys() & given.keys()) == (asked, set())
+    assert (world.run.question.path, world.run.form.slots.keys() & given.keys()) == (asked, set())
     assert said in world.said[-1]
 
 
 @each_row("days", [1, 1.0, 0.5])
 def test_a_single_day_at_a_weekend_is_not_moved(days: float) -> None:
     world = leave(start="2026-11-28", duration={"days": days}, reason="x")
-    assert world.run.asked == "start"
+    assert world.run.question.path == "start"
     assert any("没有工作日" in said for said in world.said)
 
 
@@ -59,13 +59,13 @@ def test_whose_manager_has_none_asks_them_and_who_has_none_hr(user: str, approve
 def test_what_is_said_to_be_wrong_is_asked_for_anew() -> None:
     world = leave(start=MONDAY, duration={"days": 2.5}, reason="x")
     world.answer(start_half="am").answer(change="start")
-    assert (world.run.state, world.run.asked) == ("details", "start")
+    assert (world.run.state, world.run.question.path) == ("details", "start")
     world.answer(start="2026-11-24")
-    assert (world.run.status, world.run.slots["end"]) == ("confirming", "2026-11-26")
+    assert (world.run.status, world.run.form.slots["end"]) == ("confirming", "2026-11-26")
 
 
 def test_which_half_of_a_day_can_be_said_before_it_is_asked() -> None:
     world = leave(start="2026-11-26", duration={"days": 0.5})
     world.answer(start_half="pm").answer(reason="搬家")
     assert world.run.status == "confirming"
-    assert (world.run.slots["end"], world.run.slots["days"]) == ("2026-11-26", 0.5)
+    assert (world.run.form.slots["end"], world.run.form.slots["days"]) == ("2026-11-26", 0.5)

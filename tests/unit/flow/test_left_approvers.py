@@ -25,7 +25,7 @@ def left(driver: Driver, *people: str, manager: str | None = None) -> Driver:
 def held(driver: Driver) -> bool:
     lines = [HistoryLine.model_validate(line, from_attributes=True) for line in driver.run.history]
     listed = is_held(driver.run.status, lines)
-    assert listed == (driver.run.held is not None)
+    assert listed == (driver.run.recovery.held is not None)
     return listed
 
 
@@ -38,12 +38,12 @@ def reassigned(driver: Driver, instead_of: str, to: str) -> Driver:
 @each_row("hours", ["calendar", "working"])
 def test_with_the_next_reminder_whoever_is_the_manager_by_now_is_asked(hours: str) -> None:
     driver = left(asking(MANAGER | UP | {"hours": hours}), "bob", manager="carol")
-    before = driver.run.timers["escalate"].due
+    before = driver.run.work.timers["escalate"].due
     driver.fire("remind")
     assert (driver.awaited, driver.told("reminded")) == (["carol"], [])
     assert driver.told("asked") == [["bob"], ["carol"]]
     assert ("approver left", None, "bob ▸ carol") in driver.history
-    assert driver.run.timers["escalate"].due > before
+    assert driver.run.work.timers["escalate"].due > before
     assert approved(driver) == ["carol"]
 
 
@@ -167,5 +167,5 @@ def test_whoever_is_gone_when_it_is_opened_is_never_asked() -> None:
 
 def test_decided_while_it_is_looked_up_nothing_of_that_is_waited_for() -> None:
     driver = asking(MANAGER).fire("remind", answer=False)
-    assert [task.name for task in driver.run.tasks.values()] == ["stand_ins"]
+    assert [task.name for task in driver.run.work.tasks.values()] == ["stand_ins"]
     assert driver.decide("bob").run.status == "completed"

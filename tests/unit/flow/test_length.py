@@ -101,7 +101,7 @@ def test_a_step_does_as_much_after_hundreds_of_turns_as_after_the_first(event: A
 def test_a_step_shares_the_values_that_it_leaves_alone() -> None:
     young = after(1, begun())
     old = after(ROUNDS, young)
-    assert old.slots["items"] is young.slots["items"]
+    assert old.form.slots["items"] is young.form.slots["items"]
     assert all(a is b for a, b in zip(young.history, old.history, strict=False))
 
 

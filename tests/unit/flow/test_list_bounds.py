@@ -94,15 +94,15 @@ def test_a_list_keeps_its_first_items_and_names_the_others(
     slot: dict[str, Any], given: list[Any], kept: list[Any], said: str
 ) -> None:
     driver = asked(slot).answer(things=given)
-    assert driver.run.slots["things"] == kept
+    assert driver.run.form.slots["things"] == kept
     assert said in " ".join(driver.said)
-    assert driver.run.no_matches == 0
+    assert driver.run.question.no_matches == 0
 
 
 def test_items_that_are_said_one_by_one_beyond_a_full_list_are_named_together() -> None:
     driver = asked(list_of(2, type="object", fields=COST))
     driver.answer({f"things.{n}": {"what": what} for n, what in enumerate("abcd")})
-    assert driver.run.slots["things"] == [{"what": "a"}, {"what": "b"}]
+    assert driver.run.form.slots["things"] == [{"what": "a"}, {"what": "b"}]
     (said,) = [said for said in driver.said if "left out" in said]
     assert "2 were left out: what c; what d." in said
 
@@ -110,7 +110,7 @@ def test_items_that_are_said_one_by_one_beyond_a_full_list_are_named_together() 
 def test_who_wants_to_add_to_a_full_list_is_told_that_it_is_full() -> None:
     driver = reviewed(list_of(1, type="object", fields=COST)).answer({"things": [{"what": "a"}]})
     driver.answer({"things.more": True})
-    assert driver.run.slots["things"] == [{"what": "a"}]
+    assert driver.run.form.slots["things"] == [{"what": "a"}]
     assert "takes 1 at most and is full" in driver.said[-1]
 
 
@@ -139,7 +139,7 @@ def test_a_value_that_is_too_much_for_its_slot_is_refused_with_the_bound(
     slot: dict[str, Any], given: Any, said: str
 ) -> None:
     driver = asked(slot).answer(things=given)
-    assert driver.run.slots.get("things") is None
+    assert driver.run.form.slots.get("things") is None
     assert said in " ".join(driver.said)
 
 

@@ -36,54 +36,54 @@ def test_slots_are_asked_one_by_one_in_the_order_of_the_file() -> None:
     driver = leave()
     asked = []
     for slots in ({"kind": "annual"}, {"start": "2026-11-23"}, {"end": "2026-11-25"}):
-        asked.append(driver.run.asked)
+        asked.append(driver.run.question.path)
         driver.answer(slots)
-    assert [*asked, driver.run.asked] == ["kind", "start", "end", "reason"]
+    assert [*asked, driver.run.question.path] == ["kind", "start", "end", "reason"]
 
 
 def test_an_opening_that_names_everything_is_asked_nothing_but_the_confirmation() -> None:
     run = leave(**WHOLE).run
-    assert (run.status, run.slots["days"]) == ("confirming", 3)
+    assert (run.status, run.form.slots["days"]) == ("confirming", 3)
 
 
 def test_a_duration_tells_the_last_day_and_moves_with_a_new_start() -> None:
     driver = lasting(2)
-    assert (driver.run.status, driver.run.slots["end"]) == ("confirming", "2026-11-24")
-    assert driver.answer(start="2026-11-25").run.slots["end"] == "2026-11-26"
+    assert (driver.run.status, driver.run.form.slots["end"]) == ("confirming", "2026-11-24")
+    assert driver.answer(start="2026-11-25").run.form.slots["end"] == "2026-11-26"
 
 
 def test_a_last_day_that_is_named_overrules_the_duration() -> None:
-    slots = lasting(2).answer(end="2026-11-27").run.slots
+    slots = lasting(2).answer(end="2026-11-27").run.form.slots
     assert (slots["end"], slots["days"], "duration" in slots) == ("2026-11-27", 5, False)
 
 
 def test_a_start_after_the_known_end_asks_for_the_end_again() -> None:
     run = leave(**WHOLE).answer(start="2026-11-28").run
-    assert (run.asked, run.slots["start"]) == ("end", "2026-11-28")
+    assert (run.question.path, run.form.slots["start"]) == ("end", "2026-11-28")
 
 
 @each_row("value", ["2026-02-30", "soon", 5, None, [], {"a": 1}, "", True, "2026-11-23T00:00"])
 def test_a_date_that_is_none_is_refused_and_changes_nothing(value: object) -> None:
     run = leave(kind="annual").answer(start=value).run
-    assert (run.slots, run.asked) == ({"kind": "annual"}, "start")
+    assert (run.form.slots, run.question.path) == ({"kind": "annual"}, "start")
 
 
 def test_an_unknown_slot_is_passed_over() -> None:
-    assert leave(kind="annual").answer(salary=5).run.slots == {"kind": "annual"}
+    assert leave(kind="annual").answer(salary=5).run.form.slots == {"kind": "annual"}
 
 
 def test_an_answer_to_an_earlier_question_is_not_taken_for_the_present_one() -> None:
     driver = leave()
-    old = driver.run.question
+    old = driver.run.question_id
     driver.answer(kind="sick")
     (said,) = driver.hear(Answered(by="alice", slots={"start": "2026-11-23"}, question=old))
     assert "changed meanwhile" in said
-    assert "start" not in driver.run.slots
+    assert "start" not in driver.run.form.slots
 
 
 def test_a_confirmation_shown_before_a_change_confirms_nothing() -> None:
     driver = leave(**WHOLE)
-    old = driver.run.question
+    old = driver.run.question_id
     driver.answer(end="2026-11-27").take(Confirmed(by="alice", value=True, question=old))
     assert driver.run.status == "confirming"
 
@@ -92,16 +92,16 @@ def test_too_small_a_balance_forgets_the_dates_and_asks_again() -> None:
     driver = Driver(flow(LEAVE))
     driver.world.balance = 2
     driver.begin(**WHOLE)
-    assert (driver.said, driver.run.asked) == (["Only 2 left."], "start")
-    assert driver.run.slots == {"kind": "annual", "reason": "family"}
+    assert (driver.said, driver.run.question.path) == (["Only 2 left."], "start")
+    assert driver.run.form.slots == {"kind": "annual", "reason": "family"}
 
 
 def test_declining_without_saying_what_asks_what_to_change() -> None:
     driver = leave(**WHOLE).confirm(False)
     assert view(driver.definition, driver.run).awaiting == ["change"]
-    assert driver.answer(change="reason").run.asked == "reason"
+    assert driver.answer(change="reason").run.question.path == "reason"
     driver.answer(reason="holiday")
-    assert (driver.run.status, driver.run.slots["reason"]) == ("confirming", "holiday")
+    assert (driver.run.status, driver.run.form.slots["reason"]) == ("confirming", "holiday")
 
 
 def test_the_manager_is_asked_and_told_and_reminded_by_a_nudge() -> None:
@@ -137,9 +137,9 @@ def test_a_comment_is_never_in_the_desks_own_voice(name: str | None) -> None:
     assert driver.said[-1] == f"{called}, who was to approve it, sent it back: {quoted}"
     said = {"by": "bob", "name": called, "verdict": "return"}
     kept = {**said, "comment": "no.”\n\nIt was paid twice.\n“ok"}
-    assert driver.run.results["decision"] == kept
+    assert driver.run.work.results["decision"] == kept
     text = "Rejected. {{ results.decision|remark }}"
-    assert render(text, {"results": driver.run.results, "locale": "en"}) == (
+    assert render(text, {"results": driver.run.work.results, "locale": "en"}) == (
         f"Rejected. {called} said: {quoted}"
     )
 
@@ -147,7 +147,7 @@ def test_a_comment_is_never_in_the_desks_own_voice(name: str | None) -> None:
 def test_a_return_takes_back_what_was_done_since_and_asks_what_to_change() -> None:
     driver = waiting().decide("bob", "return", comment="which Friday?")
     assert driver.called == ["get_balance", "reserve", "release"]
-    assert driver.run.asked == "change"
+    assert driver.run.question.path == "change"
     assert driver.said[-1] == "bob, who was to approve it, sent it back: “which Friday?”"
     assert ("returned", "which Friday?") in [(event, told) for event, _, told in driver.history]
 
@@ -208,7 +208,7 @@ def test_without_a_manager_the_file_says_who_is_asked() -> None:
 @each_row("slots", [{}, {"kind": "annual"}, WHOLE])
 def test_cancelling_works_wherever_it_asks(slots: dict[str, str]) -> None:
     run = leave(**slots).cancel().run
-    assert (run.status, run.timers) == ("cancelled", {})
+    assert (run.status, run.work.timers) == ("cancelled", {})
 
 
 def test_cancelling_takes_back_what_was_done() -> None:
@@ -220,7 +220,7 @@ def test_cancelling_takes_back_what_was_done() -> None:
 def cancelled_during_a_call() -> Driver:
     driver = leave(**WHOLE).take(Confirmed(by="alice", value=True), answer=False)
     driver.take(Cancelled(by="alice"), answer=False)
-    assert list(driver.run.tasks) == ["reserve:4"]
+    assert list(driver.run.work.tasks) == ["reserve:4"]
     return driver
 
 
@@ -250,10 +250,10 @@ def test_what_is_taken_back_is_not_said_to_last() -> None:
 )
 def test_cancelling_a_call_says_what_became_of_it(came_back: dict[str, Any], said: str) -> None:
     driver = leave().take(Answered(by="alice", slots=WHOLE), answer=False)
-    while "get_balance" not in {task.name for task in driver.run.tasks.values()}:
+    while "get_balance" not in {task.name for task in driver.run.work.tasks.values()}:
         driver.take(driver.world.answer(driver.run), answer=False)
     driver.take(Cancelled(by="alice"), answer=False)
-    (task,) = driver.run.tasks
+    (task,) = driver.run.work.tasks
     assert driver.said[-1].startswith("All right, cancelling. One step is under way already")
     kind = Failed if "error" in came_back else Called
     driver.take(kind(task=task, **came_back))
@@ -273,12 +273,12 @@ def test_a_failed_lookup_asks_anew_for_what_it_came_from() -> None:
     driver.world.failing["workdays"] = "no calendar for 2099"
     driver.begin(**WHOLE)
     assert "no calendar for 2099" in driver.said[0]
-    assert driver.run.asked == "start"
+    assert driver.run.question.path == "start"
 
 
 def test_items_are_asked_field_by_field_until_there_are_no_more() -> None:
     driver = Driver(flow(CLAIM)).begin()
-    asked = [driver.run.asked]
+    asked = [driver.run.question.path]
     for path, value in (
         ("items.0.amount", money("58")),
         ("items.0.invoice", "A1"),
@@ -287,12 +287,12 @@ def test_items_are_asked_field_by_field_until_there_are_no_more() -> None:
         ("items.1.invoice", "A2"),
         ("items.more", False),
     ):
-        asked.append(driver.answer({path: value}).run.asked)
+        asked.append(driver.answer({path: value}).run.question.path)
     assert asked == [
         *("items.0.amount", "items.0.invoice", "items"),
         *("items.1.amount", "items.1.invoice", "items", "reason"),
     ]
-    assert driver.run.slots["items"] == [
+    assert driver.run.form.slots["items"] == [
         {"amount": money("58.00"), "invoice": "A1"},
         {"amount": money("7.00"), "invoice": "A2"},
     ]
@@ -300,14 +300,14 @@ def test_items_are_asked_field_by_field_until_there_are_no_more() -> None:
 
 def test_a_list_given_whole_is_not_asked_about_again() -> None:
     items = [{"amount": money("5"), "invoice": "A1"}]
-    assert Driver(flow(CLAIM)).begin().answer(items=items).run.asked == "reason"
+    assert Driver(flow(CLAIM)).begin().answer(items=items).run.question.path == "reason"
 
 
 def test_an_item_that_fails_its_check_keeps_what_was_fine_in_it() -> None:
     driver = Driver(flow(CLAIM))
     driver.world.claimed = {"A1"}
     driver.begin().answer({"items.0.amount": money("5")}).answer({"items.0.invoice": "A1"})
-    assert (driver.said, driver.run.asked) == (["Claimed before."], "items.0.invoice")
+    assert (driver.said, driver.run.question.path) == (["Claimed before."], "items.0.invoice")
 
 
 @each_row("broken", ["details", "review"])
@@ -369,8 +369,8 @@ def test_where_other_arguments_would_do_a_check_says_so_and_asks_which_to_change
     driver = refused()
     assert driver.said == ["That can't be done: start: nobody may be away then"]
     run = driver.run
-    assert (run.status, run.state, run.asked) == ("collecting", "details", "change")
-    assert run.slots["start"] == "2026-11-23"
+    assert (run.status, run.state, run.question.path) == ("collecting", "details", "change")
+    assert run.form.slots["start"] == "2026-11-23"
     driver.world.refusing.clear()
     driver.answer(start="2026-11-24")
     assert driver.run.status == "confirming"
@@ -393,8 +393,8 @@ def test_a_check_without_on_error_says_why_itself_and_ends() -> None:
 def test_cancelling_does_not_wait_for_a_check_and_leaves_nothing_in_doubt() -> None:
     driver = Driver(CHECKED)
     driver.take(Began(by="alice", slots=WHOLE), answer=False)
-    while next(iter(driver.run.tasks.values())).kind == "lookup":
+    while next(iter(driver.run.work.tasks.values())).kind == "lookup":
         driver.take(driver.world.answer(driver.run), answer=False)
     driver.cancel()
-    assert (driver.run.status, driver.run.tasks) == ("cancelled", {})
+    assert (driver.run.status, driver.run.work.tasks) == ("cancelled", {})
     assert driver.said == ["All right, that's cancelled."]

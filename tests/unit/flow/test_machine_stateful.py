@@ -26,7 +26,9 @@ from router.flow.definition import KINDS as STATES
 from router.flow.definition import FlowDefinition
 from router.flow.engine import events
 from router.flow.engine.events import AnyEvent
-from router.flow.engine.run import Done, Run, Task
+from router.flow.engine.run import Run
+from router.flow.engine.run_parts.recovery import Done
+from router.flow.engine.run_parts.work import Task
 from router.flow.prompts.question import asked_slot
 from tests.unit.flow.definitions import NOW, text
 from tests.unit.flow.lawful import Life, whole
@@ -78,11 +80,11 @@ WORDS: list[Callable[[Run, dict[str, Any]], AnyEvent]] = [
     lambda _, slots: events.Confirmed(by="alice", value=not slots, slots=slots),
     lambda _, slots: events.Unclear(by="alice", count=not slots),
     lambda _, __: events.Puzzled(by="alice"),
-    lambda run, __: events.Skipped(by="alice", question=run.question),
-    lambda run, __: events.StartedOver(by="alice", question=run.question),
+    lambda run, __: events.Skipped(by="alice", question=run.question_id),
+    lambda run, __: events.StartedOver(by="alice", question=run.question_id),
     lambda _, slots: events.Amended(by="alice", slots=slots),
     lambda _, slots: events.Amended(by="alice", slots=slots, word="w"),
-    lambda run, _: events.Confirmed(by="alice", value=True, question=run.question),
+    lambda run, _: events.Confirmed(by="alice", value=True, question=run.question_id),
 ]
 """What the requester may say, by itself or at the wrong moment."""
 
@@ -119,37 +121,39 @@ class FlowRuns(RuleBasedStateMachine):
         return self.run.status not in ENDED
 
     def listens(self) -> bool:
-        return self.run.status in ("collecting", "confirming") and not self.run.tasks
+        return self.run.status in ("collecting", "confirming") and not self.run.work.tasks
 
     def owes(self) -> bool:
-        return bool(self.run.tasks)
+        return bool(self.run.work.tasks)
 
     def calls(self) -> bool:
-        return any(task.kind == "call" for task in self.run.tasks.values())
+        return any(task.kind == "call" for task in self.run.work.tasks.values())
 
     def has_timers(self) -> bool:
-        return bool(self.run.timers)
+        return bool(self.run.work.timers)
 
     def is_decided_on(self) -> bool:
-        return self.run.approval is not None
+        return self.run.approvals.current is not None
 
     # What the requester says.
 
     @precondition(lambda self: self.listens() and self.run.status == "collecting")
     @rule(which=WHICH)
     def answers_what_is_asked(self, which: int) -> None:
-        asked = self.run.asked or ""
+        asked = self.run.question.path or ""
         slot = asked_slot(whole(self.life.definition, self.run), self.run)
         values = [*slot.choices] if slot.type == "choice" else FITTING[slot.type]
         path = f"{asked}.more" if slot.type == "list" else asked
         value = of([False, True], which) if slot.type == "list" else of(values, which)
-        self.life.take(events.Answered(by="alice", slots={path: value}, question=self.run.question))
+        self.life.take(
+            events.Answered(by="alice", slots={path: value}, question=self.run.question_id)
+        )
 
     @precondition(lambda self: self.listens() and self.run.status == "confirming")
     @rule(value=st.booleans(), slots=st.just({}) | SLOTS)
     def confirms_or_declines(self, value: bool, slots: dict[str, Any]) -> None:
         self.life.take(
-            events.Confirmed(by="alice", value=value, slots=slots, question=self.run.question)
+            events.Confirmed(by="alice", value=value, slots=slots, question=self.run.question_id)
         )
 
     @precondition(lambda self: self.listens())
@@ -171,7 +175,7 @@ class FlowRuns(RuleBasedStateMachine):
             self.life.take(events.Cancelled(by="alice", leaving=tuple(self.reads())))
 
     def reads(self) -> list[str]:
-        return [task.id for task in self.run.tasks.values() if task.kind == "call"]
+        return [task.id for task in self.run.work.tasks.values() if task.kind == "call"]
 
     # Everything going as it should, for a while: what lies far on is reached.
 
@@ -185,18 +189,18 @@ class FlowRuns(RuleBasedStateMachine):
 
     def goes_on(self, which: int) -> None:
         run = self.run
-        if run.tasks:
+        if run.work.tasks:
             self.the_world_answers(which, 0)
         elif run.status == "collecting":
-            self.answers_what_is_asked(0 if "." not in (run.asked or "") else which)
+            self.answers_what_is_asked(0 if "." not in (run.question.path or "") else which)
         elif run.status == "confirming":
             self.confirms_or_declines(True, {})
-        elif run.approval is not None and run.approval.waiting_for():
-            one = of(run.approval.waiting_for(), which)
+        elif run.approvals.current is not None and run.approvals.current.waiting_for():
+            one = of(run.approvals.current.waiting_for(), which)
             self.life.take(events.Decided(by=one.person, approval=one.id, verdict="approve"))
-        elif run.held is not None or run.owes == "operator":
+        elif run.recovery.held is not None or run.recovery.owes == "operator":
             self.an_operator_has_it_tried_again()
-        elif run.timers:
+        elif run.work.timers:
             self.a_timer_fires(which)
         else:
             self.something_arrives(which, {"boxes": which})
@@ -206,7 +210,7 @@ class FlowRuns(RuleBasedStateMachine):
     @precondition(lambda self: self.owes())
     @rule(which=WHICH, answer=WHICH)
     def the_world_answers(self, which: int, answer: int) -> None:
-        self.life.take(self.answer(of(list(self.run.tasks.values()), which), answer))
+        self.life.take(self.answer(of(list(self.run.work.tasks.values()), which), answer))
 
     @precondition(lambda self: self.owes())
     @rule(answer=WHICH)
@@ -221,13 +225,13 @@ class FlowRuns(RuleBasedStateMachine):
     @precondition(lambda self: self.owes())
     @rule(which=WHICH, kind=FAILURES)
     def the_world_fails(self, which: int, kind: Any) -> None:
-        task = of(list(self.run.tasks.values()), which)
+        task = of(list(self.run.work.tasks.values()), which)
         self.life.take(events.Failed(task=task.id, error="out of order", kind=kind))
 
     @precondition(lambda self: self.calls())
     @rule(plain=st.booleans())
     def a_tool_asks_back(self, plain: bool) -> None:
-        task = next(e for e in self.run.tasks.values() if e.kind == "call")
+        task = next(e for e in self.run.work.tasks.values() if e.kind == "call")
         self.inquiries += 1
         name = f"ask{self.inquiries}"
         slots: dict[str, Any] = {
@@ -275,7 +279,7 @@ class FlowRuns(RuleBasedStateMachine):
     @precondition(lambda self: self.is_decided_on())
     @rule(which=WHICH, to=st.sampled_from(["dave", "gina", "alice"]))
     def an_operator_has_someone_else_asked(self, which: int, to: str) -> None:
-        approval = self.run.approval
+        approval = self.run.approvals.current
         assert approval is not None
         one = of(approval.assignees, which)
         self.life.take(events.Reassigned(by="olga", to=to, instead_of=one.person))
@@ -288,7 +292,7 @@ class FlowRuns(RuleBasedStateMachine):
         position=st.sampled_from([None, "before", "after"]),
     )
     def an_approver_decides(self, which: int, verdict: Any, to: Any, position: Any) -> None:
-        approval = self.run.approval
+        approval = self.run.approvals.current
         assert approval is not None
         one = of(approval.assignees, which)
         digest = of([approval.digest, None], which)
@@ -304,7 +308,7 @@ class FlowRuns(RuleBasedStateMachine):
     @precondition(lambda self: self.has_timers())
     @rule(which=WHICH)
     def a_timer_fires(self, which: int) -> None:
-        timer = of(list(self.run.timers.values()), which)
+        timer = of(list(self.run.work.timers.values()), which)
         self.life.now = max(self.life.now, timer.due)
         self.life.take(events.Fired(timer=timer.id))
 
@@ -336,7 +340,7 @@ class FlowRuns(RuleBasedStateMachine):
     @precondition(lambda self: self.is_decided_on())
     @rule(which=WHICH)
     def somebody_elses_approval_is_decided(self, which: int) -> None:
-        approval = self.run.approval
+        approval = self.run.approvals.current
         assert approval is not None
         one = of(approval.assignees, which)
         for by, digest in (("mallory", None), (one.person, "of-something-else")):

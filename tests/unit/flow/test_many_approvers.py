@@ -4,8 +4,8 @@ from typing import Any
 
 from router.domain.records import HistoryLine, is_held
 from router.flow.definition import Approve
-from router.flow.engine.decisions import MAX_APPROVERS
 from router.flow.engine.events import Retried
+from router.flow.engine.run_parts.approvals import MAX_APPROVERS
 from router.flow.validation.references import approval_complaints
 from tests.table import each_row
 from tests.unit.flow.definitions import Driver, text
@@ -53,7 +53,11 @@ def test_any_of_a_crowd_may_pass_it_on() -> None:
 )
 def test_too_many_are_an_operators_to_see_to_until_there_are_fewer(ask: dict[str, Any]) -> None:
     driver = asking(MAX_APPROVERS + 1, ask)
-    assert (driver.run.status, driver.run.approval, held(driver)) == ("waiting", None, True)
+    assert (driver.run.status, driver.run.approvals.current, held(driver)) == (
+        "waiting",
+        None,
+        True,
+    )
     assert driver.said[-1].startswith("This step didn't work out. An administrator has to")
     event, _, comment = driver.history[-2]
     assert event == "over limit"

@@ -76,13 +76,13 @@ def drive(definition: FlowDefinition, *missing: str) -> Driver:
 def finish(driver: Driver) -> Driver:
     for _ in range(5):
         run = driver.run
-        if run.held is not None:
+        if run.recovery.held is not None:
             break
         if run.status == "confirming":
             driver.confirm()
         elif run.status == "waiting_approval":
             driver.decide(driver.awaited[0])
-        elif "wait" in run.timers:
+        elif "wait" in run.work.timers:
             driver.fire("wait")
     return driver
 
@@ -93,7 +93,7 @@ def listed_as_held(driver: Driver) -> bool:
 
 
 def work_of(driver: Driver) -> tuple[Any, ...]:
-    return driver.run.status, driver.run.slots, driver.world.calls, driver.world.checks
+    return driver.run.status, driver.run.form.slots, driver.world.calls, driver.world.checks
 
 
 @each_row(("definition", "place"), [(flow, place) for place, flow in PLACES.items()])
@@ -104,7 +104,7 @@ def test_a_run_that_lacks_code_is_held_and_goes_on_once_that_is_back(
     assert expected[0] == "completed"
     driver = drive(definition, "fee_of", "rent")
     missing = "rent" if place.startswith("the tool") else "fee_of"
-    assert (driver.run.held, listed_as_held(driver)) == ("missing", True)
+    assert (driver.run.recovery.held, listed_as_held(driver)) == ("missing", True)
     assert driver.run.status in ("waiting", "waiting_approval")
     assert f"{missing}: no {missing} here" in [comment for *_, comment in driver.history]
     assert driver.world.calls == []
@@ -121,7 +121,7 @@ def test_one_that_still_lacks_it_is_held_again(definition: FlowDefinition, place
     driver = drive(definition, "fee_of", "rent")
     for _ in range(2):
         finish(driver.take(Retried(by="olga")))
-        assert (driver.run.held, listed_as_held(driver)) == ("missing", True), place
+        assert (driver.run.recovery.held, listed_as_held(driver)) == ("missing", True), place
 
 
 @each_row(("definition", "place"), [(flow, place) for place, flow in PLACES.items()])
@@ -131,10 +131,10 @@ def test_it_looks_by_itself_whether_the_code_is_back(
     expected = work_of(drive(definition))
     driver = drive(definition, "fee_of", "rent")
     said = len(driver.said)
-    pause = driver.run.timers["retry"].due - driver.now
+    pause = driver.run.work.timers["retry"].due - driver.now
     finish(driver.fire("retry"))
-    assert driver.run.timers["retry"].due - driver.now == 2 * pause, place
-    assert (driver.run.held, len(driver.said)) == ("missing", said)
+    assert driver.run.work.timers["retry"].due - driver.now == 2 * pause, place
+    assert (driver.run.recovery.held, len(driver.said)) == ("missing", said)
     driver.world.missing.clear()
     finish(driver.fire("retry"))
     assert work_of(driver) == expected
@@ -144,15 +144,19 @@ def test_after_ten_tries_it_waits_for_an_operator_alone() -> None:
     driver = drive(PLACES["the tool of a call"], "rent")
     for _ in range(10):
         driver.fire("retry")
-    assert (driver.run.held, driver.run.timers, listed_as_held(driver)) == ("missing", {}, True)
+    assert (driver.run.recovery.held, driver.run.work.timers, listed_as_held(driver)) == (
+        "missing",
+        {},
+        True,
+    )
     driver.take(Retried(by="olga"))
-    assert "retry" in driver.run.timers
+    assert "retry" in driver.run.work.timers
 
 
 @each_row("definition", PLACES.values())
 def test_its_requester_can_take_it_back_meanwhile(definition: FlowDefinition) -> None:
     driver = drive(definition, "fee_of", "rent").take(Cancelled(by="alice"))
-    assert (driver.run.status, driver.run.held) == ("cancelled", None)
+    assert (driver.run.status, driver.run.recovery.held) == ("cancelled", None)
     assert isinstance(driver.refusal(Retried(by="olga")), Conflict)
 
 
@@ -162,11 +166,11 @@ def test_what_one_item_has_done_stays_done_and_the_rest_is_done_once() -> None:
     assert len(keys) == len(set(keys)) == 5
     other = Driver(PLACES["the tool of calls for items"])
     other.take(BEGAN, answer=False)
-    first, second = other.run.tasks.values()
+    first, second = other.run.work.tasks.values()
     done = other.world.answer(other.run).model_copy(update={"task": first.id})
     other.take(Failed(task=second.id, error="no rent here", kind="missing"), answer=False)
     other.take(done, answer=False)
-    assert (other.run.held, other.run.tasks) == ("missing", {})
+    assert (other.run.recovery.held, other.run.work.tasks) == ("missing", {})
     other.take(Retried(by="olga"))
     assert other.run.status == "completed"
     assert sorted(key for *_, key in other.world.calls) == keys
@@ -180,7 +184,11 @@ def test_an_undo_whose_tool_is_gone_waits_for_an_operator_and_is_made_under_the_
     driver = Driver(flow_of("locker", states, FLOOR)).begin(floor="third")
     driver.world.missing.add("give_back")
     driver.cancel()
-    assert (driver.run.owes, driver.run.timers, listed_as_held(driver)) == ("operator", {}, True)
+    assert (driver.run.recovery.owes, driver.run.work.timers, listed_as_held(driver)) == (
+        "operator",
+        {},
+        True,
+    )
     driver.world.missing.clear()
     driver.take(Retried(by="olga"))
     assert driver.run.status == "cancelled"
@@ -192,7 +200,7 @@ def test_a_call_that_a_try_may_have_made_is_not_told_as_undone(
     attempts: int, word: str | None
 ) -> None:
     driver = Driver(PLACES["the tool of a call"]).take(BEGAN, answer=False)
-    (task,) = driver.run.tasks.values()
+    (task,) = driver.run.work.tasks.values()
     driver.take(Cancelled(by="alice"), answer=False)
     driver.take(Failed(task=task.id, error="no rent", kind="missing", attempts=attempts))
     assert driver.run.status == "cancelled"

@@ -15,7 +15,7 @@ from router.flow.engine.events import (
     Reassigned,
     Retried,
 )
-from router.flow.engine.run import FailureKind
+from router.flow.engine.run_parts.recovery import FailureKind
 from tests.table import each_row
 from tests.unit.flow.definitions import LEAVE, Driver, altered, flow
 from tests.unit.flow.wider_flows import PAYMENT
@@ -36,7 +36,7 @@ def fails(driver: Driver, kind: FailureKind, error: str = "no answer") -> Driver
 
 
 def fires(driver: Driver) -> Driver:
-    (name,) = driver.run.timers
+    (name,) = driver.run.work.timers
     return driver.fire(name, answer=False)
 
 
@@ -44,11 +44,11 @@ class TestTriedAgainLater:
     @pytest.mark.parametrize("kind", ["unavailable", "unknown"])
     def test_while_its_system_is_out_of_reach_under_the_same_key(self, kind: FailureKind) -> None:
         driver = fails(paying(), kind)
-        (timer,) = driver.run.timers.values()
+        (timer,) = driver.run.work.timers.values()
         assert (timer.name, timer.due) == ("retry", driver.now + timedelta(hours=1))
         assert driver.run.status == "waiting"
         fires(driver)
-        assert driver.run.tasks["pay:2"].key == PAY
+        assert driver.run.work.tasks["pay:2"].key == PAY
         assert driver.take(Called(task="pay:2", value=None)).run.status == "completed"
 
     def test_as_often_as_the_file_says_and_said_once(self) -> None:
@@ -56,24 +56,24 @@ class TestTriedAgainLater:
         for _ in range(2):
             fires(fails(driver, "unavailable"))
         fails(driver, "unavailable")
-        assert driver.run.timers == {}
-        assert driver.run.held == "unavailable"
+        assert driver.run.work.timers == {}
+        assert driver.run.recovery.held == "unavailable"
         assert sum("out of reach" in said for said in driver.said) == 1
 
     @pytest.mark.parametrize("kind", ["permanent", "arguments"])
     def test_never_where_trying_again_cannot_help(self, kind: FailureKind) -> None:
         driver = fails(paying(), kind)
-        assert driver.run.timers == {}
-        assert driver.run.held == kind
+        assert driver.run.work.timers == {}
+        assert driver.run.recovery.held == kind
 
     def test_an_operator_need_not_wait_for_it(self) -> None:
         driver = fails(paying(), "unavailable").take(Retried(by="olga"), answer=False)
-        assert driver.run.timers == {}
-        assert list(driver.run.tasks) == ["pay:2"]
+        assert driver.run.work.timers == {}
+        assert list(driver.run.work.tasks) == ["pay:2"]
 
     def test_cancelled_meanwhile_nothing_is_called_any_more(self) -> None:
         driver = fails(paying(), "unavailable").cancel()
-        assert (driver.run.status, driver.run.timers) == ("cancelled", {})
+        assert (driver.run.status, driver.run.work.timers) == ("cancelled", {})
         assert driver.called == ["release"]
 
 
@@ -99,13 +99,13 @@ class TestHeld:
         driver = fails(paying(), "unavailable")
         for _ in range(2):
             fires(driver)
-            fails(driver, kind if driver.run.tries == 2 else "unavailable")
-            if driver.run.held:
+            fails(driver, kind if driver.run.recovery.tries == 2 else "unavailable")
+            if driver.run.recovery.held:
                 break
-        assert driver.run.held == kind
+        assert driver.run.recovery.held == kind
         driver.take(Retried(by="olga"), answer=False)
-        assert driver.run.tasks["pay:2"].key == key
-        assert driver.run.held is None
+        assert driver.run.work.tasks["pay:2"].key == key
+        assert driver.run.recovery.held is None
 
     def test_what_was_done_under_the_new_key_is_taken_back_by_it(self) -> None:
         driver = fails(paying(good={"end": "failed"}), "permanent").take(Retried(by="olga"))
@@ -120,8 +120,8 @@ class TestHeld:
     def test_nothing_is_made_again_that_has_not_failed(self) -> None:
         driver = paying()
         assert isinstance(driver.refusal(Retried(by="olga")), Conflict)
-        before = driver.run.tasks
-        assert driver.take(Retried(by="olga"), answer=False).run.tasks == before
+        before = driver.run.work.tasks
+        assert driver.take(Retried(by="olga"), answer=False).run.work.tasks == before
 
     def test_wrong_arguments_go_by_on_error_where_there_is_such_a_way(self) -> None:
         driver = paying(pay={"on_error": PAYMENT.states["pay"].exits()["next"]})
@@ -141,7 +141,7 @@ def test_errors_of_different_kinds_go_different_ways(kind: FailureKind, end: str
     reserve = {**LEAVE["states"]["reserve"], "undo": None, "on_error": ways}
     driver = Driver(flow(LEAVE, states={**LEAVE["states"], "reserve": reserve})).begin(**BEGUN)
     driver.take(Confirmed(by="alice", value=True), answer=False)
-    (task,) = driver.run.tasks
+    (task,) = driver.run.work.tasks
     assert driver.take(Failed(task=task, error="no", kind=kind)).run.status == end
 
 
@@ -162,8 +162,8 @@ class TestReassigned:
         driver = Driver(flow(LEAVE)).begin(**BEGUN).confirm()
         event = Reassigned(by="olga", to=to, instead_of=instead_of)
         assert isinstance(driver.refusal(event), Conflict)
-        before = driver.run.approval
-        assert driver.take(event).run.approval == before
+        before = driver.run.approvals.current
+        assert driver.take(event).run.approvals.current == before
 
 
 class TestLookupsOfApprovals:

@@ -15,7 +15,7 @@ def test_it_expires_without_a_word_and_what_it_was_told_is_kept() -> None:
     assert said == []
     assert (seen.status, seen.kept) == ("expired", {"kind": "annual", "start": "2026-11-23"})
     assert [event for event, *_ in driver.history][-2:] == ["put away", "expired"]
-    assert driver.run.timers == {}
+    assert driver.run.work.timers == {}
 
 
 def test_what_it_had_done_is_taken_back() -> None:
@@ -32,10 +32,10 @@ def test_what_it_had_done_is_taken_back() -> None:
 def test_a_change_that_is_asked_about_is_dropped_and_the_request_still_waits() -> None:
     driver = asking(BOB)
     driver.take(Amended(by="alice", slots={"reason": "wedding"}))
-    assert driver.run.asks_to_amend
+    assert driver.run.approvals.asks_to_amend
     driver.take(PutAway())
-    assert (driver.run.asks_to_amend, driver.awaited) == (False, ["bob"])
-    assert driver.run.slots["reason"] == "family"
+    assert (driver.run.approvals.asks_to_amend, driver.awaited) == (False, ["bob"])
+    assert driver.run.form.slots["reason"] == "family"
 
 
 @each_row("answered", [False, True], ids=["approval waits", "it is over"])

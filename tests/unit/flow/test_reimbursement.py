@@ -30,16 +30,18 @@ def claiming(*items: dict[str, Any], user: str = "alice") -> World:
 @each_row("typed", ["差旅 12000 元 今天 发票号 D1", "business class, 12000 yuan today, invoice D1"])
 def test_what_is_understood_of_an_answer_is_kept_and_only_the_rest_is_asked(typed: str) -> None:
     world = World(CLAIM).begin()
-    asked = world.run.asked
+    asked = world.run.question.path
     situation = Situation(now=NOW, locale="zh", roles=EMPLOYEE, active=view(CLAIM, world.run))
     (command,) = Reader([CLAIM]).read(Message(text=typed), situation).commands
     assert isinstance(command, FillSlots)
     world.take(Answered(slots=command.slots))
     amount = {"amount": "12000.00", "currency": "CNY"}
-    assert world.run.slots["items"] == [{"date": "2026-11-18", "amount": amount, "invoice": "D1"}]
-    assert (world.run.asked, world.run.no_matches) == (asked, 0)
+    assert world.run.form.slots["items"] == [
+        {"date": "2026-11-18", "amount": amount, "invoice": "D1"}
+    ]
+    assert (world.run.question.path, world.run.question.no_matches) == (asked, 0)
     world.answer(items__0__category="transport")
-    assert world.run.asked == "items"
+    assert world.run.question.path == "items"
 
 
 @each_row(
@@ -58,31 +60,31 @@ def test_of_an_item_only_what_is_wrong_is_asked_anew_with_the_reason(
 ) -> None:
     world = claiming(wrong)
     assert said in world.said[-1]
-    assert world.run.asked == f"items.0.{field}"
-    items: Any = world.run.slots["items"]
+    assert world.run.question.path == f"items.0.{field}"
+    items: Any = world.run.form.slots["items"]
     assert set(items[0]) == set(wrong) - {field}
 
 
 def test_a_corrected_value_that_is_wrong_leaves_the_one_before() -> None:
     world = claiming(TAXI, HOTEL)
-    before = world.run.slots["items"]
+    before = world.run.form.slots["items"]
     world.answer(items__1__amount={"amount": "0", "currency": "CNY"})
     assert any("大于零" in said for said in world.said)
-    assert world.run.slots["items"] == before
+    assert world.run.form.slots["items"] == before
 
 
 def test_items_are_added_up_and_a_shorter_list_anew() -> None:
     world = claiming(TAXI, HOTEL)
-    assert world.run.slots["total"] == {"amount": "100.50", "currency": "CNY"}
+    assert world.run.form.slots["total"] == {"amount": "100.50", "currency": "CNY"}
     world.answer(items=[HOTEL])
-    assert world.run.slots["total"] == {"amount": "64.50", "currency": "CNY"}
+    assert world.run.form.slots["total"] == {"amount": "64.50", "currency": "CNY"}
     assert world.run.status == "confirming"
 
 
 def test_after_an_item_is_removed_others_may_still_follow() -> None:
     world = World(CLAIM).begin().answer(items__0=TAXI, items__1=HOTEL)
-    assert world.run.asked == "items"
-    assert world.answer(items=[TAXI]).run.asked == "items"
+    assert world.run.question.path == "items"
+    assert world.answer(items=[TAXI]).run.question.path == "items"
 
 
 def test_who_has_no_invoice_hears_what_to_do() -> None:

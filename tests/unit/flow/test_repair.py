@@ -36,9 +36,9 @@ def answered(**slots: Any) -> Answered:
 )
 def test_a_correction_is_said_back_once(locale: Locale, words: str, given: Any) -> None:
     driver = leave(locale, kind="annual", start="2026-11-23", end="2026-11-25")
-    assert driver.run.asked == "reason"
+    assert driver.run.question.path == "reason"
     assert driver.hear(answered(**given)) == [words]
-    assert driver.run.asked == "reason"
+    assert driver.run.question.path == "reason"
     assert driver.hear(answered(**given)) == []
 
 
@@ -47,7 +47,7 @@ def test_a_correction_at_the_confirmation_is_said_back_and_asks_nothing_known() 
     assert driver.hear(answered(kind="sick", end="2026-11-24")) == [
         "Kind is sick leave now, To is Tue 24 Nov 2026 now."
     ]
-    assert (driver.run.status, driver.run.slots["days"]) == ("confirming", 2)
+    assert (driver.run.status, driver.run.form.slots["days"]) == ("confirming", 2)
     assert driver.hear(Confirmed(by="alice", value=False, slots={"reason": "a move"})) == [
         "Reason is a move now."
     ]
@@ -60,14 +60,14 @@ def test_a_correction_that_fails_its_check_keeps_the_old_value_and_says_what_wou
     assert why == "The end is too early."
     assert stays.startswith("To is still Wed 25 Nov 2026. It could be, for example: ")
     assert "20 Nov" not in stays
-    assert (driver.run.status, driver.run.slots["end"]) == ("confirming", "2026-11-25")
+    assert (driver.run.status, driver.run.form.slots["end"]) == ("confirming", "2026-11-25")
 
 
 def test_an_old_value_that_a_correction_makes_wrong_is_asked_for_again() -> None:
     driver = leave(**WHOLE)
     words = driver.hear(answered(start="2026-12-01", end="2026-11-27"))
     assert "The end is too early." in words
-    assert (driver.run.asked, driver.run.slots["start"]) == ("end", "2026-12-01")
+    assert (driver.run.question.path, driver.run.form.slots["start"]) == ("end", "2026-12-01")
 
 
 def test_a_field_of_an_item_is_named_with_its_number() -> None:
@@ -96,11 +96,11 @@ def test_each_miss_helps_more_and_the_fourth_hands_off_with_the_run_still_open()
         *("act:help", "act:start_over", "act:cancel", "act:person")
     ]
     assert "please ask HR, finance or an administrator" in missed(driver)
-    assert driver.run.quiet
-    assert (driver.run.status, driver.run.asked) == ("collecting", "end")
+    assert driver.run.question.quiet
+    assert (driver.run.status, driver.run.question.path) == ("collecting", "end")
     assert [reply.text for reply in view(PATIENT, driver.run).replies] == [question.text]
     assert "Sorry, I didn't get that." in missed(driver)
-    assert (driver.run.quiet, driver.run.no_matches) == (False, 1)
+    assert (driver.run.question.quiet, driver.run.question.no_matches) == (False, 1)
 
 
 def test_at_the_third_what_can_be_chosen_is_offered_itself() -> None:
@@ -136,35 +136,35 @@ def test_an_act_is_no_miss_and_forgives_none(act: Any) -> None:
     driver = leave()
     missed(driver)
     driver.take(act)
-    assert driver.run.no_matches == 1
+    assert driver.run.question.no_matches == 1
 
 
 def test_an_answer_forgives_every_miss() -> None:
     driver = leave()
     missed(driver, 2)
     driver.answer(kind="annual")
-    assert (driver.run.asked, driver.run.no_matches) == ("start", 0)
+    assert (driver.run.question.path, driver.run.question.no_matches) == ("start", 0)
 
 
 def test_an_answer_that_is_refused_is_a_miss_of_its_question_alone() -> None:
     driver = leave(kind="annual", start="2026-12-01")
     assert driver.hear(answered(end="2026-11-20")) == ["The end is too early."]
     assert "for example" in driver.hear(answered(end="2026-11-21"))[-1]
-    assert (driver.run.asked, driver.run.no_matches) == ("end", 2)
+    assert (driver.run.question.path, driver.run.question.no_matches) == ("end", 2)
     driver.answer(kind="nonsense")
-    assert driver.run.no_matches == 2
+    assert driver.run.question.no_matches == 2
 
 
 def test_silence_is_said_once_and_a_day_later_the_run_expires() -> None:
     driver = leave(kind="annual", start="2026-11-23")
-    assert list(driver.run.timers) == ["idle"]
+    assert list(driver.run.work.timers) == ["idle"]
     (still,) = driver.fire("idle").said
     assert "“Leave” is still open" in still
-    assert (driver.run.status, driver.run.asked) == ("collecting", "end")
-    assert list(driver.run.timers) == ["lapse"]
+    assert (driver.run.status, driver.run.question.path) == ("collecting", "end")
+    assert list(driver.run.work.timers) == ["lapse"]
     _, away = driver.fire("lapse").said
     assert "was put away" in away
-    assert (driver.run.status, driver.run.timers) == ("expired", {})
+    assert (driver.run.status, driver.run.work.timers) == ("expired", {})
     assert view(PATIENT, driver.run).kept == {"kind": "annual", "start": "2026-11-23"}
     assert [line.event for line in driver.run.history][-3:] == ["idle", "lapse", "expired"]
 
@@ -173,23 +173,23 @@ def test_silence_is_said_once_and_a_day_later_the_run_expires() -> None:
 def test_every_word_winds_the_clock_up_again(word: Any) -> None:
     driver = leave(kind="annual").fire("idle")
     driver.after(timedelta(hours=1)).take(word)
-    assert list(driver.run.timers) == ["idle"]
-    assert driver.run.timers["idle"].due == driver.now + IDLE
+    assert list(driver.run.work.timers) == ["idle"]
+    assert driver.run.work.timers["idle"].due == driver.now + IDLE
 
 
 def test_what_takes_back_nothing_of_the_requesters_says_nothing_to_the_clock() -> None:
     driver = leave(kind="annual")
-    due = driver.run.timers["idle"].due
+    due = driver.run.work.timers["idle"].due
     driver.after(timedelta(hours=1)).take(Fired(timer="no such"))
-    assert driver.run.timers["idle"].due == due
+    assert driver.run.work.timers["idle"].due == due
 
 
 def test_only_what_asks_has_a_clock() -> None:
     driver = leave(**WHOLE)
-    assert "idle" in driver.run.timers
+    assert "idle" in driver.run.work.timers
     driver.confirm()
     assert driver.run.status == "waiting_approval"
-    assert not {"idle", "lapse"} & set(driver.run.timers)
+    assert not {"idle", "lapse"} & set(driver.run.work.timers)
 
 
 def test_silence_takes_back_what_was_done() -> None:
@@ -200,7 +200,7 @@ def test_silence_takes_back_what_was_done() -> None:
         "done": {"end": "completed"},
     }
     driver = leave(definition=flow({**LEAVE, "states": states}, idle="PT1H"), kind="annual")
-    assert driver.run.asked == "reason"
+    assert driver.run.question.path == "reason"
     driver.fire("idle").fire("lapse")
     assert driver.called == ["reserve", "release"]
     assert driver.run.status == "expired"
@@ -208,7 +208,7 @@ def test_silence_takes_back_what_was_done() -> None:
 
 def test_only_what_fell_silent_is_kept_and_nothing_that_is_worked_out() -> None:
     driver = leave(**WHOLE)
-    assert "days" in driver.run.slots
+    assert "days" in driver.run.form.slots
     driver.fire("idle").fire("lapse")
     assert view(PATIENT, driver.run).kept == WHOLE
     assert view(PATIENT, leave(**WHOLE).cancel().run).kept is None

@@ -120,12 +120,12 @@ def drawn(draw: st.DrawFn) -> FlowDefinition:
 def answered(definition: FlowDefinition, run: Run, yes: bool) -> Run:
     """The run after whatever it waits for."""
     if run.status == "collecting":
-        value = PAST if run.asked == "day" else "x"
-        event: Any = Answered(by="alice", slots={run.asked or "": value})
+        value = PAST if run.question.path == "day" else "x"
+        event: Any = Answered(by="alice", slots={run.question.path or "": value})
     elif run.status == "confirming":
         event = Confirmed(by="alice", value=yes)
     else:
-        event = Fired(timer=next(iter(run.timers.values())).id)
+        event = Fired(timer=next(iter(run.work.timers.values())).id)
     return step(definition, run, event, NOW)[0]
 
 

@@ -7,15 +7,11 @@ from pydantic import JsonValue
 from router.domain.records import HistoryLine, is_held
 from router.domain.sizes import measure_bytes
 from router.flow.definition import FlowDefinition
-from router.flow.engine import room
 from router.flow.engine.events import Nudged, Retried
-from router.flow.engine.room import (
-    MAX_HISTORY_LINES,
-    MAX_RUN_BYTES,
-    read_results,
-    shrink_run,
-)
-from router.flow.engine.run import Agreement, Visit
+from router.flow.engine.room import TOO_MUCH, read_results, shrink_run
+from router.flow.engine.run import MAX_HISTORY_LINES, Run
+from router.flow.engine.run_parts.approvals import MAX_AGREEMENTS, Agreement
+from router.flow.engine.run_parts.recovery import MAX_LASTING, Visit
 from tests.table import each_row
 from tests.unit.flow.definitions import NOW, Driver, flow_of, text
 from tests.unit.flow.test_approvals import BOB, asking
@@ -46,8 +42,8 @@ def held(driver: Driver) -> bool:
 def test_results_that_nothing_reads_make_room_for_others() -> None:
     driver = begun(calling(45, "{{ results.r44 }}"))
     assert (driver.run.status, len(driver.called)) == ("completed", 45)
-    assert driver.run.results["r44"] == LARGEST_RESULT
-    assert measure_bytes(driver.run) < MAX_RUN_BYTES + 65_536
+    assert driver.run.work.results["r44"] == LARGEST_RESULT
+    assert measure_bytes(driver.run) < Run.max_bytes + 65_536
 
 
 ALL_READ = "".join(f"{{{{ results.r{n} }}}}" for n in range(45))
@@ -58,7 +54,7 @@ def test_a_run_whose_results_are_all_read_waits_before_the_next_call(read: str) 
     driver = begun(calling(45, read))
     assert (driver.run.status, held(driver)) == ("waiting", True)
     assert 10 < len(driver.called) < 14
-    assert len(driver.called) == len(driver.run.results)
+    assert len(driver.called) == len(driver.run.work.results)
     (why,) = (comment for event, _, comment in driver.history if event == "over limit")
     assert "results.r0 (64,002 bytes), results.r1 (64,002 bytes)" in str(why)
     assert driver.said[-1].startswith("This step didn't work out. An administrator has to look")
@@ -71,7 +67,7 @@ def test_a_run_whose_results_are_all_read_waits_before_the_next_call(read: str) 
 
 def test_an_operators_retry_goes_on_once_there_is_room() -> None:
     driver = begun(calling(20, ALL_READ))
-    driver.run.results = {}
+    driver.run.work.results = {}
     driver.world.results = {"fetch": "short"}
     assert driver.take(Retried(by="olga")).run.status in ("completed", "failed")
     assert len(driver.called) == 20
@@ -99,10 +95,10 @@ def test_which_results_a_flow_reads(texts: list[str], read: set[str] | None) -> 
 def test_a_part_of_another_run_keeps_what_that_one_may_read() -> None:
     driver = Driver(calling(45, "Done."))
     driver.world.results = {"fetch": LARGEST_RESULT}
-    driver.run = driver.run.model_copy(update={"parent": "whole/default/r0"})
+    driver.run.parent = "whole/default/r0"
     driver.begin()
     assert held(driver)
-    assert len(driver.run.results) == len(driver.called)
+    assert len(driver.run.work.results) == len(driver.called)
 
 
 def test_a_history_keeps_its_beginning_and_its_end_and_says_what_is_left_out() -> None:
@@ -118,18 +114,16 @@ def test_a_history_keeps_its_beginning_and_its_end_and_says_what_is_left_out() -
     assert len(kept) - 1 + number == len(before) + MAX_HISTORY_LINES + 500
 
 
-@each_row(("field", "most"), [("lasting", room.MAX_LASTING), ("agreements", room.MAX_AGREEMENTS)])
-def test_lists_of_a_run_keep_their_last_entries(field: str, most: int) -> None:
+def test_lists_of_a_run_keep_their_last_entries() -> None:
     driver = asking(BOB)
-    entries: dict[str, list[Any]] = {
-        "lasting": [Visit(state="record", visit=n) for n in range(5_000)],
-        "agreements": [
-            Agreement(person="bob", contents=str(n), counted=[], at=NOW) for n in range(5_000)
-        ],
-    }
-    setattr(driver.run, field, entries[field])
+    visits = [Visit(state="record", visit=n) for n in range(5_000)]
+    agreements = [
+        Agreement(person="bob", contents=str(n), counted=[], at=NOW) for n in range(5_000)
+    ]
+    driver.run.recovery.lasting, driver.run.approvals.agreements = visits, agreements
     driver.take(Nudged(by="alice"))
-    assert getattr(driver.run, field) == entries[field][-most:]
+    assert driver.run.recovery.lasting == visits[-MAX_LASTING:]
+    assert driver.run.approvals.agreements == agreements[-MAX_AGREEMENTS:]
 
 
 def test_what_a_requester_gives_is_bounded_in_all() -> None:
@@ -138,8 +132,16 @@ def test_what_a_requester_gives_is_bounded_in_all() -> None:
     driver = Driver(flow_of("long", states, slots)).begin().answer(a="x" * 200_000)
     said = driver.answer(b="y" * 200_000).said[-1]
     assert said == "That is more than one request can hold; please make it shorter."
-    assert set(driver.run.slots) == {"a"}
+    assert set(driver.run.form.slots) == {"a"}
     assert driver.answer(b="y").run.status == "completed"
+
+
+def test_an_opening_sentence_that_names_too_much_fills_in_nothing() -> None:
+    states = {"ask": {"collect": ["a"], "next": "done"}, "done": {"end": "completed"}}
+    slots = {"a": {"type": "text", "ask": text("a?"), "max_length": 300_000}}
+    driver = Driver(flow_of("long", states, slots)).begin(a="x" * 270_000)
+    assert driver.said == [TOO_MUCH.en]
+    assert (driver.run.status, driver.run.form.slots) == ("collecting", {})
 
 
 def test_a_run_that_cant_be_carried_is_shortened() -> None:

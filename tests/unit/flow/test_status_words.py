@@ -9,7 +9,8 @@ from router.domain.locale import LOCALES
 from router.domain.messages import ENDED, FlowStatus
 from router.drawing.flowchart import Graph, Node
 from router.flow.definition import KINDS
-from router.flow.engine.run import ReviewReason, Task, Verdict
+from router.flow.engine.run_parts.approvals import Verdict
+from router.flow.engine.run_parts.work import ReviewReason, Task
 from router.flow.prompts.field_names import VALUES
 from router.flow.view import STATUSES
 from tests.table import each_row

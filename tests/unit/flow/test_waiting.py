@@ -7,7 +7,8 @@ from pydantic import JsonValue
 
 from router.domain.errors import Conflict, InvalidInput, NotFound
 from router.flow.engine.events import Arrived, Began, Called, Fired
-from router.flow.engine.waiting import LARGEST, REMEMBERED, refusal
+from router.flow.engine.run_parts.work import MAX_EVENT_KEYS
+from router.flow.engine.waiting import LARGEST, refusal
 from tests.table import each_row
 from tests.unit.flow.definitions import Driver
 from tests.unit.flow.wider_flows import DELIVERY
@@ -25,33 +26,33 @@ def test_an_event_that_is_waited_for_takes_the_run_on_with_what_it_brought() -> 
     assert (talk.run.status, talk.run.state) == ("waiting", "arrival")
     talk.take(arrived())
     assert talk.run.status == "completed"
-    assert talk.run.results["arrived"] == {"boxes": 2}
+    assert talk.run.work.results["arrived"] == {"boxes": 2}
     assert ("arrived", "wendy", "arrived") in talk.history
 
 
 def test_an_event_that_comes_early_is_kept_until_it_is_waited_for() -> None:
     talk = Driver(DELIVERY).take(Began(by="alice"), answer=False)
-    assert list(talk.run.tasks) == ["order:1"]
+    assert list(talk.run.work.tasks) == ["order:1"]
     talk.take(arrived(), answer=False)
-    assert talk.run.arrived == {"arrived": {"boxes": 2}}
+    assert talk.run.work.early_events == {"arrived": {"boxes": 2}}
     talk.take(Called(task="order:1", value=None))
     assert talk.run.status == "completed"
-    assert talk.run.arrived == {}
+    assert talk.run.work.early_events == {}
 
 
 def test_what_does_not_come_in_time_is_late() -> None:
     talk = Driver(DELIVERY).begin()
-    begun, (timer,) = talk.now, talk.run.timers
+    begun, (timer,) = talk.now, talk.run.work.timers
     assert talk.fire(timer).now == begun + timedelta(days=7)
     assert (talk.run.status, talk.run.state) == ("rejected", "bad")
 
 
 def test_no_timer_is_left_once_the_event_is_there() -> None:
     talk = Driver(DELIVERY).begin()
-    (timer,) = talk.run.timers.values()
+    (timer,) = talk.run.work.timers.values()
     talk.take(arrived({"boxes": 0})).take(Fired(timer=timer.id))
     assert (talk.run.status, talk.run.state) == ("rejected", "bad")
-    assert talk.run.timers == {}
+    assert talk.run.work.timers == {}
 
 
 @each_row("roles", [{"employee"}, {"operator", "hr"}, set()])
@@ -89,17 +90,19 @@ def test_the_same_word_is_heard_once_and_another_waits_its_turn() -> None:
     talk = Driver(DELIVERY)
     talk.take(Began(by="alice"), answer=False).take(arrived(), answer=False)
     assert refusal(DELIVERY, talk.run, arrived(), WAREHOUSE) is None
-    assert talk.take(arrived({"boxes": 9}), answer=False).run.arrived["arrived"] == {"boxes": 2}
+    assert talk.take(arrived({"boxes": 9}), answer=False).run.work.early_events["arrived"] == {
+        "boxes": 2
+    }
     again = arrived(word="w2")
     assert isinstance(refusal(DELIVERY, talk.run, again, WAREHOUSE), Conflict)
-    assert talk.take(again, answer=False).run.arrived["arrived"] == {"boxes": 2}
+    assert talk.take(again, answer=False).run.work.early_events["arrived"] == {"boxes": 2}
 
 
 def test_only_so_many_words_are_remembered() -> None:
     talk = Driver(DELIVERY).begin()
-    talk.run.heard = [f"w{n}" for n in range(100, 100 + REMEMBERED)]
+    talk.run.work.event_keys = [f"w{n}" for n in range(100, 100 + MAX_EVENT_KEYS)]
     talk.take(arrived())
-    assert (len(talk.run.heard), talk.run.heard[-1]) == (REMEMBERED, "w1")
+    assert (len(talk.run.work.event_keys), talk.run.work.event_keys[-1]) == (MAX_EVENT_KEYS, "w1")
 
 
 def test_an_ended_run_hears_nothing() -> None:

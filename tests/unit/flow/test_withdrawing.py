@@ -26,9 +26,9 @@ def taking_back(first: Driver) -> Driver:
     driver.run = compensation.with_what_it_undoes(
         Run(id="r2", requester=ALICE, locale="en"),
         withdraws=first.run.id,
-        done=first.run.done,
-        slots=first.run.slots,
-        results=first.run.results,
+        done=first.run.recovery.done,
+        slots=first.run.form.slots,
+        results=first.run.work.results,
         files={},
         comment="back early",
         now=NOW,
@@ -43,7 +43,7 @@ def test_agreed_to_everything_is_undone_last_things_first() -> None:
     driver.decide("bob")
     assert (driver.run.status, driver.called) == ("completed", ["unrecord", "release"])
     keys = [key for *_, key in driver.world.calls]
-    assert keys == [f"{done.key}:undo" for done in reversed(first.run.done)]
+    assert keys == [f"{done.key}:undo" for done in reversed(first.run.recovery.done)]
 
 
 @each_row(
@@ -71,14 +71,16 @@ def test_where_nobody_can_agree_nothing_is_undone() -> None:
 
 def test_begun_twice_it_is_begun_once() -> None:
     driver = taking_back(completed())
-    before = driver.run.approval
-    assert driver.take(Began(by="alice")).run.approval == before
+    before = driver.run.approvals.current
+    assert driver.take(Began(by="alice")).run.approvals.current == before
 
 
 def test_a_run_that_did_nothing_or_has_no_way_back_can_not_be_taken_back() -> None:
     first = completed()
+    idle = first.run.draft()
+    idle.recovery.done = []
     for run, definition in (
-        (first.run.model_copy(update={"done": []}), first.definition),
+        (idle, first.definition),
         (first.run.model_copy(update={"status": "rejected"}), first.definition),
         (first.run, first.definition.model_copy(update={"withdrawal": None})),
     ):

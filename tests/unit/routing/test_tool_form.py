@@ -19,7 +19,7 @@ from router.contracts.payload import ActivityStub
 from router.domain.errors import Elicitation
 from router.domain.locale import Locale, Localised
 from router.flow.engine.events import Answered, Confirmed, Failed
-from router.flow.engine.run import Inquiry
+from router.flow.engine.run_parts.form import Inquiry
 from router.flow.prompts.question import question
 from router.routing.tool_form import (
     DEEPEST,
@@ -93,7 +93,7 @@ CONFIRMED = Confirmed(by="alice", value=True)
 
 def test_a_tool_that_reads_asks_for_its_arguments_and_tells_what_it_found() -> None:
     run = driver(get_balance).begin()
-    assert run.run.asked == "kind"
+    assert run.run.question.path == "kind"
     run.take(answered(kind="annual"))
     assert run.world.calls[0][:2] == ("get_balance", {"kind": "annual"})
     assert (run.run.status, run.said) == ("completed", ["days: 10"])
@@ -134,9 +134,9 @@ def test_what_other_arguments_would_mend_is_asked_for_again() -> None:
     run.world.refusing["book"] = Failed(task="", error="room: A1 is taken", kind="arguments")
     run.begin(room="A1")
     assert run.said == ["That can't be done: room: A1 is taken"]
-    assert (run.run.status, run.run.asked) == ("collecting", "change")
+    assert (run.run.status, run.run.question.path) == ("collecting", "change")
     run.world.refusing.clear()
-    assert run.take(answered(change="room")).run.asked == "room"
+    assert run.take(answered(change="room")).run.question.path == "room"
     run.take(answered(room="B2"))
     assert (run.run.status, run.world.checks[-1][1]) == ("confirming", {"room": "B2"})
 
@@ -181,9 +181,9 @@ def test_a_call_of_unknown_end_is_said_to_be_one(locale: Locale, words: list[str
     run = driver(take_note)
     run.run.locale = locale
     run.begin(text="buy milk").take(CONFIRMED, answer=False)
-    (task,) = run.run.tasks
+    (task,) = run.run.work.tasks
     run.take(Failed(task=task, error="no answer came", kind="unknown"))
-    assert (run.run.status, run.run.tasks) == ("failed", {})
+    assert (run.run.status, run.run.work.tasks) == ("failed", {})
     (said,) = run.said
     assert all(word in said for word in [*words, "no answer came"])
     assert not any(word in said for word in ("没办成", "didn't work"))
@@ -210,7 +210,7 @@ def test_a_list_of_objects_is_asked_for_item_by_item_and_given_whole() -> None:
     run, asked = driver(invite).begin(), []
     paths = {"guests.0.name": "Bob", "guests.0.age": 7, "guests.more": False, "room.floor": 3}
     for path, value in paths.items():
-        asked.append(run.run.asked)
+        asked.append(run.run.question.path)
         run.take(answered(**{path: value}))
     assert asked == ["guests.0.name", "guests.0.age", "guests", "room.floor"]
     assert run.world.calls[0][1] == {"guests": [{"name": "Bob", "age": 7}], "room": {"floor": 3}}
@@ -236,7 +236,7 @@ def test_an_argument_with_a_name_of_its_own_is_called_by_it() -> None:
     assert isinstance(implementation, FunctionImplementation)
     declared = Declared(implementation.signature, implementation.function)
     run = driver(replace(tag, implementation=declared)).begin(in_="here")
-    assert run.run.asked == "file_path"
+    assert run.run.question.path == "file_path"
     run.take(answered(file_path="/a"))
     assert run.world.calls[0][1] == {"in": "here", "file-path": "/a"}
 

@@ -86,10 +86,10 @@ def test_a_run_that_needs_removed_code_is_held_until_it_is_deployed_again(
         assert driver.definition.model_dump_json() == kept
         assert driver.definition.is_extended
         driver.answer(badge=17)
-        assert (driver.run.held, driver.run.status) == ("missing", "waiting")
+        assert (driver.run.recovery.held, driver.run.status) == ("missing", "waiting")
         assert driver.history[-2:] == [("code missing", None, why), ("held", None, None)]
         driver.fire("retry")
-        assert driver.run.held == "missing"
+        assert driver.run.recovery.held == "missing"
         cancelled = Driver(driver.definition)
         cancelled.run = driver.run
         assert cancelled.cancel().run.status == "cancelled"
@@ -107,7 +107,7 @@ def test_code_of_an_extension_that_fails_holds_the_run_with_its_reason(
 
     monkeypatch.setattr(StampState, "execute", fail)
     driver = Driver(FlowDefinition.model_validate(FLOW)).begin(badge=17)
-    assert (driver.run.held, driver.history[-2][2]) == ("data", "KeyError: 'no ink'")
+    assert (driver.run.recovery.held, driver.history[-2][2]) == ("data", "KeyError: 'no ink'")
 
 
 def kind(base: type, **attributes: Any) -> type:

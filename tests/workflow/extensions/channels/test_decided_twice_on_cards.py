@@ -20,7 +20,7 @@ from temporalio.client import Client
 from router.directory.file import FileDirectory
 from router.extensions.channels import dispatcher
 from router.extensions.dingtalk import entrance
-from router.flow.engine.run import Verdict
+from router.flow.engine.run_parts.approvals import Verdict
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
 from tests.fakes.dingtalk import DingTalk

@@ -22,7 +22,7 @@ from ag_ui.core import EventType
 from httpx import AsyncClient
 from mcp import Client as Program
 
-from router.flow.engine.run import Verdict
+from router.flow.engine.run_parts.approvals import Verdict
 from tests.fakes.smtp import Letter
 from tests.table import each_row
 from tests.unit.extensions.ag_ui.client import FrontEnd
