@@ -364,7 +364,8 @@ class FlowWorkflow(Hooked):
             given = activities.StepFlow(
                 definition=self._definition, run=before, event=event, now=at
             )
-            stepped = await perform(activities.STEP_FLOW, given, summary=event.type)
+            fitting = fit_step(given)
+            stepped = await perform(activities.STEP_FLOW, fitting, summary=event.type)
             # Meanwhile its language may have changed, or its number of events (`_outnumber`).
             number = self._run.events + stepped.run.events - before.events
             run = stepped.run.replace(locale=self._run.locale, events=number)
@@ -486,6 +487,16 @@ def fit_start(start: contract.FlowStart) -> contract.FlowStart | None:
         if measure_bytes(each) <= MAX_CARRIED_BYTES:
             return each
     return None
+
+
+def fit_step(step: activities.StepFlow) -> activities.StepFlow:
+    """Return what an activity steps, without what the run can do without if it is too large.
+
+    Temporal would have the workflow task fail forever over a larger input.
+    """
+    if measure_bytes(step) <= MAX_CARRIED_BYTES:
+        return step
+    return step.replace(run=room.shrink_run(step.definition, step.run))
 
 
 def with_answer(

@@ -139,11 +139,9 @@ def _withdrawal_note(run: Run) -> records.WithdrawalNote | None:
 
 def approvals_of(definition: FlowDefinition, run: Run, id_: str) -> list[records.ApprovalRecord]:
     """The decisions of the approval that is under way, and of those before as they ended."""
-    return [row for approval in _known(run) for row in _rows(definition, run, approval, id_)]
-
-
-def _known(run: Run) -> list[Approval]:
-    return [*run.approvals.ended, *([run.approvals.current] if run.approvals.current else [])]
+    return [
+        row for approval in run.approvals.known for row in _rows(definition, run, approval, id_)
+    ]
 
 
 def _rows(
@@ -312,7 +310,7 @@ class _Asked:
 def _asked_in(run: Run) -> dict[str, _Asked]:
     """Those who were asked for a decision by now, by its id: in sequence not those behind."""
     found = {}
-    for approval in _known(run):
+    for approval in run.approvals.known:
         waiting = {each.id for each in approval.waiting_for()}
         for each in approval.assignees:
             if each.verdict is not None or each.id in waiting:

@@ -6,17 +6,19 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from router.contracts.activities import StepFlow
 from router.contracts.flow import AmendmentTaken, FlowAnswer, FlowStart
 from router.contracts.limits import MAX_CARRIED_BYTES
 from router.domain.locale import Localised
 from router.domain.messages import TextReply
 from router.domain.sizes import measure_bytes
 from router.flow.engine import machine
+from router.flow.engine.events import Nudged
 from router.flow.engine.run import Happening, History, Run
 from router.flow.prompts.question import view
 from tests.table import each_row
 from tests.unit.flow.definitions import ALICE, NOW, Driver, flow_of, text
-from workflows.flow import fit_start
+from workflows.flow import fit_start, fit_step
 
 HUGE = "长" * 600_000
 STATES = {
@@ -84,6 +86,21 @@ def test_what_is_carried_fits_or_isnt_sent(start: FlowStart, fits: bool) -> None
     if fitting is not None and fitting.run is not None:
         assert measure_bytes(fitting) <= MAX_CARRIED_BYTES
         assert (fitting.run.state, fitting.run.form.slots) == ("wait", {})
+
+
+@each_row(
+    "change",
+    [with_long_answers, with_long_history, with_results(read="x")],
+    ids=["lookups", "history", "small"],
+)
+def test_what_an_activity_is_to_step_fits(change: Callable[[Run], None]) -> None:
+    run = DRIVER.run.draft()
+    change(run)
+    step = StepFlow(definition=DRIVER.definition, run=run, event=Nudged(by="alice"), now=NOW)
+    fitting = fit_step(step)
+    assert measure_bytes(fitting) <= MAX_CARRIED_BYTES
+    assert (fitting == step) == (measure_bytes(step) <= MAX_CARRIED_BYTES)
+    assert fitting.run.state == "wait"
 
 
 def test_what_fits_is_carried_as_it_is() -> None:

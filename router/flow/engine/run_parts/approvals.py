@@ -12,7 +12,7 @@ from router.flow.engine.run_parts.draftable import Bound, Draftable, OnePer
 
 MAX_APPROVERS = 500
 """People whom one approval asks, or tells as `cc`. Each is carried with the run and published with
-each of its steps; see docs/benchmarks.md for what that costs."""
+each of its steps."""
 MAX_ASSIGNEES = 1_000
 """People whom one approval asks in all, with those who were asked in place of others."""
 MAX_AGREEMENTS = 2_000
