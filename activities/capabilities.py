@@ -21,7 +21,7 @@ from router.domain.principals import (
 from router.flow.catalog import Catalog
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import Slot
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.routing.offer import Offer
 from router.routing.tool_form import form_of
 from router.skill.skill import OF_FOLDER, Skill, SkillCatalog
@@ -117,7 +117,7 @@ class Capabilities(TenantScoped):
         """The same, less what people call by name alone: what a model may choose for them."""
         return [one for one in self.visible_to(person) if one.by_model]
 
-    def offer(self, person: Principal, near: Mapping[str, str], active: FlowView | None) -> Offer:
+    def offer(self, person: Principal, near: Mapping[str, str], active: FormView | None) -> Offer:
         """What a model may choose among for this person, of those of these names, in their order.
 
         Each has what was once said to mean it, or nothing. A tool that writes comes as its form.

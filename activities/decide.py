@@ -412,8 +412,8 @@ class Decider:
 
     def _offer(self, given: activities.Decide, near: Mapping[str, str]) -> Offer:
         """These of the house, with what waits to be changed and what the message asks to keep."""
-        offer = self.capabilities.offer(given.account.caller, near, given.situation.active)
-        offer = replace(offer, handed_in=given.situation.handed_in)
+        offer = self.capabilities.offer(given.account.caller, near, given.situation.active_form)
+        offer = replace(offer, handed_in=given.situation.handed_in_forms)
         offer = replace(offer, tools={**offer.tools, **self._front_end(given)})
         words = decider.words_of(given.message)
         signs = memory_signs(normalise(words).text)

@@ -24,7 +24,7 @@ from router.domain.commands import (
     StartFlow,
 )
 from router.flow.slot_types.slot import Slot, slot_at
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.routing import addresses, decider, replies
 from router.routing.addresses import ungiven
 from router.routing.decider import DecisionPolicy
@@ -60,14 +60,16 @@ class GroundedCommands:
         `alone`: no other command of the message is of its kind, so that rules may read the message
         for it.
         """
-        now, active = self.given.situation.now, self.given.situation.active
+        now, active = self.given.situation.now, self.given.situation.active_form
         text = decider.words_of(self.given.message)
         before = replies.said_before(self.given.history) if self.policy.grounded else None
         if active is not None and active.asking and decider.answers(command, active.flow):
             values = self._changed(active, command.slots)
             return FillSlots(slots=values) if values else Misunderstood()
         if isinstance(command, Amend):
-            waiting = next(one for one in self.given.situation.handed_in if one.id == command.run)
+            waiting = next(
+                one for one in self.given.situation.handed_in_forms if one.id == command.run
+            )
             values = self._changed(waiting, command.slots)
             which = replies.WHAT_TO_CHANGE.within(self.given.situation.locale)
             made = command.replace(slots=values)
@@ -87,7 +89,7 @@ class GroundedCommands:
             return command.replace(request=str(request))
         return command
 
-    def _changed(self, view: FlowView, slots: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    def _changed(self, view: FormView, slots: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         text, now = decider.words_of(self.given.message), self.given.situation.now
         return self._as_said(
             view.fillable, lambda known: changed(view, slots, text, now, known or ())

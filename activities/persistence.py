@@ -6,7 +6,8 @@ from activities.capabilities import stubs
 from activities.execution import temporal_failures
 from router.contracts import activities
 from router.contracts.activities import Keep, Publish, Published, Recall, Recalled, Write
-from router.contracts.conversation import ConversationState, Written
+from router.contracts.conversation import Written
+from router.contracts.conversation_state import ConversationState
 from router.gateway.lost_runs import publish
 from router.store.store import Store
 from router.telemetry.metrics import CUT_OFF, FLOW_STEPS
@@ -38,7 +39,9 @@ class Records:
                 CUT_OFF.inc()
                 activity.logger.error("conversation %s goes on without what it last knew", place)
                 # A message that comes again was answered: the log has it.
-                state = (state or ConversationState()).replace(older=True)
+                state = state or ConversationState()
+                transcript = state.transcript.replace(has_older=True)
+                state = state.replace(transcript=transcript)
             return Recalled(state=state)
 
     @activity.defn(name=activities.KEEP.name)

@@ -75,7 +75,7 @@ class FlowTeller:
         )
         telling: Awaitable[FlowAnswer] = self._client.execute_update_with_start_workflow(
             flow.TELL,
-            Tell(event=given.event, locale=given.locale),
+            _payload(given),
             start_workflow_operation=start,
             id=given.update_id,
             result_type=FlowAnswer,
@@ -86,7 +86,7 @@ class FlowTeller:
         handle = self._client.get_workflow_handle(given.workflow_id)
         answer: FlowAnswer = await handle.execute_update(
             flow.TELL,
-            Tell(event=given.event, locale=given.locale),
+            _payload(given),
             id=given.update_id,
             result_type=FlowAnswer,
         )
@@ -106,6 +106,10 @@ class FlowTeller:
             tools={name: capabilities.limits(name) for name in tools},
             form=capabilities.is_form(definition.flow),
         )
+
+
+def _payload(given: activities.TellFlow) -> Tell:
+    return Tell(event=given.event, locale=given.locale, known_slot_sets=given.known_slot_sets)
 
 
 def _is_over(error: BaseException) -> bool:

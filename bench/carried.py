@@ -12,7 +12,7 @@ from pathlib import Path
 
 import company.lookups.working_days  # noqa: F401 - declares what the flow looks up
 import flows
-from router.contracts.conversation import ConversationState
+from router.contracts.conversation_state import ConversationState
 from router.contracts.limits import measure_bytes
 from router.domain.principals import Principal
 from router.flow.definition import FlowDefinition

@@ -14,7 +14,7 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError
 
 from router.contracts import activities
 from router.contracts.activities import RoutingDecision
-from router.contracts.conversation import ConversationState, OpenSkill, WaitingCall
+from router.contracts.conversation_state import ConversationState, OpenSkill, WaitingCall
 from router.contracts.flow import CallLimits
 from router.contracts.skill_run import SkillOutcome, SkillStart
 from router.contracts.tool_rounds import AwaitedRounds, ToolFinding, ToolRound, settled
@@ -25,9 +25,10 @@ from router.flow.prompts.values import in_own_words, readable
 from router.routing import skill_context
 from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import OUTWARD, SkillTask
-from workflows import memory, notices, turns
+from workflows import notices, turns
 from workflows.activity import ends_turn, fresh_id, perform
 from workflows.background import start_awaited_task
+from workflows.open_skills import keep_open
 from workflows.skill import SkillRuns
 from workflows.tool_calls import (
     Caller,
@@ -39,6 +40,7 @@ from workflows.tool_calls import (
     shown,
     told,
 )
+from workflows.transcript import recall_call, tools_called_lately
 from workflows.turns import TurnContext
 
 
@@ -92,7 +94,7 @@ class FoundAnswer:
             if finding.asks_back:
                 self.forms.append(commands.StartFlow(flow=call.tool, slots=call.arguments))
             else:
-                self.made.append(memory.recalled(view, told(finding)))
+                self.made.append(recall_call(view, told(finding)))
         self.usage += cost(made.findings)
 
 
@@ -123,7 +125,7 @@ class AnswerFinder:
             findings=list(found),
             locale=self.message.locale,
             account=self.message.account(spent),
-            history=self.state.history,
+            history=self.state.transcript.history,
         )
         summary = ", ".join(finding.tool for finding in found)
         said = await perform(activities.PHRASE, phrase, summary=summary)
@@ -299,13 +301,12 @@ class AnswerFinder:
             skill=skill,
             request=text,
             summary=summary,
-            history=self.state.history,
+            history=self.state.transcript.history,
             now=account.now,
         )
         tools = {name: limit for name, limit in decided.tools.items() if skill.may_use(name)}
-        exposed = any(
-            tools[name].outward for name in tools.keys() & memory.called_lately(self.state)
-        )
+        called = tools_called_lately(self.state.transcript)
+        exposed = any(tools[name].outward for name in tools.keys() & called)
         begun = OpenSkill(task=task, memory=AgentMemory(exposed=exposed), tools=tools)
         return await self._run(begun, account)
 
@@ -334,7 +335,7 @@ class AnswerFinder:
         own = skill.task.skill
         if not self.message.caller.may_use("skill", own.name, own.roles):
             return FoundAnswer(said=[notices.SKILL_GONE.within(self.message.locale)])
-        skill = skill.at_front_end(self.state.front_end)
+        skill = skill.at_front_end(self.state.front_end.tools)
         start = SkillStart(
             task=skill.task,
             account=account,
@@ -356,14 +357,14 @@ class AnswerFinder:
         return self._found_by_skill(start, outcome)
 
     def _found_by_skill(self, start: SkillStart, outcome: SkillOutcome) -> FoundAnswer:
-        after, m = memory.open_skill(start, outcome), self.message
+        after, m = keep_open(start, outcome), self.message
         out = {call.id: call for call in outcome.calls if call.status == "waiting"}
         about = {"message_id": m.id, "skill": start.task.skill.name, "text": m.text}
         return FoundAnswer(
             said=[outcome.text] if outcome.text and not outcome.card else [],
             cards=[outcome.card] if outcome.card else [],
             calls=outcome.calls,
-            made=[memory.recalled(call, came_to(call)) for call in outcome.calls],
+            made=[recall_call(call, came_to(call)) for call in outcome.calls],
             findings=[_found_by(call) for call in outcome.calls if call.status == "done"],
             usage=outcome.usage,
             waiting=[

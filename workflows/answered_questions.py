@@ -4,7 +4,7 @@ The first answer counts. An answer that says the same is answered as the first o
 says the opposite is told what counts.
 """
 
-from router.contracts.conversation import ConversationState
+from router.contracts.conversation_state import ConversationState
 from router.domain.locale import Localised
 from router.domain.messages import Answering, ConfirmAction, Message, Turn
 from router.understanding.actions import asking, open_questions
@@ -47,11 +47,11 @@ def repeat_answer(message: TurnContext, number: int, state: ConversationState) -
 
 def _find_turn(state: ConversationState, digest: str) -> Turn | None:
     """Return the turn of the last such message, unless its request has gone on since."""
-    turns = (held.turn for held in reversed(state.taken) if held.digest == digest)
+    turns = (held.turn for held in reversed(state.transcript.last_turns) if held.digest == digest)
     turn = next((turn for turn in turns if turn is not None and turn.status == "done"), None)
     if turn is None or turn.flow is None:
         return None
-    waits = any(view.id == turn.flow.id for view in state.handed_in)
+    waits = any(view.id == turn.flow.id for view in state.flows.handed_in)
     return turn if waits == (turn.flow.status == "waiting_approval") else None
 
 

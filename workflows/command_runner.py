@@ -3,13 +3,14 @@
 Tools and skills, which only read, are run first and all at once; then flows are told, in order.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from temporalio import workflow
 
 from router.contracts import activities
 from router.contracts.activities import RoutingDecision
-from router.contracts.conversation import ConversationState, News, WaitingCall
+from router.contracts.conversation_state import ConversationState, News, WaitingCall
 from router.contracts.tool_rounds import AwaitedRounds
 from router.domain import commands
 from router.domain.commands import CallTool
@@ -18,6 +19,8 @@ from router.domain.locale import Localised
 from router.domain.messages import (
     ChoicesReply,
     Message,
+    Option,
+    RecalledCall,
     Route,
     RouteKind,
     TextReply,
@@ -29,11 +32,13 @@ from router.flow.engine.events import Began
 from router.flow.engine.run_parts.question import HANDED_OFF
 from router.flow.prompts import guidance
 from router.understanding.slots.attachments import with_files
-from workflows import awaited_calls, hand_offs, memory, notices
+from workflows import front_end_calls, hand_offs, notices, open_flows
+from workflows import transcript as transcripts
 from workflows.activity import perform
 from workflows.answer_finder import AnswerFinder, FoundAnswer
 from workflows.flow_client import FlowClient, before_question
-from workflows.skill import NOWHERE, SkillRuns, became, is_open
+from workflows.open_skills import is_form_open
+from workflows.skill import NOWHERE, SkillRuns, became
 from workflows.tool_calls import shown, told
 from workflows.turns import TurnContext, TurnOutcome
 
@@ -64,9 +69,9 @@ class CommandRunner:
         Tools and skills, which only read, come first: what they found is said before a flow asks.
         """
         outcome, before = self._outcome, self.before
-        if before.hand_off is not None:
-            return await self._with_person(decided, before.hand_off)
-        outcome.state = outcome.state.replace(offered=[], offered_for="")
+        if before.hand_offs.ongoing is not None:
+            return await self._with_person(decided, before.hand_offs.ongoing)
+        self._offer([], "")
         self._notice(decided)
         first = (CallTool, commands.RunSkill)
         rest: list[commands.Command] = [c for c in decided.commands if not isinstance(c, first)]
@@ -90,7 +95,7 @@ class CommandRunner:
         if aside and outcome.flow is None:
             await self._talk.ask_again()
         if not outcome.void and not self._talk.stopped:
-            active = outcome.state.active
+            active = outcome.state.flows.active
             if active is not None and active.id != offered_to:
                 # A file of which others were taken is no correction of those.
                 untouched = outcome.files_left == self._message.files
@@ -104,11 +109,11 @@ class CommandRunner:
 
     async def _handed_off(self, decided: RoutingDecision) -> bool:
         """True where the conversation is with a person now: asked for, or a flow has given up."""
-        outcome, before = self._outcome, self.before.active
-        active = outcome.state.active
+        outcome, before = self._outcome, self.before.flows.active
+        active = outcome.state.flows.active
         gave_up = active is not None and active.no_matches == HANDED_OFF
         known = before is not None and before.no_matches == HANDED_OFF
-        if outcome.state.hand_off is None and active is not None and gave_up and not known:
+        if outcome.state.hand_offs.ongoing is None and active is not None and gave_up and not known:
             why = notices.flow_gave_up(active.title)
             reason = why.within(self._message.locale)
             if await self._hand_off("gave_up", reason, why):
@@ -117,7 +122,7 @@ class CommandRunner:
                 if decided.route.kind != "handoff":
                     about = {"target": active.flow, "by": "fallback", "reason": reason}
                     outcome.routes.append(Route(kind="handoff", **about))
-        return outcome.state.hand_off is not None
+        return outcome.state.hand_offs.ongoing is not None
 
     async def _hand_off(self, cause: HandOffCause, reason: str, why: Localised | None) -> bool:
         """Hand the conversation to a person; False where there is none to whom it could go."""
@@ -125,7 +130,7 @@ class CommandRunner:
         caller = message.caller
         begun, duty = await hand_offs.begun(caller.tenant, caller.id, cause, reason, why)
         if begun is not None:
-            outcome.state = outcome.state.replace(hand_off=begun)
+            self._set_hand_off(begun)
             outcome.replies.append(hand_offs.announced(begun, duty, message.locale))
         return begun is not None
 
@@ -138,15 +143,14 @@ class CommandRunner:
             match command:
                 case commands.PassOn():
                     duty = await hand_offs.on_duty(caller.tenant, caller.id, hand_off.agent)
-                    outcome.state = outcome.state.replace(
-                        hand_off=hand_off.heard(duty, workflow.now())
-                    )
+                    self._set_hand_off(hand_off.heard(duty, workflow.now()))
                     waits = hand_offs.still_waiting(hand_off)
                     outcome.replies += [message.says(waits, notice=True)] if waits else []
                 case commands.LeavePerson():
                     whose = (caller.tenant, message.conversation, caller.id)
                     over = hand_off.ended(*whose, "taken_back", workflow.now())
-                    outcome.state = outcome.state.replace(hand_off=None, last_hand_off=over)
+                    ended = hand_offs.end(outcome.state.hand_offs, over)
+                    outcome.state = outcome.state.replace(hand_offs=ended)
                     outcome.replies.append(message.says(notices.BACK_AT_DESK, notice=True))
                     await self._talk.ask_again()
                 case commands.ReplyText(text=text):
@@ -158,15 +162,17 @@ class CommandRunner:
         self, given: list[commands.Command]
     ) -> tuple[str | None, list[commands.Command]]:
         """The commands with the files that the flow takes, and the run that it takes them into."""
-        active, files = self.before.active, self._outcome.files_left
+        flows, files = self.before.flows, self._outcome.files_left
+        active = flows.active
         if active is None or not files:
             return None, given
-        told = with_files(given, active, files, replacing=self._replaces)
+        form = open_flows.show_form(flows, active)
+        told = with_files(given, form, files, replacing=self._replaces)
         return (active.id if told != given else None), told
 
     @property
     def _left_before(self) -> set[str]:
-        last = memory.last_turn(self.before)
+        last = transcripts.last_turn(self.before.transcript)
         return set((last.files_left or []) if last and self._message.text else [])
 
     @property
@@ -179,28 +185,31 @@ class CommandRunner:
         outcome, message = self._outcome, self._message
         if not set(outcome.files_left) - self._left_before:
             return
-        active = outcome.state.active
+        active = outcome.state.flows.active
         left = notices.files_left(message.named(outcome.files_left), asked=active is not None)
         outcome.replies = before_question(outcome.replies, active, [message.says(left)])
 
     def _notice(self, decided: RoutingDecision) -> None:
         """What comes first; that no model answers is said once, until one has answered."""
-        is_known = decided.model_answered is False and self.before.model_away
+        is_known = decided.model_answered is False and self.before.transcript.is_model_away
         if decided.notice and not is_known:
             self._outcome.replies.append(TextReply(text=decided.notice, notice=True))
         if decided.model_answered is not None:
-            self._outcome.state = self._outcome.state.replace(model_away=not decided.model_answered)
+            state, is_away = self._outcome.state, not decided.model_answered
+            transcript = state.transcript.replace(is_model_away=is_away)
+            self._outcome.state = state.replace(transcript=transcript)
 
     async def hear(self, action: ToolResultAction) -> tuple[Route, TurnOutcome]:
         """Take in what the front end found; once nothing that goes with it is out, go on."""
         outcome, before = self._outcome, self.before
-        call = next((w for w in before.waiting if w.id == action.tool_call_id), None)
+        call = next((w for w in before.front_end.calls if w.id == action.tool_call_id), None)
         if call is None or call.heard:
             said = self._message.says(notices.NOT_ASKED_FOR, notice=True)
             outcome.replies.append(said)
             return Route(kind="reply", by="action", reason=said.text), outcome
-        outcome.state = awaited_calls.with_result(before, action)
-        together = [w for w in outcome.state.waiting if w.group == call.group]
+        front_end = front_end_calls.receive_result(before.front_end, action)
+        outcome.state = before.replace(front_end=front_end)
+        together = [w for w in front_end.calls if w.group == call.group]
         self._show_result(next(w for w in together if w.id == call.id))
         if all(waiting.heard for waiting in together):
             await self._go_on_with(together)
@@ -213,21 +222,22 @@ class CommandRunner:
 
     def _show_result(self, call: WaitingCall) -> None:
         outcome, about = self._outcome, (call.id, call.tool, call.arguments)
-        finding = awaited_calls.finding_of(call)
+        finding = front_end_calls.finding_of(call)
         view = shown(*about, finding)
         outcome.tool_calls.append(view)
-        called = [*outcome.state.called, memory.recalled(view, told(finding))]
-        outcome.state = outcome.state.replace(called=called)
+        self._note_calls([transcripts.recall_call(view, told(finding))])
 
     async def _go_on_with(self, calls: list[WaitingCall]) -> None:
         """Have whoever asked for these calls go on, which all have come to something."""
         outcome, group = self._outcome, calls[0].group
-        awaited = next((a for a in self.before.awaited if (a.message_id, "") == group), None)
-        outcome.state = awaited_calls.without_group(outcome.state, group)
-        findings = {call.id: awaited_calls.finding_of(call) for call in calls}
+        rounds = self.before.front_end.rounds
+        awaited = next((each for each in rounds if (each.message_id, "") == group), None)
+        front_end = front_end_calls.drop_group(outcome.state.front_end, group)
+        outcome.state = outcome.state.replace(front_end=front_end)
+        findings = {call.id: front_end_calls.finding_of(call) for call in calls}
         finder, skill = self._finder_for(calls, awaited), outcome.state.skill
         if awaited is not None:
-            found = await finder.go_on_from(awaited_calls.complete(awaited, findings))
+            found = await finder.go_on_from(front_end_calls.complete(awaited, findings))
         elif skill is not None and calls[0].skill:
             found = await finder.go_on_with(skill, findings)
         else:
@@ -251,8 +261,9 @@ class CommandRunner:
         message, state = self._message, self._outcome.state
         asked = awaited.about if awaited else Message(text=calls[0].text)
         submission = message.submission.replace(message=asked)
-        history = awaited_calls.before_calls(state.history, {call.id for call in calls})
-        told = state.replace(history=history, called=[])
+        past, ids = state.transcript, {call.id for call in calls}
+        history = transcripts.before_calls(past.history, ids)
+        told = state.replace(transcript=past.replace(history=history, turn_calls=[]))
         return AnswerFinder(replace(message, submission=submission), told, self.finder.skills)
 
     def _take_in(self, found: FoundAnswer) -> None:
@@ -264,8 +275,10 @@ class CommandRunner:
         outcome.usage += found.usage
         if found.waiting:
             outcome.replies.append(self._message.says(notices.AT_FRONT_END, notice=True))
-        outcome.state = outcome.state.replace(called=[*outcome.state.called, *found.made])
-        outcome.state = awaited_calls.waiting_for(outcome.state, found.waiting, found.awaited)
+        self._note_calls(found.made)
+        front_end = outcome.state.front_end
+        front_end = front_end_calls.add_calls(front_end, found.waiting, found.awaited)
+        outcome.state = outcome.state.replace(front_end=front_end)
 
     async def _heard_from_skill(self, found: FoundAnswer, ran: set[str]) -> None:
         """Keep what a sub-agent goes on with, and start the form that it left for, if any.
@@ -294,15 +307,15 @@ class CommandRunner:
         outcome = self._outcome
         for _ in range(MOST_FORMS):
             skill = outcome.state.skill
-            if skill is None or not skill.flow or is_open(skill.flow, outcome.state):
+            if skill is None or not skill.flow or is_form_open(outcome.state.flows, skill.flow):
                 break
             told = became(skill.flow, outcome.flow)
             found = await self.finder.go_on(skill, told, outcome.usage)
             self._take_in(found)
             await self._heard_from_skill(found, {skill.name})
             asked_again = True
-        skill, state = outcome.state.skill, outcome.state
-        if asked_again or skill is None or not skill.question or state.active or state.offered:
+        skill, flows = outcome.state.skill, outcome.state.flows
+        if asked_again or skill is None or not skill.question or flows.active or flows.offered:
             return
         back = notices.back_to(skill.task.skill.title, skill.question)
         said = self._message.says(back)
@@ -328,23 +341,23 @@ class CommandRunner:
             case commands.Clarify(text=text, options=options, about=about):
                 offer = ChoicesReply(text=text, options=options, question=offer_question(options))
                 outcome.replies.append(offer)
-                words = about or self._message.text or self.before.offered_for
-                outcome.state = outcome.state.replace(offered=options, offered_for=words)
+                words = about or self._message.text or self.before.flows.offered_for
+                self._offer(options, words)
             case commands.Remember() | commands.Forget() | commands.ListMemories():
                 await self._remember(command)
-            case commands.Repeat() if outcome.state.active is None:
+            case commands.Repeat() if outcome.state.flows.active is None:
                 self._say_again()
             case _:
                 await self._of_a_run(command)
 
     async def _of_a_run(self, command: commands.Command) -> None:
-        state = self._outcome.state
+        flows = self._outcome.state.flows
         match command:
-            case commands.CancelFlow() if state.active is None:
-                await self._talk.call_off(state.at_work)
+            case commands.CancelFlow() if flows.active is None:
+                await self._talk.call_off(flows.at_work)
             case commands.Withdraw():
-                last = next(reversed(state.handed_in), None)
-                await self._talk.call_off(state.at_work or last)
+                last = next(reversed(flows.handed_in), None)
+                await self._talk.call_off(flows.at_work or last)
             case commands.Amend(run=run, slots=slots):
                 await self._talk.amend(run, slots)
             case commands.Resume(run=run):
@@ -365,7 +378,7 @@ class CommandRunner:
             return
         question = offer_question(options)
         outcome.replies.append(ChoicesReply(text=answer.text, options=options, question=question))
-        outcome.state = outcome.state.replace(offered=options, offered_for=message.text)
+        self._offer(options, message.text)
 
     async def _start(self, wanted: commands.StartFlow) -> None:
         began = Began(by=self._message.caller.id, slots=wanted.slots)
@@ -373,12 +386,27 @@ class CommandRunner:
 
     def _say_again(self) -> None:
         """The last turn's replies again; options that were offered can still be chosen."""
-        last = memory.last_turn(self.before)
+        last = transcripts.last_turn(self.before.transcript)
         again = last.replies if last else [self._message.says(notices.NOTHING_SAID)]
         self._outcome.replies += again
-        self._outcome.state = self._outcome.state.replace(
-            offered=self.before.offered, offered_for=self.before.offered_for
-        )
+        self._offer(self.before.flows.offered, self.before.flows.offered_for)
+
+    def _offer(self, options: list[Option], words: str) -> None:
+        """Note the options of a question about a message of these `words`."""
+        state = self._outcome.state
+        flows = state.flows.replace(offered=options, offered_for=words)
+        self._outcome.state = state.replace(flows=flows)
+
+    def _note_calls(self, made: Sequence[RecalledCall]) -> None:
+        """Note calls of this turn, for what a model is told of it later."""
+        state = self._outcome.state
+        calls = [*state.transcript.turn_calls, *made]
+        transcript = state.transcript.replace(turn_calls=calls)
+        self._outcome.state = state.replace(transcript=transcript)
+
+    def _set_hand_off(self, ongoing: OngoingHandOff) -> None:
+        state = self._outcome.state
+        self._outcome.state = state.replace(hand_offs=state.hand_offs.replace(ongoing=ongoing))
 
 
 def _only_words(command: commands.Command) -> Localised | None:

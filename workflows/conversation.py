@@ -21,6 +21,7 @@ from temporalio.exceptions import (
 from router.contracts import activities, start_options
 from router.contracts import conversation as contract
 from router.contracts.activities import RoutingDecision
+from router.contracts.conversation_state import ConversationState, HeldTurn, News
 from router.contracts.failures import from_failure, to_failure
 from router.contracts.limits import MAX_CARRIED_BYTES
 from router.contracts.skill_run import Steer
@@ -37,13 +38,15 @@ from router.domain.messages import Route, TextReply, ToolResultAction, Turn, Usa
 from router.domain.records import LogEntry, RecordedTurn
 from router.domain.sizes import measure_bytes
 from router.entities.language import language_of
-from workflows import awaited_calls, carrying, flow_client, memory, open_requests, turns
+from workflows import carrying, flow_client, log_rows, open_flows, open_skills, standing, turns
+from workflows import transcript as transcripts
 from workflows.activity import TurnQueue, Visibility, drained, is_history_long, perform, until
 from workflows.answered_questions import repeat_answer
 from workflows.background import start_awaited_task, survives_failures
 from workflows.command_runner import CommandRunner
 from workflows.hand_offs import RUNG_AGAIN, HandOffs, Step
 from workflows.hook_runs import Hooked, HookRuns, at
+from workflows.open_skills import keep_open
 from workflows.skill import SkillRuns
 from workflows.tool_calls import came_to
 from workflows.turns import TurnContext, TurnOutcome
@@ -67,7 +70,7 @@ class ConversationWorkflow(Hooked):
     @workflow.init
     def __init__(self, start: contract.ConversationStart) -> None:
         self._start = start
-        self._state = carrying.restore_slots(start.state or contract.ConversationState())
+        self._state = start.state or ConversationState()
         self._recalled = start.state is not None
         self._gone = False
         self._knows_all_messages = False
@@ -77,9 +80,9 @@ class ConversationWorkflow(Hooked):
         self._resuming = bool(start.accepted)
         self._queue = TurnQueue()
         self._running: asyncio.Task[Turn] | None = None
-        self._unheard = list(self._state.unheard)
+        self._unheard = list(self._state.flows.unheard_news)
         self._skills = SkillRuns()
-        self.hooks = HookRuns(self._state.hooks)
+        self.hooks = HookRuns(self._state.transcript.hooks)
         self._last_word = workflow.now()
         self._whose = {"tenant": start.tenant, "conversation": start.conversation}
         self._visibility = Visibility()
@@ -93,7 +96,7 @@ class ConversationWorkflow(Hooked):
         Of a conversation that its owner deletes the running turn ends as usual and is answered.
         What has not begun by then is refused, and keeps nothing.
         """
-        last = memory.last_turn(self._state) if start.state is not None else None
+        last = transcripts.last_turn(self._state.transcript) if start.state is not None else None
         if last is not None:
             self._show(last.route)
         await self._hear()
@@ -120,7 +123,7 @@ class ConversationWorkflow(Hooked):
             if self._full:
                 continue
             quiet_since = self._last_word
-            state = memory.put_away(await self._fitted())
+            state = _put_away(await self._fitted())
             await perform(activities.KEEP, activities.Keep(**self._whose, state=state))
             if workflow.all_handlers_finished() and self._last_word == quiet_since:
                 return
@@ -193,7 +196,7 @@ class ConversationWorkflow(Hooked):
 
     @property
     def _reads(self) -> bool:
-        at_work = self._state.at_work
+        at_work = self._state.flows.at_work
         return at_work is not None and bool(at_work.reading)
 
     async def _steer(self, submission: contract.Submission) -> None:
@@ -219,10 +222,10 @@ class ConversationWorkflow(Hooked):
     @submit.validator
     def _may_submit(self, submission: contract.Submission) -> None:
         id_, digest = submission.message_id, submission.digest
-        taken = memory.digest_of(self._state, id_)
+        taken = transcripts.find_digest(self._state.transcript, id_)
         known = taken or self._open.get(id_)
         if known is not None and known != digest:
-            raise to_failure(memory.other_message(id_))
+            raise to_failure(transcripts.other_message(id_))
         if known is not None:
             return
         if self._gone:
@@ -243,7 +246,8 @@ class ConversationWorkflow(Hooked):
                 await self._recall()
                 if self._gone:
                     raise NotFound("There is no such hand-off.")
-                step = await self._hand_offs.attended(self._state, deed, self._locale)
+                hand_offs = self._state.hand_offs
+                step = await self._hand_offs.attended(hand_offs, deed, self._locale)
                 await self._stepped(step)
                 return contract.HandOffStanding(record=step.record)
         except RouterError as error:
@@ -255,32 +259,39 @@ class ConversationWorkflow(Hooked):
         """Have it said in the conversation, and known, what came of a hand-off."""
         if step.event is None:
             return
-        if step.replies:
+        replies, active = [*step.replies], self._state.flows.active
+        if step.event == "closed" and active is not None and active.asking:
+            # The assistant is back, and so is what it had asked.
+            replies += active.replies
+        if replies:
             key = f"{step.record.id}:{step.word or step.record.version}"
-            said = (step.replies, step.author, step.record.agent)
-            await self._write([memory.row_of_person(self._start, key, *said)])
+            said = (replies, step.author, step.record.agent)
+            await self._write([log_rows.row_of_person(self._start, key, *said)])
         await self._hand_offs.publish(step.record, step.event, step.people)
-        self._state = step.state
+        self._state = self._state.replace(hand_offs=step.state)
 
     async def _ring(self, due: datetime) -> None:
         """Do what is due about a hand-off."""
         async with self._queue.turn():
             if self._hand_offs.due == due:
-                self._state = await self._hand_offs.settled(self._state)
-            hand_off = self._state.hand_off
+                settled = await self._hand_offs.settle(self._state.hand_offs)
+                self._state = self._state.replace(hand_offs=settled)
+            hand_offs = self._state.hand_offs
+            hand_off = hand_offs.ongoing
             if hand_off is None or hand_off.alarm != due:
                 return
             try:
-                await self._stepped(await self._hand_offs.rung(self._state, hand_off, self._locale))
+                await self._stepped(await self._hand_offs.rung(hand_offs, hand_off, self._locale))
             except ActivityError:
                 # A calendar that can't answer must not end the conversation: it is looked at later.
                 workflow.logger.exception("hand-off %s isn't reminded yet", hand_off.id)
                 later = hand_off.replace(alarm=workflow.now() + RUNG_AGAIN)
-                self._state = self._state.replace(hand_off=later)
+                self._state = self._state.replace(hand_offs=hand_offs.replace(ongoing=later))
 
     @property
     def _alarm(self) -> datetime | None:
-        rings = self._state.hand_off.alarm if self._state.hand_off else None
+        ongoing = self._state.hand_offs.ongoing
+        rings = ongoing.alarm if ongoing else None
         return min(filter(None, (rings, self._hand_offs.due)), default=None)
 
     @workflow.signal(name=contract.CANCEL)
@@ -295,12 +306,12 @@ class ConversationWorkflow(Hooked):
 
         A signal, so that it gets through when turns are full.
         """
-        self._knows_all_messages = self._recalled and not self._state.older
+        self._knows_all_messages = self._recalled and not self._state.transcript.has_older
         self._gone = True
 
     @workflow.signal(name=contract.NEWS, unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
     @survives_failures
-    async def news(self, news: contract.News) -> None:
+    async def news(self, news: News) -> None:
         """Pass on what happened to a run; what isn't passed on yet is carried into the next run."""
         self._unheard.append(news)
         await self._hear()
@@ -318,16 +329,17 @@ class ConversationWorkflow(Hooked):
                 first = self._unheard[0]
                 told, after = self._with_news(first)
                 place = (self._start.conversation, self._start.owner)
-                if rows := memory.rows_of_news(*place, told):
+                if rows := log_rows.rows_of_news(*place, told):
                     await self._write(rows)
                 self._state = after
                 self._unheard.remove(first)
                 await self._make_room()
+                self._drop_unused_slots()
 
     async def _make_room(self) -> None:
         """Put away the oldest requests as long as too many ask something, and say so."""
         spared: set[str] = set()
-        while (oldest := open_requests.find_surplus(self._state, spared)) is not None:
+        while (oldest := open_flows.find_surplus(self._state.flows, spared)) is not None:
             try:
                 after = await flow_client.put_away(self._start, oldest, self._locale)
             except ActivityError:
@@ -337,11 +349,14 @@ class ConversationWorkflow(Hooked):
             if after is not None and after.asking:
                 spared.add(oldest.id)
                 continue
-            self._state = open_requests.without_surplus(self._state, oldest, after)
-            if notice := open_requests.say_closed(oldest, after):
+            flows = self._state.flows
+            closed = open_flows.show_form(flows, oldest)
+            flows = open_flows.drop_surplus(flows, oldest, after)
+            self._state = self._state.replace(flows=flows)
+            if notice := open_flows.say_closed(closed, after):
                 said = TextReply(text=notice.within(self._locale), notice=True)
                 key = f"put_away:{oldest.id}:{oldest.events}"
-                await self._write([memory.row_of_person(self._start, key, [said], None, None)])
+                await self._write([log_rows.row_of_person(self._start, key, [said], None, None)])
 
     async def _write(self, entries: list[LogEntry]) -> list[RecordedTurn]:
         if self._gone:
@@ -350,34 +365,40 @@ class ConversationWorkflow(Hooked):
         written = activities.Write(tenant=self._start.tenant, entries=entries)
         return (await perform(activities.WRITE, written)).unknown
 
-    def _with_news(self, news: contract.News) -> tuple[contract.News, contract.ConversationState]:
+    def _with_news(self, news: News) -> tuple[News, ConversationState]:
         """What to say of the news, and the state after it."""
-        state, locale = self._state, self._locale
-        told, view = memory.as_told(state, news, locale), news.view
-        asks_which = memory.leaves_several(state, view)
-        after = memory.with_news(state, view, resume=not asks_which)
-        after = memory.with_lapsed(after, view)
-        asked = state.active.question if state.active else None
-        if after.active is view and asked != view.question:
-            after = after.replace(heard_at=workflow.now())
+        before, view = self._state.flows, news.view
+        told = open_flows.pass_on(before, news, self._locale)
+        asks_which = open_flows.leaves_several(before, view)
+        flows = open_flows.learn_slots(before, news)
+        flows = open_flows.receive_news(flows, view, resume=not asks_which)
+        flows = open_flows.add_lapsed(flows, view)
+        transcript = self._state.transcript
+        if flows.active is view and self._asked != view.question:
+            transcript = transcript.replace(last_word_at=workflow.now())
         if asks_which:
-            after, which = memory.asking_which(after, locale)
+            flows, which = open_flows.ask_which(flows, self._locale)
             told = told.replace(replies=[*told.replies, which])
-        return told, after
+        return told, self._state.replace(flows=flows, transcript=transcript)
+
+    def _drop_unused_slots(self) -> None:
+        flows = open_flows.drop_unused_slots(self._state.flows, self._unheard)
+        self._state = self._state.replace(flows=flows)
 
     @workflow.query(name=contract.STATUS)
     def status(self) -> contract.ConversationStatus:
         """Where the conversation stands right now."""
-        return memory.status(self._state, list(self._open))
+        return standing.describe_status(self._state, list(self._open))
 
     @workflow.query(name=contract.STATE)
-    def state(self) -> contract.ConversationState:
+    def state(self) -> ConversationState:
         """What would be kept if the conversation were put away right now."""
-        return memory.put_away(self._carried().state)
+        return _put_away(self._carried().state)
 
     @property
     def _asked(self) -> str:
-        return self._state.active.question if self._state.active else ""
+        active = self._state.flows.active
+        return active.question if active else ""
 
     @property
     def _full(self) -> bool:
@@ -408,15 +429,15 @@ class ConversationWorkflow(Hooked):
     def _carried(self) -> carrying.Carried:
         """What is carried next to the messages that were taken in and not begun."""
         left = MAX_CARRIED_BYTES - measure_bytes([*self._accepted.values()])
-        return carrying.fit_state(self._state.replace(unheard=self._unheard), left)
+        return carrying.fit_state(self._state, self._unheard, left)
 
-    async def _fitted(self) -> contract.ConversationState:
+    async def _fitted(self) -> ConversationState:
         """The state as it can be carried; the person is told what gives way for that."""
         carried = self._carried()
         if carried.said:
-            key = f"carried:{workflow.info().run_id}:{self._state.turns}"
+            key = f"carried:{workflow.info().run_id}:{self._state.transcript.turn_count}"
             replies = [TextReply(text=said.within(self._locale)) for said in carried.said]
-            await self._write([memory.row_of_person(self._start, key, [*replies], None, None)])
+            await self._write([log_rows.row_of_person(self._start, key, [*replies], None, None)])
         return carried.state
 
     async def _recall(self) -> None:
@@ -426,50 +447,51 @@ class ConversationWorkflow(Hooked):
         found = await perform(activities.RECALL, asked, summary="snapshot")
         self._gone = self._gone or found.gone
         if found.state is not None:
-            self._state = carrying.restore_slots(found.state)
-            self.hooks.known = found.state.hooks
+            self._state = found.state
+            self.hooks.known = found.state.transcript.hooks
             self._asked_of_old = self._asked
         self._recalled = True
 
     async def _first_answer(self, submission: contract.Submission) -> Turn | None:
         await self._recall()
         id_, digest = submission.message_id, submission.digest
-        known = memory.digest_of(self._state, id_)
+        known = transcripts.find_digest(self._state.transcript, id_)
         if known is not None and known != digest:
-            raise memory.other_message(id_)
-        held = memory.held(self._state, id_)
+            raise transcripts.other_message(id_)
+        held = transcripts.find_turn(self._state.transcript, id_)
         if held is not None and held.turn is not None:
             return held.turn
         if self._gone:
             if id_ in self._skills.heard:
                 return None  # The running turn has taken it in: it has begun.
             raise self._refusal_when_gone(submission)
-        if known is None and (submission.fresh or not self._state.older):
+        if known is None and (submission.fresh or not self._state.transcript.has_older):
             return None
         asked = activities.Recall(**self._whose, message_id=id_)
         recorded = (await perform(activities.RECALL, asked, summary=f"message {id_}")).turn
         if recorded is None:
             return None
         if recorded.digest != digest:
-            raise memory.other_message(id_)
+            raise transcripts.other_message(id_)
         return recorded.turn
 
     def _refusal_when_gone(self, submission: contract.Submission) -> NotFound:
         """Say that nothing was done for the message, unless it may be a repeat of an old one."""
-        unknown = memory.digest_of(self._state, submission.message_id) is None
-        is_new = submission.fresh or (self._knows_all_messages and unknown)
+        known = transcripts.find_digest(self._state.transcript, submission.message_id)
+        is_new = submission.fresh or (self._knows_all_messages and known is None)
         return NotFound(DELETED if is_new else GONE)
 
     async def _answer(self, submission: contract.Submission, seen: str) -> Turn:
         """The turn of a new message, kept before it is told."""
         if submission.tools is not None:
-            self._state = self._state.replace(front_end=submission.tools)
+            front_end = self._state.front_end.replace(tools=submission.tools)
+            self._state = self._state.replace(front_end=front_end)
         before, message = self._state, self._context(submission, seen)
         turn = turns.with_refusal(message, await self._turn_of(message))
         try:
             return await self._kept(submission, message, before, turn)
         except ActivityError as error:
-            if memory.held(self._state, message.id) is not None:
+            if transcripts.find_turn(self._state.transcript, message.id) is not None:
                 raise
             self._skills.leave(turn.tool_calls, {})
             broken = await self._ended_early(message, error)
@@ -479,33 +501,39 @@ class ConversationWorkflow(Hooked):
         self,
         submission: contract.Submission,
         message: TurnContext,
-        before: contract.ConversationState,
+        before: ConversationState,
         turn: Turn,
     ) -> Turn:
         """The turn, once it is on record and in the state, and known to whom it concerns."""
         turn = turns.with_left_out(message, turn)
-        said = memory.as_text(submission.message, before, message.named(message.files))
-        model, model_before = turn.usage.model, self._state.model
+        said = log_rows.as_text(submission.message, before.flows, message.named(message.files))
+        model, model_before = turn.usage.model, self._state.transcript.model
         turn = await self._recorded(submission, message, said, turn)
         # A button or a form goes without files: what is left waits for the next words.
-        kept = before.left if submission.message.action is not None else {}
+        kept = before.front_end.left_files if submission.message.action is not None else {}
         left = kept | {file: message.named([file])[0] for file in turn.files_left or []}
         state = self._state.replace(
-            heard_at=workflow.now(),
-            locale=message.locale,
-            left=left,
-            model=model or model_before,
+            transcript=self._state.transcript.replace(
+                last_word_at=workflow.now(),
+                locale=message.locale,
+                model=model or model_before,
+                hooks=self.hooks.known,
+            ),
+            front_end=self._state.front_end.replace(left_files=left),
         )
-        if before.hand_off is not None:
-            # What was said to a person no model is told, later either.
-            self._state = state
-        else:
-            self._state = turns.remembering(message, before, turn, said, state)
-        self._state = self._state.replace(hooks=self.hooks.known)
-        self._state = await self._hand_offs.published_turn(before, self._state, message.id)
+        # What was said to a person no model is told, later either.
+        is_for_model = before.hand_offs.ongoing is None
+        if is_for_model:
+            state = turns.remember_turn(message, before, turn, said, state)
+        self._state = state
+        hand_offs = await self._hand_offs.publish_turn(
+            before.hand_offs, state.hand_offs, message.id
+        )
+        self._state = self._state.replace(hand_offs=hand_offs)
+        self._drop_unused_slots()
         self._show(turn.route)
         # What was said to a person is theirs: no hook hears it.
-        if before.hand_off is None and (looking_on := self.hooks.at("after_turn")):
+        if is_for_model and (looking_on := self.hooks.at("after_turn")):
             self.hooks.tell(looking_on, turns.turn_event(message, turn))
         return turn
 
@@ -517,21 +545,23 @@ class ConversationWorkflow(Hooked):
         Rows are written before Temporal has what was done for them: a server that dies then forgets
         it, and the message, which is sent again or isn't. The next turn finds their turn here.
         """
-        where, before = message.conversation, self._state.model
-        changed = memory.rows_of_model(where, message.id, before, turn.usage.model)
+        where, before = message.conversation, self._state.transcript.model
+        changed = log_rows.rows_of_model(where, message.id, before, turn.usage.model)
         if changed:
             workflow.logger.info("answered by %s, and not by %s", turn.usage.model, before)
         while True:
-            rows = memory.rows_of_turn(where, submission, said, turn, message.began)
+            rows = log_rows.rows_of_turn(where, submission, said, turn, message.began)
             unknown = await self._write([*changed, *rows])
             if not unknown:
-                held = contract.HeldTurn(message_id=message.id, digest=submission.digest, turn=turn)
-                self._state = memory.with_turn(self._state, held)
+                held = HeldTurn(message_id=message.id, digest=submission.digest, turn=turn)
+                transcript = transcripts.add_turn(self._state.transcript, held)
+                self._state = self._state.replace(transcript=transcript)
                 return turn
-            self._state = memory.with_recorded(self._state, unknown)
-            known = memory.held(self._state, message.id)
+            transcript = transcripts.add_recorded(self._state.transcript, unknown)
+            self._state = self._state.replace(transcript=transcript)
+            known = transcripts.find_turn(transcript, message.id)
             if known is not None and known.digest != submission.digest:
-                raise memory.other_message(message.id)
+                raise transcripts.other_message(message.id)
             if known is not None and known.turn is not None:
                 return known.turn
             turn = turn.replace(turn=self._number)
@@ -553,20 +583,20 @@ class ConversationWorkflow(Hooked):
             why = from_failure(error) or Unavailable(type(error).__name__)
             broken = turns.error_event(message, why.said.within(message.locale))
             self.hooks.tell(self.hooks.at("on_error"), broken)
-        flow = self._state.active.summary if self._state.active else None
+        active = self._state.flows.active
         turn = turns.ended_early(message, self._number, error)
         await self._skills.gone()
         calls, usage = [*self._skills.calls], turn.usage
         for start, outcome in self._skills.stopped:
             usage += outcome.usage
             # The last can be gone on with.
-            skill = memory.open_skill(start, outcome)
-            self._state = self._state.replace(skill=skill)
+            self._state = self._state.replace(skill=keep_open(start, outcome))
         turn = turns.with_calls(message, turn, calls, self._skills.titles)
         self._skills.forget()
-        made = [memory.recalled(call, came_to(call)) for call in calls]
-        self._state = self._state.replace(called=made)
-        return turn.replace(flow=flow, usage=usage)
+        made = [transcripts.recall_call(call, came_to(call)) for call in calls]
+        transcript = self._state.transcript.replace(turn_calls=made)
+        self._state = self._state.replace(transcript=transcript)
+        return turn.replace(flow=active.summary if active else None, usage=usage)
 
     async def _take(self, message: TurnContext) -> Turn:
         """Understand, decide, act. State changes only when all of it is done."""
@@ -576,7 +606,7 @@ class ConversationWorkflow(Hooked):
         if (again := repeat_answer(message, self._number, self._state)) is not None:
             return again
         action = message.submission.message.action
-        if isinstance(action, ToolResultAction) and self._state.hand_off is None:
+        if isinstance(action, ToolResultAction) and self._state.hand_offs.ongoing is None:
             route, outcome = await self._runner(message, self._state).hear(action)
             decided = RoutingDecision(route=route, commands=[])
             if outcome.void and not outcome.stopped:
@@ -589,14 +619,15 @@ class ConversationWorkflow(Hooked):
             self._unheard.remove(news)
         if message.files:
             outcome.documents = await turns.documents_of(message)
-        before = self._state.active
+        before = self._state.flows.active
         self._state = outcome.state
         turn = turns.of(message, self._number, decided, outcome)
         return await turns.structured(message, turn, outcome, before)
 
     async def _decided(self, message: TurnContext) -> tuple[RoutingDecision, TurnOutcome]:
         state = self._state
-        forgotten = None if state.hand_off else turns.forgotten(state, workflow.now())
+        is_for_person = state.hand_offs.ongoing is not None
+        forgotten = None if is_for_person else turns.forgotten(state, workflow.now())
         decided = await turns.decide(message, state)
         if forgotten is not None:
             decided = turns.without_miss(decided)
@@ -605,7 +636,7 @@ class ConversationWorkflow(Hooked):
             spent = decided.usage + outcome.usage
             decided, outcome = await self._decided_anew(message, outcome, spent)
         elif forgotten is not None:
-            active, replies = outcome.state.active, outcome.replies
+            active, replies = outcome.state.flows.active, outcome.replies
             said = turns.reminder(forgotten, decided, active, replies, message.locale)
             outcome.replies.insert(0, message.says(said, notice=True))
         return decided, outcome
@@ -614,35 +645,35 @@ class ConversationWorkflow(Hooked):
         self, message: TurnContext, before: TurnOutcome, spent: Usage
     ) -> tuple[RoutingDecision, TurnOutcome]:
         """What it means without what it was meant for, which has ended or won't have it."""
-        history = awaited_calls.before_calls(
-            before.state.history, {call.id for call in before.tool_calls}
-        )
-        decided = await turns.decide(message, before.state.replace(history=history))
+        past, calls = before.state.transcript, {call.id for call in before.tool_calls}
+        history = transcripts.before_calls(past.history, calls)
+        told = before.state.replace(transcript=past.replace(history=history))
+        decided = await turns.decide(message, told)
         outcome = await self._runner(message, before.state).carry_out(decided)
         outcome.usage = spent + outcome.usage
         outcome.tool_calls = before.tool_calls + outcome.tool_calls
         outcome.heard = before.heard + outcome.heard
         return decided, outcome
 
-    def _runner(self, message: TurnContext, state: contract.ConversationState) -> CommandRunner:
+    def _runner(self, message: TurnContext, state: ConversationState) -> CommandRunner:
         return CommandRunner(message, state, self._skills, self._unheard)
 
     def _context(self, submission: contract.Submission, seen: str) -> TurnContext:
-        text, active = submission.message.text or "", self._state.active
+        text, active = submission.message.text or "", self._state.flows.active
         asked = active is not None and active.asking
         locale = language_of(text, answers=asked) or self._locale
-        known = turns.with_left(submission, self._state.left)
+        known = turns.with_left(submission, self._state.front_end.left_files)
         whose = (self._start.conversation, locale, known, workflow.now(), seen)
         return TurnContext(*whose, self.hooks)
 
     @property
     def _locale(self) -> Locale:
         """The language that its person wrote last; at first, that of their profile."""
-        return self._state.locale or self._start.locale
+        return self._state.transcript.locale or self._start.locale
 
     @property
     def _number(self) -> int:
-        return self._state.turns + 1
+        return self._state.transcript.turn_count + 1
 
     def _show(self, route: Route) -> None:
         start = self._start
@@ -655,7 +686,12 @@ class ConversationWorkflow(Hooked):
             start_options.ROUTE_BY: route.by,
         }
         attributes = [key.value_set(value) for key, value in shown.items()]
-        self._visibility.show(attributes, memory.details(start, self._state, route))
+        self._visibility.show(attributes, standing.write_details(start, self._state, route))
+
+
+def _put_away(state: ConversationState) -> ConversationState:
+    """Return the state of a conversation that is resumed another day: nothing is answered then."""
+    return state.replace(skill=open_skills.put_away(state.skill))
 
 
 @workflow.defn(name=contract.WORKFLOW, versioning_behavior=VersioningBehavior.AUTO_UPGRADE)

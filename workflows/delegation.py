@@ -13,7 +13,7 @@ from temporalio.exceptions import FailureError
 from temporalio.workflow import ChildWorkflowHandle
 
 from router.contracts.activities import Account
-from router.contracts.conversation import OpenSkill
+from router.contracts.conversation_state import OpenSkill
 from router.contracts.skill_run import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer, workflow_id
 from router.contracts.start_options import TASK_TIMEOUT
 from router.domain.locale import Locale

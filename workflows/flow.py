@@ -152,7 +152,7 @@ class FlowWorkflow(Hooked):
             if told.aside:
                 # What was said stays to be told to the conversation.
                 return contract.FlowAnswer(view=self.view())
-            return self._notifier.answer(self._definition, self._run)
+            return self._notifier.answer(self._definition, self._run, told.known_slot_sets)
         finally:
             self._listeners -= 1
 

@@ -14,7 +14,8 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.conversation import ConversationStart, News
+from router.contracts.conversation import ConversationStart
+from router.contracts.conversation_state import News, OpenFlows
 from router.contracts.document import DocumentsOf
 from router.contracts.flow import STOP, FlowAnswer, StopReason, Told, workflow_id
 from router.domain import commands
@@ -25,7 +26,7 @@ from router.flow.engine import events
 from router.flow.view import FlowView
 from router.understanding.route_reasons import WHICH_TO_RESUME
 from router.understanding.slots.attachments import filled_by_files, texts_in
-from workflows import memory, notices, open_requests
+from workflows import notices, open_flows
 from workflows.activity import fresh_id, perform, perform_once, until
 from workflows.background import start_awaited_task
 from workflows.turns import TurnContext, TurnOutcome
@@ -106,15 +107,22 @@ class FlowClient:
         self.stopped = False
         """True once the turn was stopped while flows were told something, or listened to."""
 
+    @property
+    def _flows(self) -> OpenFlows:
+        """The conversation's, after what this turn has done so far."""
+        return self._outcome.state.flows
+
+    @_flows.setter
+    def _flows(self, flows: OpenFlows) -> None:
+        self._outcome.state = self._outcome.state.replace(flows=flows)
+
     async def start(self, flow: str, event: events.Began) -> None:
         """Start a flow; what was talked about waits, or the new one where that was just begun."""
-        outcome = self._outcome
-        active = outcome.state.active
+        outcome, active = self._outcome, self._flows.active
         if active is not None and outcome.flow is not None and outcome.flow.id == active.id:
             await self._start_later(flow, event)
             return
-        paused = [*outcome.state.paused, active] if active else outcome.state.paused
-        outcome.state = outcome.state.replace(paused=paused, active=None)
+        self._flows = open_flows.pause_active(self._flows)
         answer = await self._begin(flow, event)
         if answer is None:
             outcome.replies.append(self._message.says(notices.FLOW_GONE))
@@ -126,7 +134,7 @@ class FlowClient:
     async def _make_room(self) -> None:
         """Put away the oldest requests as long as too many are unfinished, and say so."""
         outcome, spared = self._outcome, set(self._begun)
-        while (oldest := open_requests.find_surplus(outcome.state, spared)) is not None:
+        while (oldest := open_flows.find_surplus(self._flows, spared)) is not None:
             if self.stopped:
                 return  # the next message makes room
             answer = await self._tell(oldest, events.PutAway())
@@ -134,11 +142,12 @@ class FlowClient:
             if after is not None and after.asking:
                 spared.add(oldest.id)
                 continue
-            outcome.state = open_requests.without_surplus(outcome.state, oldest, after)
-            notice = open_requests.say_closed(oldest, after)
+            closed = open_flows.show_form(self._flows, oldest)
+            self._flows = open_flows.drop_surplus(self._flows, oldest, after)
+            notice = open_flows.say_closed(closed, after)
             said: list[Reply] = [self._message.says(notice, notice=True)] if notice else []
             told = [reply for reply in answer.replies if reply not in said] if answer else []
-            active = outcome.state.active
+            active = self._flows.active
             outcome.replies = before_question(outcome.replies, active, [*told, *said])
 
     async def _start_later(self, flow: str, event: events.Began) -> None:
@@ -148,38 +157,38 @@ class FlowClient:
         if answer is None or not answer.view.asking:
             gone = message.says(notices.FLOW_GONE)
             said: list[Reply] = list(answer.replies) if answer else [gone]
-            outcome.replies = before_question(outcome.replies, outcome.state.active, said)
+            outcome.replies = before_question(outcome.replies, self._flows.active, said)
             return
-        outcome.state = outcome.state.replace(paused=[answer.view, *outcome.state.paused])
+        self._flows = self._flows.replace(paused=[answer.view, *self._flows.paused])
         outcome.replies.append(message.says(notices.later(answer.view.title)))
         await self._make_room()
 
     async def tell(self, command: commands.Command) -> None:
         """Tell the flow that is being talked about; the outcome is void where that is over."""
-        outcome = self._outcome
-        active = outcome.state.active
+        outcome, active = self._outcome, self._flows.active
         if active is None:
             outcome.replies.append(self._message.says(notices.NOTHING_ACTIVE))
             return
         answer = await self._tell(active, event_of(command, active, self._message))
         if answer is None:
-            outcome.state = outcome.state.replace(active=None)
+            self._flows = self._flows.replace(active=None)
             outcome.void = True
             return
         await self._heard(answer)
 
     async def attach(self, *, replacing: bool) -> None:
         """Have the flow that asks now take what it can of the files that are left."""
-        outcome, active = self._outcome, self._outcome.state.active
+        outcome, active = self._outcome, self._flows.active
         if active is None:
             return
-        slots = filled_by_files(active, outcome.files_left, replacing=replacing)
+        form = open_flows.show_form(self._flows, active)
+        slots = filled_by_files(form, outcome.files_left, replacing=replacing)
         if not slots:
             return
         event = events.Answered(by=self._message.caller.id, slots=slots, question=active.question)
         answer = await self._tell(active, event)
         if answer is None:
-            outcome.state = outcome.state.replace(active=None)
+            self._flows = self._flows.replace(active=None)
             return
         # What it asked before isn't asked any more, or is asked again.
         asked = len(active.replies)
@@ -189,7 +198,7 @@ class FlowClient:
 
     async def ask_again(self) -> None:
         """A question in between was answered: back to the one that the flow asked."""
-        active = self._outcome.state.active
+        active = self._flows.active
         answer = None if active is None else await self._repeated(active)
         if answer is not None:
             await self._heard(answer)
@@ -201,8 +210,8 @@ class FlowClient:
             answer = await self._tell(run, events.Cancelled(by=self._message.caller.id))
         if answer is None:
             if run is not None:
-                state = memory.no_longer_at_work(outcome.state, run.id)
-                outcome.state = memory.no_longer_handed_in(state, run.id)
+                flows = open_flows.end_work(self._flows, run.id)
+                self._flows = open_flows.end_approval(flows, run.id)
             outcome.replies.append(self._message.says(notices.NOTHING_ACTIVE))
             return
         await self._heard(answer, cancelling=True)
@@ -213,43 +222,37 @@ class FlowClient:
         What asked something waits meanwhile.
         """
         outcome, message = self._outcome, self._message
-        view = next((one for one in outcome.state.handed_in if one.id == run), None)
+        view = next((one for one in self._flows.handed_in if one.id == run), None)
         answer = None
         if view is not None:
             whole = view.replace(id=view.whole or view.id)
             answer = await self._tell(whole, events.Amended(by=message.caller.id, slots=slots))
         if answer is None:
-            outcome.state = memory.no_longer_handed_in(outcome.state, run)
+            self._flows = open_flows.end_approval(self._flows, run)
             outcome.replies.append(message.says(notices.SETTLED_ALREADY))
             return
-        active = outcome.state.active
-        if active is not None:
-            outcome.state = outcome.state.replace(
-                paused=[*outcome.state.paused, active], active=None
-            )
+        self._flows = open_flows.pause_active(self._flows)
         await self._heard(answer)
         await self._make_room()
 
     async def resume(self, run: str) -> None:
         """Go on with a run that is put aside, or begin one with what a lapsed one was told."""
         outcome, says = self._outcome, self._message.says
-        state = outcome.state
-        lapsed = next((one for one in state.lapsed if one.run == run), None)
+        flows = self._flows
+        lapsed = next((one for one in flows.lapsed if one.run == run), None)
         if lapsed is not None:
-            outcome.state = memory.without_lapsed(state, run)
+            self._flows = open_flows.drop_lapsed(flows, run)
             outcome.replies.append(says(notices.back_to(lapsed.title)))
             by = self._message.caller.id
             began = events.Began(by=by, slots=lapsed.slots, skipped=lapsed.skipped)
             await self.start(lapsed.flow, began)
             return
-        view = next((one for one in state.paused if one.id == run), None)
+        view = next((one for one in flows.paused if one.id == run), None)
         if view is None:
             outcome.replies.append(says(notices.OVER_ALREADY))
             return
-        others = [one for one in state.paused if one.id != run]
-        outcome.state = outcome.state.replace(
-            paused=[*others, state.active] if state.active else others, active=None
-        )
+        others = [one for one in flows.paused if one.id != run]
+        self._flows = open_flows.pause_active(flows.replace(paused=others))
         answer = await self._repeated(view)
         if answer is None:
             outcome.replies.append(says(notices.OVER_ALREADY))
@@ -265,7 +268,7 @@ class FlowClient:
         outcome.flow = view.summary
         taken = {*texts_in(view.slots), *view.reading}
         outcome.files_left = [file for file in outcome.files_left if file not in taken]
-        outcome.state = memory.answered(outcome.state, view)
+        self._flows = open_flows.receive_answer(self._flows, view)
         # What is being cancelled has said itself that it is at it still.
         if view.status == "running" and not (cancelling and answer.replies):
             names = self._message.named(view.reading)
@@ -274,7 +277,7 @@ class FlowClient:
             outcome.replies.append(self._message.says(said))
         if answer.begun:
             await self._hear_from(answer.begun)
-        if outcome.state.active is None:
+        if self._flows.active is None:
             await self._resume()
 
     async def _seconds_until_read(self, files: list[str]) -> float:
@@ -296,28 +299,29 @@ class FlowClient:
             self.stopped = True
         outcome = self._outcome
         for news in [news for news in self._unheard if news.view.id in begun]:
-            told = memory.as_told(outcome.state, news, self._message.locale)
+            self._flows = open_flows.learn_slots(self._flows, news)
+            told = open_flows.pass_on(self._flows, news, self._message.locale)
             outcome.replies += [reply for reply in told.replies if reply not in outcome.replies]
-            outcome.state = memory.with_news(outcome.state, news.view, resume=False)
+            self._flows = open_flows.receive_news(self._flows, news.view, resume=False)
             outcome.heard.append(news)
 
     async def _resume(self) -> None:
         """Take up the flow that was put aside last; where several wait, it is asked which."""
         outcome, locale = self._outcome, self._message.locale
-        while outcome.state.active is None and outcome.state.paused:
-            if len(outcome.state.paused) > 1:
-                outcome.state, which = memory.asking_which(outcome.state, locale)
+        while self._flows.active is None and self._flows.paused:
+            if len(self._flows.paused) > 1:
+                self._flows, which = open_flows.ask_which(self._flows, locale)
                 outcome.replies.append(which)
                 outcome.routes.append(WHICH_TO_RESUME.route(locale))
                 return
-            *rest, last = outcome.state.paused
-            outcome.state = outcome.state.replace(paused=rest)
+            *rest, last = self._flows.paused
+            self._flows = self._flows.replace(paused=rest)
             answer = await self._repeated(last)
             if answer is not None and answer.view.asking:
                 back = self._message.says(notices.back_to(last.title))
                 outcome.replies += [back, *answer.replies]
                 outcome.flow = outcome.flow or answer.view.summary
-                outcome.state = outcome.state.replace(active=answer.view)
+                self._flows = self._flows.replace(active=answer.view)
 
     async def _begin(self, flow: str, event: events.Began) -> FlowAnswer | None:
         """Start a run; None where there is no such flow (any more)."""
@@ -347,6 +351,7 @@ class FlowClient:
             conversation=message.conversation,
             first=first,
             update_id=f"{message.conversation}:{message.id}:{self._sent}",
+            known_slot_sets=[*self._flows.slot_sets],
         )
         telling = partial(perform, activities.TELL_FLOW, tell, f"{event.type} ▸ {flow}")
         try:
@@ -359,7 +364,8 @@ class FlowClient:
             raise
         if answer is not None:
             # News of before may be on their way yet, and mustn't be taken for what is.
-            self._outcome.state = memory.having_heard(self._outcome.state, answer.view)
+            flows = open_flows.learn_slots(self._flows, answer)
+            self._flows = open_flows.note_events(flows, answer.view)
         return answer
 
     async def _heard_out(

@@ -1,7 +1,7 @@
 """A conversation with a person, within its workflow: handed over, attended, and given back.
 
-What is decided here changes nothing by itself: a `Step` says how the conversation's state is after
-it, what is said in it, and who hears that something happened.
+What is decided here changes nothing by itself: a `Step` says how the hand-off stands after it, what
+is said in the conversation, and who hears that something happened.
 """
 
 from collections.abc import Sequence
@@ -12,12 +12,8 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
 from router.contracts import activities
-from router.contracts.conversation import (
-    ConversationStart,
-    ConversationState,
-    HandOffDeed,
-    HandOffNews,
-)
+from router.contracts.conversation import ConversationStart, HandOffDeed
+from router.contracts.conversation_state import HandOffNews, KnownHandOffs
 from router.domain import hand_offs
 from router.domain.errors import Conflict
 from router.domain.hand_offs import (
@@ -49,9 +45,9 @@ RUNG_AGAIN = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Step:
-    """What came of a deed, or of an alarm; without an `event` nothing did."""
+    """The result of a deed, or of an alarm; without an `event` nothing happened."""
 
-    state: ConversationState
+    state: KnownHandOffs
     record: HandOffRecord
     event: HandOffEvent | None = None
     people: Sequence[str] = ()
@@ -100,12 +96,10 @@ def still_waiting(hand_off: OngoingHandOff) -> Localised | None:
     return notices.IN_QUEUE
 
 
-def end(
-    state: ConversationState, start: ConversationStart, hand_off: OngoingHandOff, ending: HandOffEnd
-) -> tuple[ConversationState, HandOffRecord]:
-    """The conversation back with the desk."""
-    over = hand_off.ended(start.tenant, start.conversation, start.owner, ending, workflow.now())
-    return state.replace(hand_off=None, last_hand_off=over, last_closing=""), over
+def end(state: KnownHandOffs, over: HandOffRecord, closing: str = "") -> KnownHandOffs:
+    """Return the state with the conversation back at the assistant, after these closing words."""
+    digest = digest_of(closing) if closing else ""
+    return state.replace(ongoing=None, last_record=over, last_closing=digest)
 
 
 class HandOffs:
@@ -113,24 +107,24 @@ class HandOffs:
 
     def __init__(self, start: ConversationStart) -> None:
         self._start = start
-        owes = start.state is not None and start.state.owed
+        owes = start.state is not None and start.state.hand_offs.unpublished
         self.due: datetime | None = workflow.now() if owes else None
         """When what is owed to those outside is tried again; None where nothing is."""
 
-    async def attended(self, state: ConversationState, deed: HandOffDeed, locale: Locale) -> Step:
+    async def attended(self, state: KnownHandOffs, deed: HandOffDeed, locale: Locale) -> Step:
         """What the deed comes to; one that is sent again comes to nothing more.
 
         Raises `Conflict` where somebody else has it, it is over, or the same was just said and no
         key tells whether it is to be said again.
         """
-        last = state.last_hand_off
-        if state.hand_off is None and last is not None and last.id == deed.hand_off:
+        last = state.last_record
+        if state.ongoing is None and last is not None and last.id == deed.hand_off:
             mine = last.agent == deed.by.id or deed.any_agent
             if deed.kind in {"return", "close"} and mine and last.ending != "taken_back":
                 if deed.text and digest_of(deed.text) != state.last_closing:
                     raise Conflict(hand_offs.NOBODY_HAS_IT)
                 return Step(state, last)
-        hand_off = hand_offs.the_one(state.hand_off, deed.hand_off)
+        hand_off = hand_offs.the_one(state.ongoing, deed.hand_off)
         if deed.word in hand_off.words:
             return Step(state, self._record(hand_off))
         if deed.kind == "take":
@@ -148,7 +142,11 @@ class HandOffs:
         return self._given_back(state, hand_off, deed, locale)
 
     async def _taken(
-        self, state: ConversationState, hand_off: OngoingHandOff, deed: HandOffDeed, locale: Locale
+        self,
+        state: KnownHandOffs,
+        hand_off: OngoingHandOff,
+        deed: HandOffDeed,
+        locale: Locale,
     ) -> Step:
         duty = await on_duty(self._start.tenant, self._start.owner, deed.by)
         after = hand_off.taken(deed.by, deed.word, duty, workflow.now())
@@ -159,21 +157,21 @@ class HandOffs:
         return self._step(state, after, "taken", people, said)
 
     def _given_back(
-        self, state: ConversationState, hand_off: OngoingHandOff, deed: HandOffDeed, locale: Locale
+        self,
+        state: KnownHandOffs,
+        hand_off: OngoingHandOff,
+        deed: HandOffDeed,
+        locale: Locale,
     ) -> Step:
         solved = deed.kind == "close"
-        after, record = end(state, self._start, hand_off, "solved" if solved else "returned")
-        closing = digest_of(deed.text) if deed.text else ""
-        after = after.replace(last_closing=closing)
+        record = self._over(hand_off, "solved" if solved else "returned")
         name = hand_off.agent.name if hand_off.agent else deed.by.name
         said = notices.solved_by(name) if solved else notices.returned_by(name)
         own: list[Reply] = [TextReply(text=quote_person(name, deed.text))] if deed.text else []
-        replies = [*own, TextReply(text=said.within(locale)), *_asked(state)]
-        return Step(after, record, "closed", _whose(hand_off), replies)
+        replies = [*own, TextReply(text=said.within(locale))]
+        return Step(end(state, record, deed.text), record, "closed", _whose(hand_off), replies)
 
-    async def rung(
-        self, state: ConversationState, hand_off: OngoingHandOff, locale: Locale
-    ) -> Step:
+    async def rung(self, state: KnownHandOffs, hand_off: OngoingHandOff, locale: Locale) -> Step:
         """What is due: somebody has come on duty, is reminded, or it goes back to the desk."""
         if hand_off.stage == "opens":
             after = hand_off.shown_to(await self._duty(hand_off))
@@ -183,14 +181,14 @@ class HandOffs:
             said: list[Reply] = [TextReply(text=notices.REMINDED.within(locale))]
             return self._step(state, after, "reminded", _whose(after), said)
         waited = hand_off.waiting_since is not None
-        over, record = end(state, self._start, hand_off, "unanswered" if waited else "returned")
+        record = self._over(hand_off, "unanswered" if waited else "returned")
         told = notices.UNANSWERED if waited else notices.SILENT
-        replies = [TextReply(text=told.within(locale)), *_asked(state)]
-        return Step(over, record, "closed", _whose(hand_off), replies)
+        replies: list[Reply] = [TextReply(text=told.within(locale))]
+        return Step(end(state, record), record, "closed", _whose(hand_off), replies)
 
     def _step(
         self,
-        state: ConversationState,
+        state: KnownHandOffs,
         after: OngoingHandOff,
         event: HandOffEvent,
         people: Sequence[str],
@@ -198,8 +196,12 @@ class HandOffs:
         by: HandOffDeed | None = None,
     ) -> Step:
         author, word = (by.by, by.word) if by else (None, "")
-        changed = state.replace(hand_off=after)
+        changed = state.replace(ongoing=after)
         return Step(changed, self._record(after), event, people, [*replies], author, word)
+
+    def _over(self, hand_off: OngoingHandOff, ending: HandOffEnd) -> HandOffRecord:
+        start, now = self._start, workflow.now()
+        return hand_off.ended(start.tenant, start.conversation, start.owner, ending, now)
 
     def _record(self, hand_off: OngoingHandOff) -> HandOffRecord:
         start = self._start
@@ -214,28 +216,28 @@ class HandOffs:
         """Have lists show how it stands, and these people hear of it."""
         await _publish(_news(record, event, people))
 
-    async def published_turn(
-        self, before: ConversationState, after: ConversationState, message_id: str
-    ) -> ConversationState:
-        """The same of what a turn has made of it, if anything; the state with what is owed of that.
+    async def publish_turn(
+        self, before: KnownHandOffs, after: KnownHandOffs, message_id: str
+    ) -> KnownHandOffs:
+        """Publish what a turn has made of the hand-off, if anything; return what is left to do.
 
         What can't be made known fails no turn: that is on record, and its message taken in.
         """
-        was, now, news = before.hand_off, after.hand_off, None
+        was, now, news = before.ongoing, after.ongoing, None
         if was is None and now is not None:
             news = _news(self._record(now), "requested", now.told, message_id)
         elif was is not None and now is not None and was != now:
             people = [now.agent.id] if now.agent else []
             news = _news(self._record(now), "said", people, message_id)
-        elif was is not None and now is None and after.last_hand_off is not None:
-            news = _news(after.last_hand_off, "closed", _whose(was), message_id)
+        elif was is not None and now is None and after.last_record is not None:
+            news = _news(after.last_record, "closed", _whose(was), message_id)
         if news is None:
             return after
-        return await self.settled(after.replace(owed=(*after.owed, news)))
+        return await self.settle(after.replace(unpublished=(*after.unpublished, news)))
 
-    async def settled(self, state: ConversationState) -> ConversationState:
-        """The state once what it owes is known, in order; what can't be is owed an hour longer."""
-        left = list(state.owed)
+    async def settle(self, state: KnownHandOffs) -> KnownHandOffs:
+        """Publish what isn't yet, in order; what can't be is tried again in an hour."""
+        left = list(state.unpublished)
         try:
             while left:
                 await _publish(left[0])
@@ -245,7 +247,7 @@ class HandOffs:
             self.due = workflow.now() + RUNG_AGAIN
         else:
             self.due = None
-        return state.replace(owed=tuple(left))
+        return state.replace(unpublished=tuple(left))
 
 
 def _news(
@@ -267,8 +269,3 @@ async def _publish(news: HandOffNews) -> None:
 def _whose(hand_off: OngoingHandOff) -> list[str]:
     """Who has it, or could take it."""
     return [hand_off.agent.id] if hand_off.agent else hand_off.told
-
-
-def _asked(state: ConversationState) -> list[Reply]:
-    """What the flow still asks that the desk comes back to."""
-    return state.active.replies if state.active is not None and state.active.asking else []

@@ -4,7 +4,7 @@ Each is told only where the run is something else than it was told last.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from temporalio import workflow
 
 from router.contracts import activities
 from router.contracts.activities import Publish
-from router.contracts.conversation import News
+from router.contracts.conversation_state import News
 from router.contracts.flow import CallLimits, FlowAnswer
 from router.domain import records
 from router.domain.hooks import LONGEST_TEXT, ApprovalEvent, ErrorEvent, VerdictEvent
@@ -392,12 +392,24 @@ class ConversationNotifier:
         """True where its conversation will hear of something besides where the run stands."""
         return run.conversation is not None and bool(self.said or self.calls or self.begun)
 
-    def answer(self, definition: FlowDefinition, run: Run) -> FlowAnswer:
-        """The run as it stands, with everything said and not yet told; it is told by this."""
+    def answer(
+        self, definition: FlowDefinition, run: Run, known_slot_sets: Collection[str] = ()
+    ) -> FlowAnswer:
+        """Return the run as it stands, with everything said and not yet told; it is told by this.
+
+        The slots that a person may fill go along, unless they are in a set that is known.
+        """
         view = question.view(definition, run)
+        known = view.slot_set in known_slot_sets
         said: list[Reply] = [TextReply(text=text) for text in self.said]
         replies = said if run.question.quiet else [*said, *view.replies]
-        answer = FlowAnswer(view=view, replies=replies, calls=self.calls, begun=self.begun)
+        answer = FlowAnswer(
+            view=view,
+            fillable={} if known else question.fillable(definition, run),
+            replies=replies,
+            calls=self.calls,
+            begun=self.begun,
+        )
         self.said, self.calls, self.begun = [], [], []
         self._events, self._told_of = run.events, _standing(run)
         return answer
@@ -411,7 +423,7 @@ class ConversationNotifier:
             self._events = run.events
             return None
         answer = self.answer(definition, run)
-        return News(view=answer.view, replies=answer.replies, at=at)
+        return News(view=answer.view, replies=answer.replies, at=at, fillable=answer.fillable)
 
     async def tell(self, definition: FlowDefinition, run: Run) -> None:
         """Tell the conversation what happened without its asking, if anything did."""

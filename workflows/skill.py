@@ -16,7 +16,6 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
 from temporalio.workflow import ChildWorkflowHandle
 
-from router.contracts.conversation import ConversationState
 from router.contracts.flow import CallLimits
 from router.contracts.skill_run import STEER, WORKFLOW, SkillOutcome, SkillStart, Steer
 from router.domain.locale import Locale, Localised
@@ -85,11 +84,6 @@ class SkillRuns:
         for handle in list(self.at_work.values()):
             with suppress(FailureError):
                 await handle.signal(STEER, said)
-
-
-def is_open(run: str, state: ConversationState) -> bool:
-    """Whether that run still asks the employee something, now or once another is done with."""
-    return any(view.id == run for view in [state.active, *state.paused] if view is not None)
 
 
 def became(run: str, flow: FlowSummary | None) -> str:

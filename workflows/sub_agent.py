@@ -10,7 +10,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
 from router.contracts import activities
-from router.contracts.conversation import OpenSkill
+from router.contracts.conversation_state import OpenSkill
 from router.contracts.flow import CallLimits
 from router.contracts.skill_run import Ending, SkillStart, Steer
 from router.contracts.tool_rounds import ToolFinding

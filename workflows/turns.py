@@ -11,7 +11,8 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from router.contracts import activities
 from router.contracts.activities import Account, RoutingDecision, Structured
-from router.contracts.conversation import ConversationState, News, Submission
+from router.contracts.conversation import Submission
+from router.contracts.conversation_state import ConversationState, News
 from router.contracts.document import DocumentsOf
 from router.contracts.failures import from_failure
 from router.contracts.hook_calls import NO_ANSWER, PREFIX, HookAnswer
@@ -40,9 +41,10 @@ from router.domain.messages import (
 )
 from router.domain.principals import Principal
 from router.flow.paused import Situation, known_in_short
-from router.flow.view import FlowView
+from router.flow.view import FlowView, FormView
 from router.routing.structured import refused
-from workflows import awaited_calls, memory, notices
+from workflows import front_end_calls, notices, open_flows, open_skills
+from workflows import transcript as transcripts
 from workflows.activity import ends_turn, perform
 from workflows.hook_runs import HookRuns, at
 
@@ -148,7 +150,7 @@ class TurnOutcome:
 
 def about_call(message: TurnContext, state: ConversationState, call: str) -> TurnContext:
     """The message that the waiting call of this id was made for, in place of its result."""
-    wanted = next(waiting.text for waiting in state.waiting if waiting.id == call)
+    wanted = next(waiting.text for waiting in state.front_end.calls if waiting.id == call)
     asked = message.submission.replace(message=Message(text=wanted))
     return replace(message, submission=asked)
 
@@ -192,7 +194,7 @@ async def structured(
     `before` is the flow that was active before it. Whatever comes of this, the turn stands.
     """
     schema = message.submission.response_schema
-    if schema is None or turn.status != "done" or outcome.state.hand_off is not None:
+    if schema is None or turn.status != "done" or outcome.state.hand_offs.ongoing is not None:
         return turn
     given = activities.Structure(
         response_schema=schema,
@@ -204,7 +206,7 @@ async def structured(
         flow=turn.flow,
         locale=message.locale,
         account=message.account(turn.usage),
-        history=outcome.state.history,
+        history=outcome.state.transcript.history,
     )
     try:
         made = await perform(activities.STRUCTURE, given)
@@ -290,25 +292,29 @@ def with_calls(
     return turn.replace(tool_calls=calls, replies=replies)
 
 
-def remembering(
+def remember_turn(
     message: TurnContext,
     before: ConversationState,
     turn: Turn,
     said: str,
     state: ConversationState,
 ) -> ConversationState:
-    """The state with what a model is told of this turn."""
+    """Return the state with what a model is told of this turn."""
     names = message.named(message.files)
     routes = turn.routes or [turn.route]
     if names and message.text:
         said = f"{said}\n[{', '.join(names)}]"
-    answered, action = memory.for_models(turn), message.submission.message.action
+    answered, action = transcripts.tell_model(turn), message.submission.message.action
+    past = state.transcript
     if isinstance(action, ToolResultAction):
-        wanted = next((w.text for w in before.waiting if w.id == action.tool_call_id), "")
-        state = memory.remembering_results(state, wanted, answered, routes)
+        calls = before.front_end.calls
+        wanted = next((call.text for call in calls if call.id == action.tool_call_id), "")
+        past = transcripts.remember_results(past, wanted, answered, routes)
     else:
-        state = memory.remembering(state, said, answered, routes, message.files)
-    return awaited_calls.without_abandoned(state)
+        past = transcripts.remember(past, said, answered, routes, message.files)
+    skill = open_skills.forget_answered(state.skill, routes)
+    front_end = front_end_calls.drop_abandoned(state.front_end, skill)
+    return state.replace(transcript=past, skill=skill, front_end=front_end)
 
 
 def with_left(submission: Submission, left: Mapping[str, str]) -> Submission:
@@ -342,11 +348,12 @@ AFTER = timedelta(days=1)
 ANSWERS = {"cancel_flow", "confirm", "fill_slots", "skip", "start_over"}
 
 
-def forgotten(state: ConversationState, now: datetime) -> FlowView | None:
+def forgotten(state: ConversationState, now: datetime) -> FormView | None:
     """The flow whose question has waited so long; None where there is none."""
-    view, since = state.active, state.heard_at
-    waits = view is not None and view.asking and since is not None and now - since >= AFTER
-    return view if waits else None
+    view, since = state.flows.active, state.transcript.last_word_at
+    if view is None or since is None or not view.asking or now - since < AFTER:
+        return None
+    return open_flows.show_form(state.flows, view)
 
 
 def without_miss(decided: RoutingDecision) -> RoutingDecision:
@@ -362,7 +369,7 @@ def without_miss(decided: RoutingDecision) -> RoutingDecision:
 
 
 def reminder(
-    view: FlowView,
+    view: FormView,
     decided: RoutingDecision,
     active: FlowView | None,
     replies: list[Reply],
@@ -387,7 +394,7 @@ async def decide(message: TurnContext, state: ConversationState) -> RoutingDecis
         message=said, situation=known, caller=message.decided_for, papers=papers
     )
     reading = await perform(activities.UNDERSTAND, given)
-    if state.hand_off is not None and reading.route is not None:
+    if state.hand_offs.ongoing is not None and reading.route is not None:
         # It is for a person: no hook keeps it from them, or them from the desk.
         return RoutingDecision.of(reading)
     await _advised(message, known, reading)
@@ -498,9 +505,9 @@ def question(message: TurnContext, state: ConversationState, spent: Usage) -> ac
         message=message.submission.message,
         situation=situation(message, state),
         account=message.account(spent),
-        history=state.history,
-        earlier=memory.earlier(state),
-        front_end=state.front_end,
+        history=state.transcript.history,
+        earlier=transcripts.earlier_gists(state.transcript),
+        front_end=state.front_end.tools,
         context=message.advice.context,
     )
 
@@ -530,22 +537,29 @@ async def _with_rest(
 
 
 def situation(message: TurnContext, state: ConversationState) -> Situation:
-    """Everything besides the message that its meaning may depend on."""
+    """Return everything besides the message that its meaning may depend on."""
+    flows, skill = state.flows, state.skill
+    listening = [view for view in (flows.active, *flows.handed_in) if view is not None]
     return Situation(
         now=message.now,
         locale=message.locale,
         roles=message.caller.roles,
         entitlement=message.decided_for.entitlement,
-        active=state.active,
-        paused=[view.flow for view in state.paused],
-        resumable=memory.resumable(state, message.locale),
-        at_work=state.at_work,
-        handed_in=state.handed_in,
-        skill=state.skill.name if state.skill and state.skill.asking else "",
-        plan=memory.plan_shown(state),
-        answered=state.skill.name if state.skill and state.skill.answered else "",
-        in_play=memory.in_play(state),
-        offered=state.offered,
-        offered_for=state.offered_for,
-        handed_off=state.hand_off is not None,
+        active=flows.active,
+        paused=[view.flow for view in flows.paused],
+        resumable=open_flows.list_resumable(flows, message.locale),
+        at_work=flows.at_work,
+        handed_in=flows.handed_in,
+        skill=skill.name if skill and skill.asking else "",
+        plan=open_skills.name_plan(skill),
+        answered=skill.name if skill and skill.answered else "",
+        in_play=transcripts.names_in_play(state.transcript),
+        offered=flows.offered,
+        offered_for=flows.offered_for,
+        handed_off=state.hand_offs.ongoing is not None,
+        slot_sets={
+            view.slot_set: flows.slot_sets[view.slot_set]
+            for view in listening
+            if view.slot_set in flows.slot_sets
+        },
     )

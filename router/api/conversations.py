@@ -7,13 +7,8 @@ from temporalio.common import QueryRejectCondition
 
 from router.api.dependencies import Services
 from router.api.params import derived_id
-from router.contracts.conversation import (
-    FORGET,
-    STATUS,
-    ConversationState,
-    ConversationStatus,
-    workflow_id,
-)
+from router.contracts.conversation import FORGET, STATUS, ConversationStatus, workflow_id
+from router.contracts.conversation_state import ConversationState
 from router.domain.errors import NotFound, Unavailable
 from router.domain.locale import Localised
 from router.domain.principals import Principal
@@ -23,7 +18,7 @@ from router.gateway import executions
 from router.gateway.executions import StillAtWork
 from router.gateway.retries import RPC_TIMEOUT, own_errors
 from router.store.conversations import Conversations
-from workflows import memory
+from workflows import standing as standings
 
 
 async def standing(services: Services, tenant: str, conversation: str) -> ConversationStatus:
@@ -33,7 +28,7 @@ async def standing(services: Services, tenant: str, conversation: str) -> Conver
         return open_one
     snapshot = await services.store.conversations.load_snapshot(tenant, conversation)
     state = ConversationState.model_validate_json(snapshot) if snapshot else ConversationState()
-    return memory.status(state, running=[])
+    return standings.describe_status(state, running=[])
 
 
 async def live_standing(

@@ -6,7 +6,8 @@ from typing import Literal, TypeVar
 
 from pydantic import JsonValue
 
-from router.contracts.conversation import ConversationState, News, Written
+from router.contracts.conversation import Written
+from router.contracts.conversation_state import ConversationState, News
 from router.contracts.document import DocumentKept, DocumentsOf, DocumentsRead, ReadFile
 from router.contracts.flow import CallLimits, FlowAnswer, Told
 from router.contracts.hook_calls import HookStub
@@ -350,6 +351,8 @@ class TellFlow(Payload):
     conversation: str | None
     first: bool
     update_id: str
+    known_slot_sets: list[str] = []
+    """The slot sets that the conversation has: the answer leaves their slots out."""
 
 
 class TellAnswer(Payload):

@@ -6,39 +6,25 @@ from typing import Self
 
 from pydantic import JsonValue
 
-from router.contracts.flow import AT_FRONT_END, CallLimits
-from router.contracts.hook_calls import HookStub
+from router.contracts.conversation_state import ConversationState
 from router.contracts.payload import Payload
 from router.contracts.start_options import CONTINUE_AFTER
-from router.contracts.tool_rounds import AwaitedRounds
 from router.domain.hand_offs import (
     DeedKind,
-    HandOffEvent,
     HandOffRecord,
     NamedPerson,
-    OngoingHandOff,
 )
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
-    ConfirmReply,
     FlowSummary,
     Message,
-    Option,
-    RecalledCall,
     Reply,
-    SpokenLine,
-    Turn,
     Usage,
     digest_of,
 )
 from router.domain.principals import Principal
 from router.domain.records import RecordedTurn
-from router.flow.slot_types.slot import Slot
-from router.flow.view import FlowView
 from router.routing.front_end_tools import FrontEndTool
-from router.routing.skill_memory import AgentMemory
-from router.routing.skill_step import SkillTask
-from router.skill.loop import LoopProgress
 
 WORKFLOW = "Conversation"
 SUBMIT = "submit"
@@ -53,22 +39,6 @@ FORGET = "forget"
 
 MAX_OPEN_TURNS = 6
 """Turns of one conversation that wait or run; ten updates in flight are Temporal's limit."""
-
-
-class HeldTurn(Payload):
-    """A message that was taken in: its id, its body's digest and its answer, while that is held."""
-
-    message_id: str
-    digest: str
-    turn: Turn | None = None
-
-
-class News(Payload):
-    """Something happened to a run without its conversation asking."""
-
-    view: FlowView
-    replies: list[Reply]
-    at: datetime
 
 
 class HandOffDeed(Payload):
@@ -89,172 +59,6 @@ class HandOffStanding(Payload):
     """How it stands after that."""
 
     record: HandOffRecord
-
-
-class HandOffNews(Payload):
-    """What of a hand-off nobody outside its conversation has heard yet, and who is to."""
-
-    record: HandOffRecord
-    event: HandOffEvent
-    people: tuple[str, ...]
-    at: datetime
-    message_id: str | None = None
-    """The message by whose turn it happened, if it did by one."""
-
-
-class WaitingCall(Payload):
-    """A call that the front end makes for a message, and what came of it once that is `heard`.
-
-    It was asked for by the router, or by the `skill` of this name. Those of one message are waited
-    for together, by each of them.
-    """
-
-    id: str
-    tool: str
-    arguments: dict[str, JsonValue] = {}
-    message_id: str
-    skill: str = ""
-    text: str
-    """What the message said."""
-    heard: bool = False
-    result: JsonValue = None
-    error: str | None = None
-
-    @property
-    def group(self) -> tuple[str, str]:
-        """What those have in common that are waited for together."""
-        return self.message_id, self.skill
-
-
-class OpenSkill(Payload):
-    """A sub-agent that isn't done: what it goes on with.
-
-    The next message is its answer where it is `asking`, unless a flow takes it. `question` is what
-    it asked last, by a `card` where that is its plan; `flow` is the run of the form that it sent
-    the employee to. What it asked may come from `inner`, to which it handed a part. One that has
-    `answered` is gone on with by who refers to its answer, until they wish for something else.
-    """
-
-    task: SkillTask
-    memory: AgentMemory
-    tools: dict[str, CallLimits] = {}
-    question: str = ""
-    asking: bool = False
-    card: ConfirmReply | None = None
-    answered: bool = False
-    flow: str = ""
-    inner: "OpenSkill | None" = None
-    progress: LoopProgress = LoopProgress()
-    """How far it is with this message, where it goes on once the front end has called."""
-
-    def having_heard(self, memory: AgentMemory) -> "OpenSkill":
-        """With this memory of whoever is at work: the one that a part was handed to, if any."""
-        if self.inner is not None:
-            return self.replace(inner=self.inner.having_heard(memory))
-        return self.replace(memory=memory)
-
-    def at_front_end(self, tools: Sequence[FrontEndTool]) -> "OpenSkill":
-        """With these tools of the front end, of those that the skill may use, and no others.
-
-        What the house has of a name stays as it is, whatever the front end calls so.
-        """
-        house = {name: limits for name, limits in self.tools.items() if limits != AT_FRONT_END}
-        may_use = self.task.skill.may_use
-        own = [tool for tool in tools if may_use(tool.name) and tool.name not in house]
-        return self.replace(
-            task=self.task.replace(front_end=own),
-            tools={**{tool.name: AT_FRONT_END for tool in own}, **house},
-            inner=self.inner.at_front_end(tools) if self.inner else None,
-        )
-
-    @property
-    def at_work(self) -> "OpenSkill":
-        """Whoever asks: this one, or that which a part was handed to."""
-        return self.inner.at_work if self.inner else self
-
-    @property
-    def plan_shown(self) -> ConfirmReply | None:
-        """The plan that the next message may agree to, where there is one."""
-        return self.card if self.asking else None
-
-    @property
-    def name(self) -> str:
-        """The skill's."""
-        return self.task.skill.name
-
-
-class LapsedFlow(Payload):
-    """What a run was told that expired without a word: another one can go on from there."""
-
-    run: str
-    flow: str
-    title: Localised
-    slots: dict[str, JsonValue]
-    skipped: list[str] = []
-
-
-class ConversationState(Payload):
-    """What a conversation carries across continue-as-new and, as a snapshot, across being closed.
-
-    `taken` are the last few messages with their answers, and `known` the digests of those before
-    them by message id, both in order of arrival; `older` says that there were more, which only the
-    event log still knows.
-    """
-
-    turns: int = 0
-    taken: list[HeldTurn] = []
-    known: dict[str, str] = {}
-    older: bool = False
-    active: FlowView | None = None
-    paused: list[FlowView] = []
-    lapsed: list[LapsedFlow] = []
-    """The last few runs that expired without a word, the latest last."""
-    heard_at: datetime | None = None
-    """When the last message was answered, or a flow last came to ask something by itself."""
-    at_work: FlowView | None = None
-    """The run that was last said to be still at work, as long as it is."""
-    handed_in: list[FlowView] = []
-    """The last few runs that wait for approval, the latest last."""
-    offered: list[Option] = []
-    offered_for: str = ""
-    """The words of the message that the options were offered for."""
-    waiting: list[WaitingCall] = []
-    awaited: list[AwaitedRounds] = []
-    """What is gone on from once those calls have their results that the router asked for."""
-    front_end: list[FrontEndTool] = []
-    """The tools that came with the last message: its front end makes their calls."""
-    skill: OpenSkill | None = None
-    unheard: list[News] = []
-    """News that came in and wasn't passed on yet."""
-    shared_slots: dict[str, dict[str, Slot]] = {}
-    """While the state is carried: the slots of its runs' flows, by their views' `shared_slots`."""
-    news: dict[str, int] = {}
-    """The newest event heard of each run that is still going, by run id."""
-    history: list[SpokenLine] = []
-    """The last things said, as a model is told them."""
-    called: list[RecalledCall] = []
-    """The calls of the turn that is being answered."""
-    gists: list[str] = []
-    """What each message wanted, in a short line: of the last few and of some before them."""
-    left: dict[str, str] = {}
-    """What the files of the last message are called that nothing took, by their ids."""
-    model_away: bool = False
-    """Whether its person was told that no model answers, and none has answered since."""
-    usage: Usage = Usage()
-    model: str = ""
-    """The model that answered last; empty until one did."""
-    locale: Locale | None = None
-    """The language that its person wrote last, where that is known."""
-    hooks: tuple[HookStub, ...] = ()
-    """Those that were to look on at the last message's turn, for one that nobody understands."""
-    hand_off: OngoingHandOff | None = None
-    """The person who is wanted, or has it; the model hears nothing meanwhile."""
-    owed: tuple[HandOffNews, ...] = ()
-    """What of hand-offs couldn't be made known, and is tried again."""
-    last_hand_off: HandOffRecord | None = None
-    last_closing: str = ""
-    """The digest of what the last hand-off was closed with; "" if nothing was said."""
-    """The one before, as it ended: a deed that is sent again finds what it came to."""
 
 
 MAX_NAMED_FILES = 40

@@ -16,6 +16,7 @@ from router.flow.engine import events
 from router.flow.engine.run import Run
 from router.flow.engine.run_parts.approvals import Agreement
 from router.flow.engine.run_parts.recovery import Done, Visit
+from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView
 
 WORKFLOW = "Flow"
@@ -110,12 +111,16 @@ class Tell(Payload):
     event: Told
     locale: Locale
     aside: bool = False
+    known_slot_sets: list[str] = []
+    """The slot sets that the sender has: the answer leaves their slots out."""
 
 
 class FlowAnswer(Payload):
     """What a run says to a `tell`: where it stands, and what to say now."""
 
     view: FlowView
+    fillable: dict[str, Slot] = {}
+    """The slots of the view's `slot_set`, unless the sender has them."""
     replies: list[Reply] = []
     calls: list[ToolCallView] = []
     """The tools that the run called since it was last heard of."""

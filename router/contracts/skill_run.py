@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Literal
 
 from router.contracts.activities import Account
-from router.contracts.conversation import OpenSkill
+from router.contracts.conversation_state import OpenSkill
 from router.contracts.flow import CallLimits
 from router.contracts.payload import Payload
 from router.domain.commands import StartFlow

@@ -44,6 +44,7 @@ from router.flow.slot_types.slot import (
     Slot,
     describe_class,
     is_file,
+    name_slots,
     slot_at,
 )
 
@@ -582,6 +583,16 @@ class FlowDefinition(Definition):
     def fingerprint(self) -> str:
         """Sixteen hex digits of the content: what tells an edited file from the one before."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+    @cached_property
+    def fillable(self) -> dict[str, Slot]:
+        """The slots that a person may fill."""
+        return {name: slot for name, slot in self.slots.items() if slot.is_fillable}
+
+    @cached_property
+    def slot_set(self) -> str:
+        """The name of `fillable`: once for all runs of the definition."""
+        return name_slots(self.fillable)
 
     @cached_property
     def is_extended(self) -> bool:

@@ -7,6 +7,7 @@ begins with it.
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cached_property
 
 from pydantic import JsonValue
 
@@ -15,8 +16,8 @@ from router.domain.messages import ChoicesReply, Option, offer_question
 from router.domain.principals import EVERYTHING, CapabilityKind, Entitlement
 from router.domain.value import Value
 from router.flow.engine.slots import LONGEST
-from router.flow.slot_types.slot import label_of, shown
-from router.flow.view import FlowView
+from router.flow.slot_types.slot import Slot, label_of, shown
+from router.flow.view import FlowView, FormView
 
 WHICH = Localised(
     zh="还有几件没办完，接着办哪一件？",
@@ -38,13 +39,13 @@ class PausedRun(Value):
     known: str = ""
 
     @classmethod
-    def of(cls, view: FlowView, locale: Locale) -> "PausedRun":
+    def of(cls, view: FormView, locale: Locale) -> "PausedRun":
         """A run that is put aside."""
         known = known_in_short(view, locale)
         return cls(run=view.id, flow=view.flow, title=view.title, known=known)
 
 
-def known_in_short(view: FlowView, locale: Locale) -> str:
+def known_in_short(view: FormView, locale: Locale) -> str:
     """What the run was told, as a person reads it, in a line: its first few values."""
     told = [
         " ".join(f"{label_of(name, slot).within(locale)} {words}".split())[:LONGEST]
@@ -114,6 +115,29 @@ class Situation(Value):
     offered_for: str = ""
     handed_off: bool = False
     """True while the conversation is with a person: no model hears what is said."""
+    slot_sets: dict[str, dict[str, Slot]] = {}
+    """The slots that a person may fill of `active` and of those `handed_in`, each set once."""
+
+    @cached_property
+    def active_form(self) -> FormView | None:
+        """The run that is talked about, with its slots."""
+        return self.active.with_slots(self.slot_sets) if self.active else None
+
+    @cached_property
+    def handed_in_forms(self) -> list[FormView]:
+        """The runs that wait for approval, with their slots."""
+        return [view.with_slots(self.slot_sets) for view in self.handed_in]
+
+    def showing(
+        self, active: FormView | None = None, handed_in: Sequence[FormView] = ()
+    ) -> "Situation":
+        """Return the situation with these runs as the active one and those that are handed in."""
+        forms = [*([active] if active else []), *handed_in]
+        return self.replace(
+            active=active and active.without_slots(),
+            handed_in=[view.without_slots() for view in handed_in],
+            slot_sets={view.slot_set: view.fillable for view in forms},
+        )
 
     def may_use(self, kind: CapabilityKind, name: str, roles: frozenset[str]) -> bool:
         """True where the person's tenant has it, and they one of the roles that it is for."""

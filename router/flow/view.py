@@ -1,5 +1,7 @@
 """What a conversation is told of a run: what to say, what is asked, how it stands."""
 
+from collections.abc import Mapping
+
 from pydantic import JsonValue
 
 from router.domain.locale import Localised
@@ -22,10 +24,7 @@ STATUSES: dict[str, Localised] = {
 
 
 class FlowView(Value):
-    """A run as its conversation sees it after an event.
-
-    `fillable` has every slot that a person may fill, whose file may have changed by then.
-    """
+    """A run as its conversation sees it after an event."""
 
     id: str
     flow: str
@@ -38,9 +37,9 @@ class FlowView(Value):
     slots: dict[str, JsonValue] = {}
     latest: list[str] = []
     """The slots that the requester gave last, all with one word."""
-    fillable: dict[str, Slot] = {}
-    shared_slots: str = ""
-    """While the view is carried: names its `fillable`, which stands there once for all runs."""
+    slot_set: str = ""
+    """Which slots a person may fill, as `name_slots` names them: all runs that have the same share
+    one definition of them. Empty if there are none."""
     replies: list[Reply] = []
     events: int = 0
     no_matches: int = 0
@@ -55,11 +54,6 @@ class FlowView(Value):
     """What a run that expired without a word was told; another one can go on from there."""
     skipped: list[str] = []
     """The slots that the requester of such a run had left empty."""
-
-    def label_of(self, slot: str) -> Localised:
-        """What people call a slot; its own name where the file has no label for it."""
-        known = self.fillable.get(slot)
-        return known.label if known and known.label else Localised(zh=slot, en=slot)
 
     @property
     def ended(self) -> bool:
@@ -88,3 +82,26 @@ class FlowView(Value):
             awaiting=self.awaiting,
             slots=self.slots,
         )
+
+    def with_slots(self, slot_sets: Mapping[str, dict[str, Slot]]) -> "FormView":
+        """Return the view with the slots of its `slot_set`; with none if that isn't known."""
+        return FormView(**dict(self), fillable=slot_sets.get(self.slot_set, {}))
+
+
+class FormView(FlowView):
+    """A run's view with the definitions of the slots that a person may fill.
+
+    The definitions are those that the run began with: its flow's file may have changed since. They
+    are several times as large as the view, so that a view is kept and sent without them.
+    """
+
+    fillable: dict[str, Slot]
+
+    def without_slots(self) -> FlowView:
+        """Return the view as it is kept and sent."""
+        return FlowView(**{name: value for name, value in self if name != "fillable"})
+
+    def label_of(self, slot: str) -> Localised:
+        """What people call a slot; its own name where the file has no label for it."""
+        known = self.fillable.get(slot)
+        return known.label if known and known.label else Localised(zh=slot, en=slot)

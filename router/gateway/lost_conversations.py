@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowQueryFailedError
 
-from router.contracts.conversation import STATE, ConversationState, workflow_id
+from router.contracts.conversation import STATE, workflow_id
+from router.contracts.conversation_state import ConversationState
 from router.domain.errors import Unavailable
 from router.domain.locale import Localised
 from router.domain.messages import TextReply
@@ -73,7 +74,7 @@ async def recover(client: Client, store: Store, lost: LostConversation) -> Conve
         kept = await store.conversations.load_snapshot(tenant, id_)
         state = ConversationState.model_validate_json(kept) if kept else ConversationState()
         # What was answered since is known to the log alone.
-        state = state.replace(older=True)
+        state = state.replace(transcript=state.transcript.replace(has_older=True))
         await store.log.append(tenant, [_told(lost.known)])
     await store.conversations.save_snapshot(tenant, id_, state.model_dump_json())
     return state
@@ -90,7 +91,7 @@ async def _last_known(client: Client, lost: LostConversation) -> ConversationSta
     except WorkflowQueryFailedError as error:
         raise Unavailable(f"its worker can't say what it knew: {error}") from error
     # One that was ended before it had recalled anything knows nothing.
-    return state if state.turns else None
+    return state if state.transcript.turn_count else None
 
 
 def _told(known: CutOff) -> LogEntry:

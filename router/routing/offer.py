@@ -8,7 +8,7 @@ from router.domain.commands import MemorySign
 from router.domain.principals import Capability
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import Slot
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.llm.types import Function
 from router.skill.skill import Skill
 from router.tool.tool import Tool
@@ -39,8 +39,8 @@ class Offer:
     flows: Mapping[str, FlowDefinition] = field(default_factory=dict)
     skills: Mapping[str, Skill] = field(default_factory=dict)
     tools: Mapping[str, Tool] = field(default_factory=dict)
-    active: FlowView | None = None
-    handed_in: Sequence[FlowView] = ()
+    active: FormView | None = None
+    handed_in: Sequence[FormView] = ()
     may_search: bool = True
     examples: Mapping[str, str] = field(default_factory=dict)
     askable: frozenset[str] = frozenset()
@@ -87,7 +87,7 @@ class Offer:
         ]
 
 
-def _fillable(view: FlowView) -> dict[str, Any]:
+def _fillable(view: FormView) -> dict[str, Any]:
     return {
         name: slot.kind.quoted(slot)
         for name, slot in view.fillable.items()
@@ -95,7 +95,7 @@ def _fillable(view: FlowView) -> dict[str, Any]:
     }
 
 
-def amending(waiting: Sequence[FlowView]) -> Function:
+def amending(waiting: Sequence[FormView]) -> Function:
     """The function that changes one of the requests that wait for approval."""
     parts = [{**_object(_fillable(one)), "description": f"of {one.flow}"} for one in waiting]
     properties = {

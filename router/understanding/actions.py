@@ -12,7 +12,7 @@ from router.flow.engine.machine import STALE
 from router.flow.paused import ALL, Situation, run_meant
 from router.flow.prompts.question import way_of
 from router.flow.slot_types.slot import coerced, form_values, slot_at
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.understanding import amendments, memory_wishes
 from router.understanding import dialogue_acts as acts
 from router.understanding import route_reasons as why
@@ -146,7 +146,7 @@ _ACTS: dict[Act, commands.Command] = {
 """All but the call for a person, who is said to be wanted in the caller's language."""
 
 
-def outcome_of(act: Act, view: FlowView, locale: Locale) -> PolicyDecision:
+def outcome_of(act: Act, view: FormView, locale: Locale) -> PolicyDecision:
     """What a word about the dialogue with a flow comes to."""
     route = why.ACTED[act].of(view, locale)
     if act == "person":
@@ -190,7 +190,7 @@ def _way_out(action: messages.ChooseAction, situation: Situation) -> PolicyDecis
 
 
 def _answered(
-    action: messages.ConfirmAction | messages.FormAction, view: FlowView, situation: Situation
+    action: messages.ConfirmAction | messages.FormAction, view: FormView, situation: Situation
 ) -> PolicyDecision:
     route = why.BY_ACTION.of(view, situation.locale)
     if isinstance(action, messages.ConfirmAction):
@@ -236,10 +236,10 @@ def _unasked(
     return _told(why.UNASKED, why.NOTHING_ASKED[action.type], situation)
 
 
-def asking(situation: Situation) -> FlowView | None:
+def asking(situation: Situation) -> FormView | None:
     """The run that asks something, if one does."""
     view = situation.active
-    return view if view is not None and view.asking else None
+    return situation.active_form if view is not None and view.asking else None
 
 
 SAY_BACK = Localised(

@@ -9,7 +9,7 @@ from router.entities.grammar import compiled, group_span
 from router.entities.utterance import Utterance
 from router.flow.engine.changes import CHANGE
 from router.flow.paused import Situation, known_in_short
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.understanding import route_reasons as why
 from router.understanding.corrections.values import correction, opens_as_correction
 from router.understanding.dialogue_acts import asks, withdraws
@@ -34,7 +34,7 @@ _LETTER, _DIGIT = compiled("[A-Za-z]"), compiled("[0-9]")
 _PREFIX = "amend:"
 
 
-def amended(view: FlowView, utterance: Utterance) -> Values | None:
+def amended(view: FormView, utterance: Utterance) -> Values | None:
     """What the message would have other in what was handed in; None where it says no such thing."""
     text = utterance.text
     if len(text) > _LONGEST or not (opens_as_correction(text) or _CHANGES.search(text)):
@@ -46,7 +46,7 @@ def amended(view: FlowView, utterance: Utterance) -> Values | None:
     return {path: value for path, value in slots.items() if path != CHANGE} or None
 
 
-def _of_the_same_shape(view: FlowView, utterance: Utterance) -> Values | None:
+def _of_the_same_shape(view: FormView, utterance: Utterance) -> Values | None:
     """`改成B2`, where the one text that looks like it is `B1`."""
     match = _ANEW.search(utterance.text)
     if match is None:
@@ -66,9 +66,9 @@ def _shape(text: str) -> str:
 
 def meant(
     situation: Situation, utterance: Utterance, named: list[str]
-) -> list[tuple[FlowView, Values]]:
+) -> list[tuple[FormView, Values]]:
     """The requests that the message would have other, and how; of those `named`, where any is."""
-    waiting = {view.whole or view.id: view for view in situation.handed_in}
+    waiting = {view.whole or view.id: view for view in situation.handed_in_forms}
     those = [view for view in waiting.values() if view.id in named] or [*waiting.values()]
     found = [(view, amended(view, utterance)) for view in those]
     return [(view, slots) for view, slots in found if slots]
@@ -82,7 +82,7 @@ def read(
 
 
 def outcome(
-    found: list[tuple[FlowView, Values]], situation: Situation
+    found: list[tuple[FormView, Values]], situation: Situation
 ) -> tuple[messages.Route, commands.Command] | None:
     """The change, or of several requests that could be meant the question which."""
     locale = situation.locale
@@ -98,7 +98,7 @@ def outcome(
     return None
 
 
-def _label(view: FlowView, situation: Situation) -> str:
+def _label(view: FormView, situation: Situation) -> str:
     title, known = view.title.within(situation.locale), known_in_short(view, situation.locale)
     if not known:
         return title
@@ -120,7 +120,7 @@ def chosen(
     if not isinstance(value, str) or not value.startswith(_PREFIX):
         return None
     said = Utterance.of(situation.offered_for, situation.now)
-    views = [view for view in situation.handed_in if value_of(view.id) == value]
+    views = [view for view in situation.handed_in_forms if value_of(view.id) == value]
     found = [(view, slots) for view in views if (slots := amended(view, said))]
     taken = outcome(found, situation)
     if taken is None:
@@ -137,7 +137,7 @@ def takes_back(text: str, names: FlowNames) -> bool:
 
 def waiting_in_words(situation: Situation) -> str:
     """What waits for approval, in a line each, with what can be said of it; nothing for nothing."""
-    views = {view.whole or view.id: view for view in situation.handed_in}.values()
+    views = {view.whole or view.id: view for view in situation.handed_in_forms}.values()
     lines = [f"- {_label(view, situation)}" for view in views]
     if not lines:
         return ""

@@ -21,7 +21,7 @@ from router.entities.normalisation import normalise
 from router.entities.numbers import DIGITS, EN_NUMBER, ZH_NUMBER, parse_number
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, SlotType, form_values, slot_at
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.understanding.dialogue_acts import says_nothing
 from router.understanding.evidence import SpokenEvidence
 from router.understanding.slots.prefill import prefill
@@ -259,7 +259,7 @@ def _is_balanced(text: str) -> bool:
 
 
 def changed(
-    view: FlowView, given: Values, text: str, now: datetime, before: Sequence[str] = ()
+    view: FormView, given: Values, text: str, now: datetime, before: Sequence[str] = ()
 ) -> Shaped:
     """What of a model's values for the flow that asks is new, and not made up.
 
@@ -328,7 +328,7 @@ def _may_be_meant(slot: Slot, value: JsonValue, evidence: SpokenEvidence) -> boo
     return True
 
 
-def _parts_said(view: FlowView, name: str, value: JsonValue, evidence: SpokenEvidence) -> JsonValue:
+def _parts_said(view: FormView, name: str, value: JsonValue, evidence: SpokenEvidence) -> JsonValue:
     """Of a list or its items what was said, asked for or known already; of all else the value."""
     slot = slot_at(view.fillable, name)
     if slot is None or not isinstance(value, list | dict) or not (slot.of or slot.fields):
@@ -337,7 +337,7 @@ def _parts_said(view: FlowView, name: str, value: JsonValue, evidence: SpokenEvi
 
 
 def _part_said(
-    slot: Slot, value: JsonValue, path: str, view: FlowView, evidence: SpokenEvidence
+    slot: Slot, value: JsonValue, path: str, view: FormView, evidence: SpokenEvidence
 ) -> JsonValue:
     if isinstance(value, list) and slot.of is not None:
         own = slot.of

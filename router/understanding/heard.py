@@ -10,7 +10,7 @@ from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
 from router.flow.paused import PausedRun, Situation
 from router.flow.slot_types.slot import Slot, slot_at
-from router.flow.view import FlowView
+from router.flow.view import FlowView, FormView
 from router.understanding import actions
 from router.understanding import dialogue_acts as acts
 from router.understanding.names import FlowNames
@@ -58,7 +58,7 @@ class ParsedMessage:
         return self.situation.locale
 
     @property
-    def asking(self) -> FlowView | None:
+    def asking(self) -> FormView | None:
         """The run that asks something, if one does."""
         return actions.asking(self.situation)
 

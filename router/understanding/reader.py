@@ -22,7 +22,7 @@ from router.flow.definition import FlowDefinition
 from router.flow.engine.changes import CHANGE
 from router.flow.paused import Situation, run_meant
 from router.flow.slot_types.slot import coerced, read_as
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.understanding import actions, amendments
 from router.understanding import dialogue_acts as acts
 from router.understanding import route_reasons as why
@@ -254,7 +254,7 @@ def _of_its_own(command: commands.Command, words: str) -> commands.Command:
     return command
 
 
-def resume(heard: ParsedMessage, active: FlowView | None = None) -> PolicyDecision | None:
+def resume(heard: ParsedMessage, active: FormView | None = None) -> PolicyDecision | None:
     """A flow that was put aside is named, or it is said that none of them is wanted."""
     situation = heard.situation
     paused = [(run, heard.known.names_of(run)) for run in situation.resumable]
@@ -269,7 +269,7 @@ def resume(heard: ParsedMessage, active: FlowView | None = None) -> PolicyDecisi
     return None if run is None else actions.resume_run(run, situation, "slot")
 
 
-def _answers_by_name(heard: ParsedMessage, active: FlowView) -> bool:
+def _answers_by_name(heard: ParsedMessage, active: FormView) -> bool:
     """True where what does no more than name a flow may answer what is asked."""
     if heard.slot is None or heard.known.names_of(active).is_only(heard.text):
         return True
@@ -278,13 +278,13 @@ def _answers_by_name(heard: ParsedMessage, active: FlowView) -> bool:
     return chosen or _asks_why(active)
 
 
-def dialogue_act(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
+def dialogue_act(heard: ParsedMessage, view: FormView) -> PolicyDecision | None:
     """It is about the dialogue with the flow: `skip`, `help`, `say that again`."""
     act = _act(heard, view)
     return actions.outcome_of(act, view, heard.locale) if act else None
 
 
-def _act(heard: ParsedMessage, view: FlowView) -> acts.Act | None:
+def _act(heard: ParsedMessage, view: FormView) -> acts.Act | None:
     slot, path = heard.slot, view.awaiting[0] if view.awaiting else ""
     if slot is not None and slot.choices and read_as(slot, heard.utterance) in slot.choices:
         return None
@@ -297,7 +297,7 @@ def _act(heard: ParsedMessage, view: FlowView) -> acts.Act | None:
     return acts.act_of(heard.text, optional=empty and not yes_or_no, listed=listed)
 
 
-def cancel(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
+def cancel(heard: ParsedMessage, view: FormView) -> PolicyDecision | None:
     """The run that asks is given up; not where the message only takes an item from its list."""
     if not heard.cancels(view):
         return None
@@ -308,7 +308,7 @@ def cancel(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
     return None if only_items else (why.CANCELLED.of(view, heard.locale), commands.CancelFlow())
 
 
-def which_item(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
+def which_item(heard: ParsedMessage, view: FormView) -> PolicyDecision | None:
     """Several items of a list could be meant, or the only one is to go."""
     items = corrected_items(view, heard.utterance)
     if items is None or items.slots:
@@ -318,7 +318,7 @@ def which_item(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
     return reason.of(view, heard.locale), commands.ReplyText(text=text.within(heard.locale))
 
 
-def confirmation(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
+def confirmation(heard: ParsedMessage, view: FormView) -> PolicyDecision | None:
     """The answer to a confirmation, with what is to be put right before."""
     locale = heard.locale
     if view.status != "confirming":
@@ -335,13 +335,13 @@ def confirmation(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
     return None
 
 
-def go_on(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
+def go_on(heard: ParsedMessage, view: FormView) -> PolicyDecision | None:
     """It wants to go on with what is being talked about: the question is asked again."""
     goes_on = acts.resumes(heard.text, heard.known.names_of(view))
     return actions.outcome_of("repeat", view, heard.locale) if goes_on else None
 
 
-def other_request(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
+def other_request(heard: ParsedMessage, view: FormView) -> PolicyDecision | None:
     """A request for another flow, or a tool, where it is more than the answer to what is asked."""
     if view.flow in heard.starting and not view.amends:
         return None
@@ -353,7 +353,7 @@ def other_request(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None
 
 
 def _is_plain_answer(
-    heard: ParsedMessage, view: FlowView, others: Mapping[str, Sequence[Match]]
+    heard: ParsedMessage, view: FormView, others: Mapping[str, Sequence[Match]]
 ) -> bool:
     """True where free text is asked for, and the message asks for nothing itself.
 
@@ -371,11 +371,11 @@ def _is_plain_answer(
     )
 
 
-def _asks_why(view: FlowView) -> bool:
+def _asks_why(view: FormView) -> bool:
     return view.awaiting == [reason_slot(view.fillable)]
 
 
-def slot_answer(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
+def slot_answer(heard: ParsedMessage, view: FormView) -> PolicyDecision | None:
     """It answers what is asked, or puts right what was said before."""
     slots = _slots_given(heard, view) if view.status != "confirming" else None
     if slots is None:
@@ -383,7 +383,7 @@ def slot_answer(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
     return why.filled(view, slots, heard.locale), commands.FillSlots(slots=slots)
 
 
-def _slots_given(heard: ParsedMessage, view: FlowView) -> Values | None:
+def _slots_given(heard: ParsedMessage, view: FormView) -> Values | None:
     changes = view.awaiting == [CHANGE]
     corrected = (put_right if changes else correction)(view, heard.utterance)
     again = heard.starting.get(view.flow)
@@ -405,7 +405,7 @@ def _holds(value: str, words: Iterable[str]) -> bool:
     return any(each in normalise(value).text for each in words)
 
 
-def offered_beside(heard: ParsedMessage, view: FlowView) -> PolicyDecision | None:
+def offered_beside(heard: ParsedMessage, view: FormView) -> PolicyDecision | None:
     """One of those that were offered beside the question, by its name and nothing else."""
     named = any(
         heard.text in (normalise(option.label).text, option.value)
@@ -435,7 +435,7 @@ def offered(heard: ParsedMessage) -> PolicyDecision | None:
     return why.CHOSEN.of(flow, heard.locale), start
 
 
-def memory(heard: ParsedMessage, _: FlowView | None = None) -> PolicyDecision | None:
+def memory(heard: ParsedMessage, _: FormView | None = None) -> PolicyDecision | None:
     """Something is to be remembered or forgotten, or it is asked what is remembered."""
     return remembering(heard.utterance, heard.locale)
 

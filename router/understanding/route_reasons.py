@@ -8,7 +8,7 @@ from router.domain.messages import Route, RouteBy, RouteKind
 from router.domain.principals import Capability, CapabilityKind
 from router.flow.definition import FlowDefinition
 from router.flow.paused import PausedRun, Situation
-from router.flow.view import FlowView
+from router.flow.view import FlowView, FormView
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ PLAN_AGREED = Reason(
 SKILL_LEFT = Reason("cancel", "slot", "不让 {skill} 接着办了", "{skill} is called off")
 
 
-def filled(view: FlowView, slots: Iterable[str], locale: Locale) -> Route:
+def filled(view: FormView, slots: Iterable[str], locale: Locale) -> Route:
     """The message answered or corrected something of the active flow, or only goes on with it."""
     labels = (view.label_of(name) for name in slots)
     names = ("、" if locale == "zh" else ", ").join(label.within(locale) for label in labels)

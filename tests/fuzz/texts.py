@@ -90,7 +90,7 @@ async def _reading() -> AsyncIterator[Take]:
     reader = Reader(load_flows(FLOWS))
     offered = [Option(label=word, value=word) for word in ("年假", "病假", "A1", "")]
     situations = [
-        Situation(now=NOW, locale="zh", roles=frozenset({"employee"}), active=view)
+        Situation(now=NOW, locale="zh", roles=frozenset({"employee"})).showing(view)
         for view in test_properties.VIEWS
     ]
     situations += [situations[0].model_copy(update={"locale": "en", "offered": offered})]

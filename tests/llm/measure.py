@@ -32,8 +32,7 @@ from router.contracts.activities import Account, Decide, RoutingDecision
 from router.domain.messages import Message
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.flow.paused import Situation
-from router.flow.prompts.question import view
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.llm.fallback import FallbackChains
 from router.llm.types import How
 from router.retrieval.selection import fitted_reliability
@@ -41,6 +40,7 @@ from router.routing.decider import DecisionPolicy
 from router.runtime.composition import Parts, assembled
 from router.settings import Settings
 from router.tool.tool import Tool
+from tests.forms import form
 from tests.llm import dialogues
 from tests.llm.answers import PATIENCE, AlwaysRight, Journal, Kept, Recorded
 from tests.llm.labels import FILES, Active, Judge, Judgement, Labelled, Verdict, load
@@ -150,7 +150,7 @@ class Desk:
         caller = await self.parts.directory.find(DEFAULT_TENANT, label.user)
         assert caller is not None, label.user
         active, message = self._active(label.active), Message(text=label.text)
-        situation = Situation(now=NOW, locale=label.lang, roles=caller.roles, active=active)
+        situation = Situation(now=NOW, locale=label.lang, roles=caller.roles).showing(active)
         account = Account(caller=caller, now=NOW, seconds=PATIENCE)
         known = (self.known, self.parts.index, FallbackChains([model]), self.parts.prompts)
         decider = Decider(*known, policy=policy)
@@ -166,12 +166,12 @@ class Desk:
         found = await self.parts.index.select(label.text, among=usable, budget=10**9, most=99)
         return [candidate.name for candidate in found.candidates]
 
-    def _active(self, active: Active | None) -> FlowView | None:
+    def _active(self, active: Active | None) -> FormView | None:
         if active is None:
             return None
         definition = self.parts.offered.catalog.get(active.flow)
         assert definition is not None, active.flow
-        return view(definition, World(definition).begin(**active.slots).run)
+        return form(definition, World(definition).begin(**active.slots).run)
 
     def always_right(self) -> AlwaysRight:
         """A model that answers what labels say."""

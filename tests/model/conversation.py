@@ -15,14 +15,14 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from router.contracts.conversation import ConversationState, News
+from router.contracts.conversation_state import News, OpenFlows
 from router.domain.messages import ENDED
 from router.flow.engine import events, machine
 from router.flow.engine.events import AnyEvent
 from router.flow.view import FlowView
 from tests.model.exploration import BrokenPromise
 from tests.model.run import Intent, RunWorld
-from workflows import memory
+from workflows import open_flows
 from workflows.publication import ConversationNotifier
 
 ONE_TRUTH = "one truth for a run and its conversation"
@@ -34,7 +34,7 @@ class Talk:
 
     of: RunWorld
     notifier: ConversationNotifier
-    state: ConversationState = field(default_factory=ConversationState)
+    flows: OpenFlows = field(default_factory=OpenFlows)
     faults: int = 0
     answer: FlowView | None = None
     """What the run has answered to the turn that is running, which hasn't heard it yet."""
@@ -46,7 +46,9 @@ class Talk:
     @property
     def key(self) -> bytes:
         """Everything that anything depends on."""
-        state = self.state.model_dump_json(include={"active", "at_work", "handed_in", "news"})
+        state = self.flows.model_dump_json(
+            include={"active", "at_work", "handed_in", "event_counts"}
+        )
         views = [news.view.model_dump_json() for news in (*self.late, *self.unheard)]
         under_way = [each and each.model_dump_json() for each in (self.answer, self.sending)]
         # How many events it has had orders its views: here it can't be left out.
@@ -134,9 +136,9 @@ class Talk:
     def _hear_answer(self) -> "Talk":
         if self.answer is None:
             return self
-        state = memory.having_heard(self.state, self.answer)
-        state = memory.answered(state, self.answer)
-        return replace(self, state=state, answer=None)._heard()
+        flows = open_flows.note_events(self.flows, self.answer)
+        flows = open_flows.receive_answer(flows, self.answer)
+        return replace(self, flows=flows, answer=None)._heard()
 
     def _send(self) -> "Talk":
         notifier = _copied(self.notifier)
@@ -149,19 +151,19 @@ class Talk:
     def _heard(self) -> "Talk":
         if self.answer is not None:
             return self
-        state = self.state
+        flows = self.flows
         for news in self.unheard:
-            state = memory.with_news(state, news.view)
-        return replace(self, state=state, unheard=())
+            flows = open_flows.receive_news(flows, news.view)
+        return replace(self, flows=flows, unheard=())
 
 
 def check(talk: Talk) -> None:
     """At rest the conversation knows of the run what is so."""
     under_way = (talk.answer, talk.sending, *talk.unheard, *talk.late)
     run = talk.of.run
-    if any(under_way) or talk._has_news or run.work.tasks or not talk.state.news:
+    if any(under_way) or talk._has_news or run.work.tasks or not talk.flows.event_counts:
         return
-    active, waits = talk.state.active, [view.id for view in talk.state.handed_in]
+    active, waits = talk.flows.active, [view.id for view in talk.flows.handed_in]
     asks = run.status in ("collecting", "confirming") or run.approvals.asks_to_amend
     if asks != (active is not None) or (active and active.question != run.question_id):
         shown = active and f"{active.status}, {active.question}"

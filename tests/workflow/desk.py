@@ -14,6 +14,7 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.testing import WorkflowEnvironment
 
 from router.contracts import conversation, flow
+from router.contracts.conversation_state import ConversationState
 from router.contracts.failures import ended_meanwhile
 from router.contracts.flow import ApprovalDecision, DecisionTaken
 from router.contracts.start_options import CONTINUE_AFTER
@@ -79,7 +80,7 @@ class Talk:
     continue_after: int = CONTINUE_AFTER
     queue: str = QUEUE
     id: str = field(default_factory=lambda: uuid4().hex[:12])
-    state: conversation.ConversationState | None = None
+    state: ConversationState | None = None
     models: Sequence[ModelServer] = ()
     """The scripted servers of the house; the first is asked first."""
 

@@ -7,6 +7,7 @@ import pytest
 from temporalio.client import Client, WorkflowUpdateFailedError, WorkflowUpdateStage
 
 from router.contracts import conversation
+from router.contracts.conversation_state import ConversationState, Transcript
 from router.contracts.failures import ended_meanwhile, from_failure
 from router.domain.errors import Conflict, DuplicateKey, TooManyRequests
 from router.domain.messages import Message, Turn
@@ -82,7 +83,7 @@ async def test_what_was_taken_in_and_breaks_in_the_next_run_is_answered_with_tha
     """Its turn can't be written, or whether there is one can't be read: for good, by one try."""
     monkeypatch.setattr("workflows.activity.QUIET_WITHIN", timedelta())
     alice = await person(parts, "alice")
-    long_ago = conversation.ConversationState(older=True)
+    long_ago = ConversationState(transcript=Transcript(has_older=True))
     talk = await Talk(real_client, parts, alice, continue_after=5, state=long_ago).open()
     await sent(talk, 0)
     broken: list[Any] = []

@@ -5,7 +5,7 @@ from collections import Counter
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 
-from router.contracts.conversation import ConversationState
+from router.contracts.conversation_state import ConversationState, Transcript
 from router.runtime.composition import Parts
 from tests.workflow.desk import Talk, person
 
@@ -26,7 +26,8 @@ async def test_what_a_tool_found_is_said_with_no_activity_beside_the_tools_own(t
 
 
 async def test_only_a_clients_own_id_is_looked_for_in_the_log(client: Client, parts: Parts) -> None:
-    alice, long_ago = await person(parts, "alice"), ConversationState(older=True)
+    alice = await person(parts, "alice")
+    long_ago = ConversationState(transcript=Transcript(has_older=True))
     took = []
     for fresh in (True, False):
         talk = await Talk(client, parts, alice, state=long_ago).open()

@@ -21,7 +21,7 @@ from router.flow.engine.elicitation import extended
 from router.flow.engine.run import Run
 from router.flow.engine.slots import LONGEST, at, captions, root
 from router.flow.language import templates
-from router.flow.slot_types.slot import HALF_DAY, Slot, both_halves, files_in, label_of
+from router.flow.slot_types.slot import HALF_DAY, Slot, both_halves, files_in, label_of, name_slots
 from router.flow.view import FlowView
 
 Way = Literal["help", "skip", "start_over", "cancel", "person"]
@@ -78,7 +78,7 @@ def view(definition: FlowDefinition, run: Run) -> FlowView:
         awaiting=[run.question.path] if run.status == "collecting" and run.question.path else [],
         slots=run.form.slots,
         latest=run.form.latest_slots,
-        fillable=fillable(definition, run),
+        slot_set=_slot_set(definition, run),
         replies=_asked(definition, run),
         events=run.events,
         no_matches=run.question.no_matches,
@@ -107,16 +107,24 @@ def reading(definition: FlowDefinition, run: Run) -> list[str]:
 
 
 def fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
-    """The slots that a person may fill, while the run listens; what to change is one of them.
+    """Return the slots that a person may fill while the run listens.
 
-    They may change them, too, while others decide.
+    What to change is one of them. They may change them, too, while others decide.
     """
+    return _fillable(extended(definition, run), run)
+
+
+def _fillable(definition: FlowDefinition, run: Run) -> dict[str, Slot]:
     if run.status not in ("collecting", "confirming", "waiting_approval"):
         return {}
-    slots = {name: slot for name, slot in definition.slots.items() if slot.is_fillable}
-    if run.question.path == CHANGE:
-        slots[CHANGE] = changes.changeable(definition, run)
-    return slots
+    if run.question.path != CHANGE:
+        return definition.fillable
+    return {**definition.fillable, CHANGE: changes.changeable(definition, run)}
+
+
+def _slot_set(definition: FlowDefinition, run: Run) -> str:
+    slots = _fillable(definition, run)
+    return definition.slot_set if slots is definition.fillable else name_slots(slots)
 
 
 def question(definition: FlowDefinition, run: Run) -> messages.Reply | None:

@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from router.domain.errors import NotDeployed, RouterError
 from router.domain.locale import Locale, Localised
+from router.domain.messages import digest_of
 from router.domain.value import Value
 from router.entities.grammar import Found
 from router.entities.utterance import Utterance
@@ -528,3 +529,12 @@ def plain(value: Any) -> str:
         case list() | tuple() | GeneratorType():
             return ", ".join(plain(inner) for inner in value)
     return ""
+
+
+def name_slots(slots: Mapping[str, Slot]) -> str:
+    """Return the name of a set of slots: the same for the same definitions in the same order."""
+    if not slots:
+        return ""
+    told: JsonValue = {name: slot.model_dump(mode="json") for name, slot in slots.items()}
+    # Their order is part of what they are, and the digest doesn't see it.
+    return digest_of([told, list(slots)])

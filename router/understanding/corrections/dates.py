@@ -18,7 +18,7 @@ from router.entities.numbers import EN_NUMBER, ZH_COUNT, parse_number
 from router.entities.ranges import from_weekday
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import RangePart, filled_by, range_slots
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.lexicon import EN, ZH
 from router.understanding.names import FlowNames
 from router.understanding.slots.mappings import Values, fill_days, half_value, last_day
@@ -29,7 +29,7 @@ _ONLY = compiled(r"只|就请|\b(?:only|just)\b")
 class _Range:
     """What is known of a flow's range of days, and the slots that have it, by its parts."""
 
-    def __init__(self, view: FlowView, parts: Mapping[RangePart, str] | None = None) -> None:
+    def __init__(self, view: FormView, parts: Mapping[RangePart, str] | None = None) -> None:
         self.view = view
         self.parts = range_slots(view.fillable) if parts is None else parts
 
@@ -70,7 +70,7 @@ def _day(value: JsonValue) -> date | None:
         return None
 
 
-def retimed(view: FlowView, utterance: Utterance) -> Values:
+def retimed(view: FormView, utterance: Utterance) -> Values:
     """The slots of a range as the utterance says them, relative to what is known of them.
 
     One day moves what was given last, or both ends of a single day, and is all of the range where
@@ -104,7 +104,7 @@ def _lasting(known: _Range, start: date | None, utterance: Utterance) -> Values:
     return {} if last is None else {known.parts["end"]: last}
 
 
-def halved(view: FlowView, utterance: Utterance) -> Values | None:
+def halved(view: FormView, utterance: Utterance) -> Values | None:
     """`上午`, of a single day: both its halves; None where it is several days or no half."""
     known = _Range(view)
     halves: tuple[RangePart, ...] = ("start_half", "end_half")
@@ -132,7 +132,7 @@ _ONE |= {"俩": "两", "仨": "三"}
 _WEEKEND = 5
 
 
-def shifted(view: FlowView, text: str) -> Values | None:
+def shifted(view: FormView, text: str) -> Values | None:
     """The range moved or made longer or shorter, by slot name; None where nothing says so.
 
     Without an end that is known, or a length that tells it, only the start moves. What the flow is
@@ -207,7 +207,7 @@ _BARE_WEEKDAY = compiled(
 )
 
 
-def repointed(view: FlowView, utterance: Utterance) -> Values | None:
+def repointed(view: FormView, utterance: Utterance) -> Values | None:
     """The first or the last day of a known range, by slot name, with a half that is named.
 
     None where the message says anything besides. A bare weekday is one of the week that the range

@@ -21,7 +21,7 @@ from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.engine.changes import CHANGE
 from router.flow.slot_types.slot import Slot, each_part, range_slots, read_as
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.lexicon import EN, ZH
 from router.understanding.corrections.dates import halved, repointed, retimed, shifted
 from router.understanding.items.item_corrections import OfItems, added, said_of_items
@@ -37,7 +37,7 @@ _IS_SUPPLIED = compiled(rf"^(?:{_AROUND}|{_IS_WRONG}|{ZH.supplies}|\b{EN.supplie
 _DAYS = ("日期", "时间", "dates", "date", "days", "day")
 
 
-def faulted(view: FlowView, text: str) -> dict[str, str] | None:
+def faulted(view: FormView, text: str) -> dict[str, str] | None:
     """The slot of which a text only says `日期错了` or `上传附件`, as the answer to `change`."""
     named: dict[str, int] = {}
     for name, words in _changeable(view):
@@ -50,7 +50,7 @@ def faulted(view: FlowView, text: str) -> dict[str, str] | None:
     return {CHANGE: meant[0]} if len(meant) == 1 else None
 
 
-def _changeable(view: FlowView) -> Iterator[tuple[str, list[str]]]:
+def _changeable(view: FormView) -> Iterator[tuple[str, list[str]]]:
     """The slots that can be changed or supplied, with their names; an only item's fields."""
     for name, slot in view.fillable.items():
         known = view.slots.get(name)
@@ -71,7 +71,7 @@ _SET = compiled(r"(?:改成|改为|换成|\bto) ?(?P<rest>[^ ]+)$")
 _OFF = compiled(r"(?:去掉|取消|关掉|删掉)吧?$|^(?:remove|drop|skip|without|cancel)\b")
 
 
-def switched(view: FlowView, text: str) -> Values | None:
+def switched(view: FormView, text: str) -> Values | None:
     """The one yes-or-no slot that a normalised text names, with what it says of it."""
     named = [
         name
@@ -104,7 +104,7 @@ _WRONG = compiled(
 )
 
 
-def restated(view: FlowView, utterance: Utterance, *, ranges_only: bool = False) -> Values | None:
+def restated(view: FormView, utterance: Utterance, *, ranges_only: bool = False) -> Values | None:
     """The values of what is only a new value of something known; `ranges_only` of its days."""
     if moved := shifted(view, utterance.text):
         return moved
@@ -136,7 +136,7 @@ def _choice(known: Mapping[str, Slot], text: str) -> Values | None:
     return None
 
 
-def _text(known: Mapping[str, Slot], view: FlowView, utterance: Utterance) -> Values | None:
+def _text(known: Mapping[str, Slot], view: FormView, utterance: Utterance) -> Values | None:
     """`还是去北京吧`: another place than the one that is known, named as the flow's file says."""
     named = find_texts(known, utterance.normalised)
     changed = {n: value for n, value in named.values.items() if value != view.slots[n]}
@@ -146,7 +146,7 @@ def _text(known: Mapping[str, Slot], view: FlowView, utterance: Utterance) -> Va
     return changed if changed and _is_bare(said, spans) else None
 
 
-def half_named(view: FlowView, utterance: Utterance) -> Values | None:
+def half_named(view: FormView, utterance: Utterance) -> Values | None:
     """The half of a single day that a message names, which says nothing besides; else None."""
     found = [
         f.span
@@ -193,7 +193,7 @@ def after_yes(text: str) -> int:
     return yes.end() if yes else 0
 
 
-def correction(view: FlowView, utterance: Utterance) -> Values | None:
+def correction(view: FormView, utterance: Utterance) -> Values | None:
     """The values that a correction gives, by slot name or path; None where it is none.
 
     A slot that is named takes what is said of it. Without a name the message has to open as
@@ -226,7 +226,7 @@ _ANEW = compiled(
 _LONGEST_CONTRAST = 60
 
 
-def contrasted(view: FlowView, utterance: Utterance) -> Values | None:
+def contrasted(view: FormView, utterance: Utterance) -> Values | None:
     """The one value that is denied, `85 not 58`, `去的是苏州不是杭州`, as what it is said to be.
 
     None where no value that is known is the one denied, or several are. `make it 3` is for the one
@@ -247,7 +247,7 @@ def contrasted(view: FlowView, utterance: Utterance) -> Values | None:
     return changed if len(changed) == 1 else None
 
 
-def _numbered_anew(view: FlowView, utterance: Utterance) -> Values | None:
+def _numbered_anew(view: FormView, utterance: Utterance) -> Values | None:
     found = _ANEW.search(utterance.text)
     if found is None:
         return None
@@ -260,7 +260,7 @@ def _numbered_anew(view: FlowView, utterance: Utterance) -> Values | None:
     return None if value is None else {path: value}
 
 
-def _known(view: FlowView) -> Iterator[tuple[str, Slot, JsonValue]]:
+def _known(view: FormView) -> Iterator[tuple[str, Slot, JsonValue]]:
     """Every value that is known, of items too, with its path and its slot."""
     for name, slot in view.fillable.items():
         value = view.slots.get(name)
@@ -301,12 +301,12 @@ _A_WEEKDAY_ALONE = compiled(r"^(?:周|星期|礼拜).$|^[a-z]+$")
 _TO_NEW = compiled(r"^.*(?:是|去|到)|^.*\b(?:is|was|to|it's)\b ?")
 
 
-def corrected_items(view: FlowView, utterance: Utterance) -> OfItems | None:
+def corrected_items(view: FormView, utterance: Utterance) -> OfItems | None:
     """What the message puts right of a flow's items; None where it puts none right."""
     return said_of_items(view, utterance, opens=opens_as_correction(utterance.text))
 
 
-def _named(view: FlowView, utterance: Utterance) -> Values | None:
+def _named(view: FormView, utterance: Utterance) -> Values | None:
     """What is said of the slot with the longest name in the text; None where two are as long."""
     if _CHANGED.search(utterance.text) is None:
         return None
@@ -342,7 +342,7 @@ def _tail(utterance: Utterance, after: int) -> Utterance:
     return utterance.part(max([after, *marks]), len(utterance.text))
 
 
-def _value(view: FlowView, slot: Slot, tail: Utterance) -> JsonValue:
+def _value(view: FormView, slot: Slot, tail: Utterance) -> JsonValue:
     """What is said for this slot: an end is read as a day after the start."""
     if slot.kind.takes is not Days:
         return read_as(slot, tail)
@@ -364,7 +364,7 @@ def _end(tail: Utterance, start: date) -> JsonValue:
     return after[0].isoformat() if after else None
 
 
-def _by_type(view: FlowView, tail: Utterance) -> Values | None:
+def _by_type(view: FormView, tail: Utterance) -> Values | None:
     """The value for whatever slot can hold it and was filled last."""
     if moved := shifted(view, tail.text) or retimed(view, tail):
         return moved
@@ -379,7 +379,7 @@ def _by_type(view: FlowView, tail: Utterance) -> Values | None:
     return halved(view, tail)
 
 
-def put_right(view: FlowView, utterance: Utterance) -> Values | None:
+def put_right(view: FormView, utterance: Utterance) -> Values | None:
     """The values that stand corrected, by slot name or path; None where nothing is.
 
     A new value needs no word of correction here, `那就下周一吧`; with `日期错了` it is `change`d.

@@ -21,7 +21,7 @@ from router.entities.money import Money
 from router.entities.numbers import ORDINAL, place_of
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, filled_by, read_as
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.lexicon import EN, ZH
 from router.understanding.dialogue_acts import says_nothing
 from router.understanding.items.items import described, fields_of, find_items
@@ -148,7 +148,7 @@ def opens_item(text: str) -> bool:
     return _OPENS.search(text) is not None
 
 
-def added(view: FlowView, utterance: Utterance) -> Values | None:
+def added(view: FormView, utterance: Utterance) -> Values | None:
     """The items that the message adds to a list that is known, by path; None where it adds none.
 
     `items.more` where it says only that there is another. What doesn't open as people do who
@@ -193,7 +193,7 @@ class OfItems:
     last: bool = False
 
 
-def said_of_items(view: FlowView, utterance: Utterance, *, opens: bool) -> OfItems | None:
+def said_of_items(view: FormView, utterance: Utterance, *, opens: bool) -> OfItems | None:
     """What corrects or removes a flow's items; it `opens` as people do who put something right."""
     if len(utterance.text) > _LONGEST:
         return None
@@ -207,7 +207,7 @@ def said_of_items(view: FlowView, utterance: Utterance, *, opens: bool) -> OfIte
 
 @dataclass(frozen=True)
 class _Listed:
-    view: FlowView
+    view: FormView
     name: str
     slot: Slot
     items: list[JsonValue]

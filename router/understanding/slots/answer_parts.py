@@ -17,7 +17,7 @@ from router.entities.money import Money
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot, read_as
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.lexicon import EN, ZH
 from router.understanding.dialogue_acts import asks, says_nothing
 from router.understanding.slots.free_text import (
@@ -45,7 +45,7 @@ _ENDS_ASKING = compiled("(?:[啊呀呢么嘛哈]|来着)$")
 _NUMERIC = (Decimal, Money)
 
 
-def empty_slots(view: FlowView, asked: str) -> dict[str, Slot]:
+def empty_slots(view: FormView, asked: str) -> dict[str, Slot]:
     """The slots besides the one asked that have no value; of a range asked for, none."""
     ranged = view.fillable[asked].part_of_range is not None
     return {
@@ -55,7 +55,7 @@ def empty_slots(view: FlowView, asked: str) -> dict[str, Slot]:
     }
 
 
-def beside(view: FlowView, asked: str, utterance: Utterance, used: Iterable[Span] = ()) -> Values:
+def beside(view: FormView, asked: str, utterance: Utterance, used: Iterable[Span] = ()) -> Values:
     """What an answer surely says besides, of slots that are still empty.
 
     `used` is where it says what was asked, beyond what every reader finds.
@@ -74,7 +74,7 @@ def beside(view: FlowView, asked: str, utterance: Utterance, used: Iterable[Span
     return filling.values
 
 
-def text_answer(view: FlowView, asked: str, utterance: Utterance) -> Values | None:
+def text_answer(view: FormView, asked: str, utterance: Utterance) -> Values | None:
     """The text that was asked for, and what else the answer says; None where it only asks.
 
     Without the text, where the answer speaks of other slots alone.

@@ -19,7 +19,7 @@ from router.entities.utterance import Utterance, is_far, is_unplanned
 from router.flow.engine.slots import at
 from router.flow.slot_types.slot import Slot, filled_by, range_slots, read_as, slot_at
 from router.flow.slot_types.structures import pieces
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.lexicon import EN, ZH
 from router.understanding.corrections import values as corrections
 from router.understanding.dialogue_acts import says_nothing
@@ -41,7 +41,7 @@ from router.understanding.triggers.classifier import Blocker
 _MOST_OF_A_YEAR = timedelta(days=300)
 
 
-def _asked_days(view: FlowView, slot: Slot, utterance: Utterance) -> Values | None:
+def _asked_days(view: FormView, slot: Slot, utterance: Utterance) -> Values | None:
     """The answer to one of the questions of a date range; None where it isn't one."""
     if slot.part_of_range not in {"start", "end"}:
         return None
@@ -57,7 +57,7 @@ def _asked_days(view: FlowView, slot: Slot, utterance: Utterance) -> Values | No
     return {n: v for n, v in filling.values.items() if n in view.fillable} or None
 
 
-def _only_days(view: FlowView, utterance: Utterance) -> Values | None:
+def _only_days(view: FormView, utterance: Utterance) -> Values | None:
     """The days of a range of which nothing is known, where the message says nothing besides."""
     names = range_slots(view.fillable).values()
     known = any(view.slots.get(name) is not None for name in names)
@@ -138,7 +138,7 @@ _HOW_OR_WHAT, _WHETHER = Blocker("how-or-what"), Blocker("whether")
 _PROPOSES = compiled(r"可以|行|好|\b(?:ok(?:ay)?|fine|alright|good|possible|works?)\b")
 
 
-def answer(view: FlowView, utterance: Utterance) -> Values | None:
+def answer(view: FormView, utterance: Utterance) -> Values | None:
     """What the message says about the slot being asked, and whatever else it surely says.
 
     Keys are slot names, or paths such as `items.0.amount`; `items.more` answers "any more?".
@@ -169,7 +169,7 @@ def _only_asks(slot: Slot, text: str) -> bool:
     return _HOW_OR_WHAT.stops(text) or (_WHETHER.stops(text) and not _PROPOSES.search(text))
 
 
-def _another(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
+def _another(view: FormView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
     known = view.slots.get(name)
     count = len(known) if isinstance(known, list) else 0
     if corrections.corrected_items(view, utterance) is not None:
@@ -190,7 +190,7 @@ def _another(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Val
     return {f"{name}.more": True} if more and not _AGREED.search(utterance.text) else None
 
 
-def _no_more(view: FlowView, name: str, utterance: Utterance) -> Values | None:
+def _no_more(view: FormView, name: str, utterance: Utterance) -> Values | None:
     """`就这些，新人入职`: the list is over, and what comes after that is said as well."""
     clauses = clauses_of(utterance.text)
     if len(clauses) == 1 or not any(_NO_MORE.search(first.value) for first in clauses[:1]):
@@ -222,7 +222,7 @@ def _named_item(slot: Slot, utterance: Utterance) -> Values | None:
     return {first[0]: typed} if typed and not says_nothing(typed) else None
 
 
-def _values(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
+def _values(view: FormView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
     """The next value of a list, or all that are left where several are named in a row."""
     whole = view.slots.get(name)
     known = [value for value in whole if value is not None] if isinstance(whole, list) else []
@@ -239,7 +239,7 @@ def _values(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Valu
     return {name: [*known, *values]}
 
 
-def _field(view: FlowView, path: str, slot: Slot, utterance: Utterance) -> Values | None:
+def _field(view: FormView, path: str, slot: Slot, utterance: Utterance) -> Values | None:
     """A field of an item or an object, with its siblings where the answer names them."""
     prefix = path.rpartition(".")[0]
     parent = slot_at(view.fillable, prefix)
@@ -265,7 +265,7 @@ def _saying(utterance: Utterance, value: JsonValue) -> list[Span]:
     return [clause.span for clause in clauses_of(utterance.text) if written in clause.value]
 
 
-def _and_more(view: FlowView, utterance: Utterance) -> tuple[Utterance, Values]:
+def _and_more(view: FormView, utterance: Utterance) -> tuple[Utterance, Values]:
     """The answer to what is asked, and the items that are added after it: `还有午饭 45.5`."""
     at = next((c.start for c in clauses_of(utterance.text) if opens_item(c.value)), None)
     if at is None:
@@ -275,7 +275,7 @@ def _and_more(view: FlowView, utterance: Utterance) -> tuple[Utterance, Values]:
 
 
 def _with_siblings(
-    view: FlowView, path: str, slot: Slot, row: Slot, utterance: Utterance
+    view: FormView, path: str, slot: Slot, row: Slot, utterance: Utterance
 ) -> Values | None:
     """The field with whatever else the answer says of its item, and of those after it."""
     prefix, _, name = path.rpartition(".")
@@ -310,7 +310,7 @@ def _root(path: str) -> str:
     return path.split(".", maxsplit=1)[0]
 
 
-def _following(view: FlowView, prefix: str, items: list[Values]) -> Values | None:
+def _following(view: FormView, prefix: str, items: list[Values]) -> Values | None:
     """What goes to the items after the one asked about; None where they have other values."""
     head, _, number = prefix.rpartition(".")
     known = view.slots.get(head)
@@ -343,7 +343,7 @@ def _only(path: str, value: JsonValue) -> Values | None:
     return None if value is None else {path: value}
 
 
-def _top_level(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
+def _top_level(view: FormView, name: str, slot: Slot, utterance: Utterance) -> Values | None:
     if slot.kind.is_text:
         return _free_text(view, name, utterance)
     if slot.part_of_range == "start_half" and _OF_THE_LAST_DAY.search(utterance.text):
@@ -363,7 +363,7 @@ def _top_level(view: FlowView, name: str, slot: Slot, utterance: Utterance) -> V
     return {**beside(view, name, utterance), **values}
 
 
-def _free_text(view: FlowView, name: str, utterance: Utterance) -> Values | None:
+def _free_text(view: FormView, name: str, utterance: Utterance) -> Values | None:
     """What was said, as it is; never a greeting or a yes, and a reason is no new dates."""
     if _takes_half_a_day(view) and (half := corrections.half_named(view, utterance)):
         # What the flow works out from the one half is left to it.
@@ -380,7 +380,7 @@ def _free_text(view: FlowView, name: str, utterance: Utterance) -> Values | None
     return text_answer(view, name, utterance)
 
 
-def _takes_half_a_day(view: FlowView) -> bool:
+def _takes_half_a_day(view: FormView) -> bool:
     """True where half a day was said and not which: then `下午` is no greeting and no reason."""
     halves = [n for part, n in range_slots(view.fillable).items() if part.endswith("half")]
     if any(view.slots.get(name) is not None for name in halves):

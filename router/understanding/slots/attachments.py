@@ -14,7 +14,7 @@ from router.flow.definition import FlowDefinition
 from router.flow.engine.slots import at, placed, root
 from router.flow.paused import Situation
 from router.flow.slot_types.slot import Slot, Values, slot_at
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.understanding import actions
 from router.understanding import route_reasons as why
 from router.understanding.actions import PolicyDecision
@@ -38,7 +38,7 @@ def papers_of(slots: Iterable[Slot]) -> set[str]:
 
 
 def filled_by_files(
-    view: FlowView, files: Sequence[str], given: Values | None = None, *, replacing: bool = True
+    view: FormView, files: Sequence[str], given: Values | None = None, *, replacing: bool = True
 ) -> SlotValues:
     """The slots that these files fill, by path; `given` is what the same message says in words.
 
@@ -74,7 +74,7 @@ def texts_in(value: JsonValue) -> Iterator[str]:
 
 
 def with_files(
-    given: Sequence[commands.Command], view: FlowView, files: Sequence[str], *, replacing: bool
+    given: Sequence[commands.Command], view: FormView, files: Sequence[str], *, replacing: bool
 ) -> list[commands.Command]:
     """The commands of a message, of which one hands its files to the flow that asks.
 

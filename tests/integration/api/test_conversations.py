@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from httpx import AsyncClient, Response
 
-from router.contracts.conversation import ConversationState
+from router.contracts.conversation_state import ConversationState, Transcript
 from router.domain.messages import Usage
 from router.domain.records import LogEntry
 from router.store.store import Store
@@ -121,7 +121,7 @@ async def test_a_closed_conversation_stands_where_it_was_left(
     alice: AsyncClient, conversation: str, store: Store
 ) -> None:
     await alice.post(f"{conversation}/messages", json={"text": "close"})
-    left = ConversationState(turns=7).model_dump_json()
+    left = ConversationState(transcript=Transcript(turn_count=7)).model_dump_json()
     await store.conversations.save_snapshot("default", conversation.rpartition("/")[2], left)
     await until(lambda: alice.get(conversation), lambda a: a.json()["turns"] == 7)
 

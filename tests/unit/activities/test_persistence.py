@@ -7,7 +7,7 @@ from temporalio.exceptions import ApplicationError
 from activities.persistence import Records
 from router.contracts import activities
 from router.contracts.activities import Keep, Publish, Recall, Recalled, Write
-from router.contracts.conversation import ConversationState
+from router.contracts.conversation_state import ConversationState, Transcript
 from router.contracts.payload import ActivityStub
 from router.domain.messages import Route, Turn
 from router.domain.records import LogEntry
@@ -55,7 +55,7 @@ def test_each_is_typed_as_its_stub(stub: ActivityStub[Any, Any], database_url: s
 async def test_a_closed_conversation_is_kept_and_recalled(records: Records) -> None:
     asked = Recall(tenant="default", conversation="c1")
     assert await records.recall(asked) == Recalled()
-    state = ConversationState(turns=7, older=True)
+    state = ConversationState(transcript=Transcript(turn_count=7, has_older=True))
     await records.keep(Keep(tenant="default", conversation="c1", state=state))
     assert await records.recall(asked) == Recalled(state=state)
 

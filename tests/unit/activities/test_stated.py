@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 from company.tools.calendar import count_workdays
 from router.flow.definition import FlowDefinition
 from router.flow.loader import load_flow
-from router.flow.prompts.question import view
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.routing.tool_form import form_of
 from router.tool.tool import tool
 from router.understanding.grounding import changed, grounded_call, stated
+from tests.forms import form
 from tests.table import each_row
 from tests.unit.flow.world import World
 
@@ -148,8 +148,8 @@ def test_answers_are_what_is_said(
     assert {name: found[name] for name in found if name in given} == expected
 
 
-def shown(definition: FlowDefinition, **slots: Any) -> FlowView:
-    return view(definition, World(definition).begin(**slots).run)
+def shown(definition: FlowDefinition, **slots: Any) -> FormView:
+    return form(definition, World(definition).begin(**slots).run)
 
 
 @each_row(

@@ -7,14 +7,14 @@ import pytest
 from mypy import api
 from pydantic import ValidationError, model_validator
 
-from router.contracts.conversation import ConversationState
+from router.contracts.conversation_state import Transcript
 from router.domain.value import Value
 
 WRONG = """
-from router.contracts.conversation import ConversationState
+from router.contracts.conversation_state import Transcript
 
-ConversationState().replace(activ=None, turns="three")
-ConversationState().replace(turns=3)
+Transcript().replace(mode=None, turn_count="three")
+Transcript().replace(turn_count=3)
 """
 
 
@@ -50,13 +50,13 @@ def test_a_copy_derives_its_cached_properties_from_its_own_fields() -> None:
 
 
 def test_a_field_that_does_not_exist_is_refused_by_name() -> None:
-    with pytest.raises(TypeError, match="ConversationState has no field 'activ'; it has: turns, "):
-        ConversationState().replace(activ=None)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="Transcript has no field 'mode'; it has: turn_count, "):
+        Transcript().replace(mode=None)  # type: ignore[call-arg]
 
 
 def test_a_value_of_another_type_is_refused() -> None:
     with pytest.raises(ValidationError, match="valid integer"):
-        ConversationState().replace(turns="three")  # type: ignore[arg-type]
+        Transcript().replace(turn_count="three")  # type: ignore[arg-type]
 
 
 def test_fields_that_do_not_fit_together_are_refused() -> None:

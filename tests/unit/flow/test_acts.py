@@ -6,6 +6,7 @@ from router.domain.messages import FormReply
 from router.flow.engine.events import Puzzled, Skipped, StartedOver, Unclear
 from router.flow.prompts.question import view
 from router.routing.tool_form import form_of
+from tests.forms import form
 from tests.table import each_row
 from tests.unit.flow.definitions import CLAIM, LEAVE, Driver, flow, flow_of, money, text
 from tests.unit.flow.world import sample
@@ -73,7 +74,7 @@ def test_it_can_still_be_answered_and_what_was_skipped_be_filled_in_later() -> N
 
 def test_what_was_skipped_is_among_what_can_be_changed_and_is_then_asked_for() -> None:
     driver = skip(at_note(), 2).confirm(False)
-    assert list(view(BADGE, driver.run).fillable["change"].choices)[:3] == ["why", "note", "seen"]
+    assert list(form(BADGE, driver.run).fillable["change"].choices)[:3] == ["why", "note", "seen"]
     driver.answer(change="note")
     assert (driver.run.question.path, driver.run.form.skipped_slots) == ("note", ["seen"])
     driver.answer(note="hurry")

@@ -6,8 +6,8 @@ from router.domain.commands import FillSlots
 from router.domain.messages import Message
 from router.flow.engine.events import Answered, Skipped
 from router.flow.paused import Situation
-from router.flow.prompts.question import view
 from router.understanding.reader import Reader
+from tests.forms import form
 from tests.table import each_row
 from tests.unit.flow.world import NOW, World, sample
 from tests.unit.understanding.flows import EMPLOYEE
@@ -31,8 +31,12 @@ def claiming(*items: dict[str, Any], user: str = "alice") -> World:
 def test_what_is_understood_of_an_answer_is_kept_and_only_the_rest_is_asked(typed: str) -> None:
     world = World(CLAIM).begin()
     asked = world.run.question.path
-    situation = Situation(now=NOW, locale="zh", roles=EMPLOYEE, active=view(CLAIM, world.run))
-    (command,) = Reader([CLAIM]).read(Message(text=typed), situation).commands
+    situation = Situation(now=NOW, locale="zh", roles=EMPLOYEE)
+    (command,) = (
+        Reader([CLAIM])
+        .read(Message(text=typed), situation.showing(form(CLAIM, world.run)))
+        .commands
+    )
     assert isinstance(command, FillSlots)
     world.take(Answered(slots=command.slots))
     amount = {"amount": "12000.00", "currency": "CNY"}

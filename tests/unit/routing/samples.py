@@ -9,7 +9,7 @@ from router.domain.locale import Localised
 from router.domain.messages import SpokenLine
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import Slot
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.llm.types import ChatAnswer, ChatRequest, Finish, FunctionCall, TokenUsage, UserMessage
 from router.routing.offer import Offer
 from router.routing.prompts import Prompts
@@ -51,7 +51,7 @@ PROMPTS = Prompts.load()
 
 FLOWS: dict[str, FlowDefinition] = {"leave": flow(LEAVE), "claim": flow(CLAIM)}
 TOOLS: dict[str, Tool] = {"get_balance": get_balance}
-ACTIVE = FlowView.model_validate(
+ACTIVE = FormView.model_validate(
     {
         "id": "r1",
         "flow": "leave",
@@ -62,12 +62,13 @@ ACTIVE = FlowView.model_validate(
         "question": "details:1:start",
         "awaiting": ["start"],
         "slots": {"kind": "annual"},
+        "slot_set": "leave",
         "fillable": {"start": Slot(type="date"), "reason": Slot(type="text")},
     }
 )
 
 
-def offer(active: FlowView | None = None, **more: Any) -> Offer:
+def offer(active: FormView | None = None, **more: Any) -> Offer:
     return Offer(flows=FLOWS, tools=TOOLS, active=active, **more)
 
 

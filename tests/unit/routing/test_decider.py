@@ -7,7 +7,7 @@ from router.domain.commands import CallTool, Clarify, Misunderstood, ReplyText, 
 from router.domain.locale import LOCALES, Localised
 from router.domain.messages import Option, SpokenLine
 from router.flow.paused import PausedRun, Situation, which
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.llm.types import ChatAnswer, ChatRequest
 from router.retrieval.selection import RetrievedCandidate, Selection, Signs, Verdict
 from router.routing.decider import (
@@ -32,8 +32,8 @@ SENSELESS = called(("nothing", {}))
 FINE = called(("get_balance", {"kind": "annual"}))
 
 
-def situation(active: FlowView | None = None) -> Situation:
-    return Situation(now=NOW, locale="en", roles=frozenset({"employee"}), active=active)
+def situation(active: FormView | None = None) -> Situation:
+    return Situation(now=NOW, locale="en", roles=frozenset({"employee"})).showing(active)
 
 
 class Model:

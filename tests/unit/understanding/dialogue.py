@@ -8,7 +8,8 @@ from router.domain.messages import FlowStatus, Message
 from router.entities.utterance import Utterance
 from router.flow.definition import FlowDefinition
 from router.flow.paused import Situation
-from router.flow.view import FlowView
+from router.flow.slot_types.slot import name_slots
+from router.flow.view import FormView
 from router.understanding.corrections.values import correction
 from router.understanding.reader import Reader
 from router.understanding.reading import Reading
@@ -39,9 +40,9 @@ def asking(
     slots: dict[str, Any] | None = None,
     status: FlowStatus = "collecting",
     **changed: Any,
-) -> FlowView:
+) -> FormView:
     """A run that asks for the slot at the path."""
-    view = FlowView(
+    view = FormView(
         id="run",
         flow=flow.flow,
         title=flow.title,
@@ -53,34 +54,36 @@ def asking(
         slots=slots or {},
         fillable={n: s for n, s in flow.slots.items() if s.lookup is None or s.ask is not None},
     )
-    return view.model_copy(update=changed)
+    view = view.model_copy(update=changed)
+    return view.replace(slot_set=name_slots(view.fillable))
 
 
-def answered(view: FlowView, typed: str) -> dict[str, Any] | None:
+def answered(view: FormView, typed: str) -> dict[str, Any] | None:
     return answer(view, Utterance.of(typed, NOW))
 
 
-def corrected(view: FlowView, typed: str) -> dict[str, Any] | None:
+def corrected(view: FormView, typed: str) -> dict[str, Any] | None:
     return correction(view, Utterance.of(typed, NOW))
 
 
 def read(
-    said: Any, active: FlowView | None = None, *, reader: Reader = READER, **more: Any
+    said: Any, active: FormView | None = None, *, reader: Reader = READER, **more: Any
 ) -> Reading:
     """Words, an action or a whole message, read in a situation of which `more` is changed."""
     if not isinstance(said, Message):
         said = Message(text=said) if isinstance(said, str) else Message(action=said)
-    given = {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "active": active} | more
-    return reader.read(said, Situation.model_validate(given))
+    given = {"now": NOW, "locale": "zh", "roles": EMPLOYEE} | more
+    handed_in = more.get("handed_in", [])
+    return reader.read(said, Situation.model_validate(given).showing(active, handed_in))
 
 
-def command(said: Any, active: FlowView | None = None, **more: Any) -> Command | None:
+def command(said: Any, active: FormView | None = None, **more: Any) -> Command | None:
     commands = read(said, active, **more).commands
     assert len(commands) <= 1
     return commands[0] if commands else None
 
 
-def filled(said: Any, active: FlowView | None = None, **more: Any) -> dict[str, Any]:
+def filled(said: Any, active: FormView | None = None, **more: Any) -> dict[str, Any]:
     """The slots that it fills, or confirms with."""
     given = command(said, active, **more)
     return dict(given.slots) if isinstance(given, FillSlots | Confirm) else {}

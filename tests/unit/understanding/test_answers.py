@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from router.flow.slot_types.slot import Slot
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from tests.table import each_row
 from tests.unit.entities.tables import spread, typed
 from tests.unit.understanding.dialogue import TAXI, answered, asking, filled, item, yuan
@@ -13,7 +13,7 @@ from tests.unit.understanding.flows import EXPENSE, LEAVE, TRIP
 MONDAY = datetime.fromisoformat("2026-11-23T10:00+08:00")
 
 
-def listing(kind: str, path: str = "words.0", known: list[Any] | None = None) -> FlowView:
+def listing(kind: str, path: str = "words.0", known: list[Any] | None = None) -> FormView:
     """A list of plain values that is being asked for."""
     of = {"type": kind, "choices": {"a": {"label": {"zh": "甲", "en": "first"}}}}
     words = Slot.model_validate({"type": "list", "of": of})

@@ -6,7 +6,7 @@ from router.domain.commands import CancelFlow, Confirm, FillSlots, Misunderstood
 from router.domain.messages import FlowStatus, Message
 from router.flow.definition import FlowDefinition
 from router.flow.paused import Situation
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.understanding.reader import Reader
 from router.understanding.slots.attachments import filled_by_files, with_files
 from tests.table import each_row
@@ -129,8 +129,8 @@ def test_words_beside_a_file_that_has_no_place_mean_what_they_say(said: Any) -> 
     ]
 
 
-def situation(active: FlowView | None) -> Situation:
-    return Situation(now=NOW, locale="zh", roles=frozenset({"employee"}), active=active)
+def situation(active: FormView | None) -> Situation:
+    return Situation(now=NOW, locale="zh", roles=frozenset({"employee"})).showing(active)
 
 
 def test_files_alone_are_for_the_flow_that_asks() -> None:

@@ -9,7 +9,7 @@ from router.domain.commands import CancelFlow, Confirm, FillSlots
 from router.domain.messages import FlowStatus
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import Slot
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.understanding.corrections.values import put_right
 from tests.table import each_row
 from tests.unit.entities.tables import spread, typed
@@ -90,11 +90,11 @@ CLAIM = {
 heard, given = partial(command, now=SUNDAY), partial(filled, now=SUNDAY)
 
 
-def confirming(**slots: Any) -> FlowView:
+def confirming(**slots: Any) -> FormView:
     return asking(LEAVE, None, {**KNOWN, **slots}, "confirming")
 
 
-def room(asked: str | None = None, **slots: Any) -> FlowView:
+def room(asked: str | None = None, **slots: Any) -> FormView:
     status: FlowStatus = "collecting" if asked else "confirming"
     return asking(LEAVE, asked, slots, status, fillable=ROOM, flow="room")
 
@@ -242,7 +242,7 @@ SAID_OF_AN_END = [
     ids=["why", "confirming", "what to change"],
 )
 def test_the_end_of_a_range_that_is_named_is_the_one_that_changes(
-    typed: str, expected: dict[str, Any], view: FlowView
+    typed: str, expected: dict[str, Any], view: FormView
 ) -> None:
     assert given(typed, view) == expected
 
@@ -275,7 +275,7 @@ CHANGING = asking(LEAVE, "change", {"about": "buy a desk"}, fillable={**SUPPLIED
     补充附件  加一个附件  上传附件  我要补一下附件
     add an attachment  the attachment please
 """)
-def test_what_was_left_empty_is_asked_for(view: FlowView, typed: str) -> None:
+def test_what_was_left_empty_is_asked_for(view: FormView, typed: str) -> None:
     assert heard(typed, view) == FillSlots(slots={"change": "note"})
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from router.domain.commands import Confirm, FillSlots, ReplyText, Skip
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from tests.table import each_row
 from tests.unit.entities.tables import spread, typed
 from tests.unit.understanding.dialogue import (
@@ -23,11 +23,11 @@ HOTEL = item("hotel", "500.00", date="2026-11-16", invoice="C3")
 TRIP = item("transport", "36.00", date="2026-11-15", invoice="D4")
 
 
-def confirming(*items: dict[str, Any]) -> FlowView:
+def confirming(*items: dict[str, Any]) -> FormView:
     return asking(EXPENSE, None, {"items": list(items), "reason": "见客户"}, "confirming")
 
 
-def any_more(*items: dict[str, Any]) -> FlowView:
+def any_more(*items: dict[str, Any]) -> FormView:
     return asking(EXPENSE, "items", {"items": list(items)})
 
 
@@ -257,7 +257,7 @@ def test_another_item_can_be_announced_at_the_confirmation(typed: str) -> None:
 )
 @each_row("view", [confirming(TAXI), WHY], ids=["confirming", "why"])
 def test_an_item_can_be_added_at_the_confirmation_and_is_no_reason(
-    typed: str, added: dict[str, Any], view: FlowView
+    typed: str, added: dict[str, Any], view: FormView
 ) -> None:
     assert filled(typed, view) == {"items.1": added}
 

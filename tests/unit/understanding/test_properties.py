@@ -15,7 +15,7 @@ from router.entities.extraction import entities_of
 from router.entities.money import Money, find_money
 from router.entities.normalisation import normalise
 from router.entities.utterance import Utterance
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from tests.samples import one_in
 from tests.table import each_row
 from tests.unit.entities.tables import phrases
@@ -48,7 +48,7 @@ TEXTS = st.one_of(
 @settings(max_examples=150, deadline=None)
 @given(TEXTS, st.sampled_from(VIEWS))
 def test_any_text_is_read_with_valid_spans_and_ordered_intervals(
-    typed: str, active: FlowView | None
+    typed: str, active: FormView | None
 ) -> None:
     reading = read(typed, active)
     for entity in reading.entities:
@@ -83,7 +83,7 @@ LONG = st.builds(
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(LONG, st.sampled_from(VIEWS))
-def test_no_text_up_to_the_limit_is_too_strange(typed: str, active: FlowView | None) -> None:
+def test_no_text_up_to_the_limit_is_too_strange(typed: str, active: FormView | None) -> None:
     """Lone surrogates too: JSON can carry them where nobody looks for them."""
     found = normalise(typed)
     found.text.encode()
@@ -162,7 +162,7 @@ HOSTILE = (
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", one_in(4, HOSTILE))
 @pytest.mark.parametrize("active", VIEWS, ids=lambda v: v.awaiting and v.awaiting[0] if v else "no")
-def test_a_hostile_text_costs_time_in_proportion(piece: str, active: FlowView | None) -> None:
+def test_a_hostile_text_costs_time_in_proportion(piece: str, active: FormView | None) -> None:
     """Generous: what isn't linear takes many seconds of CPU."""
     typed = (piece * 8000)[:8000]
     began = time.thread_time()

@@ -15,7 +15,7 @@ from router.entities.money import currency_of
 from router.entities.normalisation import normalise
 from router.flow.definition import FlowDefinition
 from router.flow.slot_types.slot import Slot, shown
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from tests.table import each_row
 from tests.unit.understanding.dialogue import NOW, answered, asking
 from tests.unit.understanding.flows import LEAVE
@@ -34,7 +34,7 @@ counts = st.integers(1, 999) | st.integers(1, 399).map(lambda n: n / 4).filter(l
 cents = st.integers(1, 10**14)
 
 
-def asked(kind: str) -> FlowView:
+def asked(kind: str) -> FormView:
     words = {"zh": "问", "en": "asked"}
     flow = FlowDefinition.model_validate(
         {

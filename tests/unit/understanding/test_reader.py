@@ -13,7 +13,7 @@ from router.domain.commands import (
     RunSkill,
     StartFlow,
 )
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.understanding import route_reasons
 from tests.table import each_row
 from tests.unit.entities.tables import typed
@@ -189,7 +189,7 @@ AFTERWARDS = FillSlots(slots={"start": "2026-11-24"})
         (WAITING, "好的", None),
     ],
 )
-def test_what_is_said_to_a_question(view: FlowView, said: Any, expected: Command | None) -> None:
+def test_what_is_said_to_a_question(view: FormView, said: Any, expected: Command | None) -> None:
     assert command(said, view) == expected
 
 

@@ -7,7 +7,7 @@ from router.domain import commands
 from router.domain.locale import Localised
 from router.domain.messages import FormAction
 from router.domain.principals import Capability
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.understanding.reader import Reader
 from router.understanding.triggers.patterns import ToolPhrases
 from tests.table import each_row
@@ -50,7 +50,7 @@ read, command = partial(read_by, reader=READER), partial(command_by, reader=READ
         (commands.StartOver(), "从头来  start over"),
     ),
 )
-def test_an_act_goes_to_who_asks(view: FlowView, said: str, meant: commands.Command) -> None:
+def test_an_act_goes_to_who_asks(view: FormView, said: str, meant: commands.Command) -> None:
     reading = read(said, view)
     assert reading.commands == [meant]
     assert routed(reading) == ("flow", "leave_request", "slot")
@@ -131,7 +131,7 @@ def test_a_skill_that_asked_is_told_what_it_may_understand_better() -> None:
 
 
 @each_row("view", [None, asking(LEAVE, "reason", KNOWN), CONFIRMING])
-def test_a_tool_that_reads_is_called_at_once(view: FlowView | None) -> None:
+def test_a_tool_that_reads_is_called_at_once(view: FormView | None) -> None:
     reading = read("我的请假批了吗？", view)
     (call,) = reading.commands
     assert isinstance(call, commands.CallTool)

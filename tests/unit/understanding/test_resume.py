@@ -17,7 +17,7 @@ from router.domain.commands import (
 from router.domain.messages import ChooseAction
 from router.flow.definition import FlowDefinition
 from router.flow.paused import PausedRun, options_of, value, which
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.understanding.reader import Reader
 from tests.table import each_row
 from tests.unit.understanding.dialogue import asking, command, read, routed
@@ -98,7 +98,7 @@ def test_something_else_is_still_understood_when_it_is_asked_which() -> None:
 
 
 @each_row("active", [None, asking(EXPENSE, "reason")])
-def test_a_button_takes_it_up_however_long_ago_it_was_shown(active: FlowView | None) -> None:
+def test_a_button_takes_it_up_however_long_ago_it_was_shown(active: FormView | None) -> None:
     pressed = ChooseAction(type="choose", value=value("l1"), question="offer:of long ago")
     assert command(pressed, active, resumable=BOTH) == Resume(run="l1")
     assert isinstance(command(pressed, active), ReplyText)
@@ -124,7 +124,7 @@ def test_two_of_one_kind_are_told_apart_by_what_is_known() -> None:
     ],
 )
 @each_row("active", [asking(LEAVE, "start"), asking(LEAVE, None, {}, "confirming")])
-def test_a_way_on_is_what_it_says(way: str, meant: Command, active: FlowView) -> None:
+def test_a_way_on_is_what_it_says(way: str, meant: Command, active: FormView) -> None:
     assert command(ChooseAction(type="choose", value=f"act:{way}"), active) == meant
 
 
@@ -145,7 +145,7 @@ GOING = Reader((LEAVE, EXPENSE, TRIP))
 WHERE = asking(TRIP, "destination")
 
 
-def going(said: str, active: FlowView, *put_aside: PausedRun) -> Command | None:
+def going(said: str, active: FormView, *put_aside: PausedRun) -> Command | None:
     return command(said, active, reader=GOING, resumable=list(put_aside))
 
 

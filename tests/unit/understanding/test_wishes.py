@@ -12,7 +12,7 @@ from router.domain import commands
 from router.domain.messages import Message, Option
 from router.entities.utterance import Utterance
 from router.flow.paused import Situation
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.runtime.definitions import load_capabilities
 from router.settings import Settings
 from router.understanding.reader import Reader
@@ -33,9 +33,9 @@ def reader(capabilities: Capabilities) -> Reader:
     return Reader(capabilities.flows(), capabilities.phrases(), capabilities.listed())
 
 
-def read(reader: Reader, text: str, active: FlowView | None = None, **more: Any) -> Reading:
-    given = {"now": NOW, "locale": "zh", "roles": EMPLOYEE, "active": active} | more
-    return reader.read(Message(text=text), Situation.model_validate(given))
+def read(reader: Reader, text: str, active: FormView | None = None, **more: Any) -> Reading:
+    given = {"now": NOW, "locale": "zh", "roles": EMPLOYEE} | more
+    return reader.read(Message(text=text), Situation.model_validate(given).showing(active))
 
 
 def aims(reading: Reading) -> str:
@@ -110,7 +110,7 @@ MORE = asking(
     ],
 )  # fmt: skip
 def test_a_wish_beside_an_answer_is_none_of_the_flows(
-    reader: Reader, view: FlowView, text: str, expected: str
+    reader: Reader, view: FormView, text: str, expected: str
 ) -> None:
     reading = read(reader, text, view)
     assert aims(reading) == expected
@@ -137,7 +137,7 @@ def test_a_wish_beside_an_answer_is_none_of_the_flows(
         (TRIP_TO, "去上海，顺便去趟苏州"),
     ],
 )
-def test_an_answer_with_more_to_it_is_still_one(reader: Reader, view: FlowView, text: str) -> None:
+def test_an_answer_with_more_to_it_is_still_one(reader: Reader, view: FormView, text: str) -> None:
     reading = read(reader, text, view)
     assert (reading.others, reading.rest) == ([], "")
 

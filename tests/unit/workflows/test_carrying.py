@@ -3,15 +3,20 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from router.contracts.conversation import (
+from router.contracts.conversation_state import (
+    MAX_UNHEARD,
     ConversationState,
+    HandOffNews,
     HeldTurn,
     LapsedFlow,
     News,
+    OpenFlows,
     OpenSkill,
+    Transcript,
     WaitingCall,
 )
 from router.contracts.limits import MAX_CARRIED_BYTES
+from router.domain.hand_offs import HandOffRecord
 from router.domain.locale import Localised
 from router.domain.messages import (
     Option,
@@ -29,9 +34,8 @@ from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import SkillTask
 from router.skill.skill import Skill
 from tests.table import each_row
-from workflows import carrying, open_requests
-from workflows.carrying import fit_state, restore_slots, share_slots
-from workflows.open_requests import MAX_PAUSED, find_surplus, without_surplus
+from workflows import carrying
+from workflows.carrying import MAX_PART_BYTES, fit_state
 
 LIMIT = 2 * 1024 * 1024
 """Bytes of a payload that Temporal refuses."""
@@ -43,7 +47,7 @@ SLOTS = {f"s{n}": Slot(type="text", ask=Localised(zh="什么？" * 9, en="What?"
 
 def view(number: int = 0, **more: Any) -> FlowView:
     about = {"flow": "leave", "title": LEAVE, "version": 1, "status": "collecting"}
-    asked = {"state": "details", "question": "details:1:start", "fillable": SLOTS}
+    asked = {"state": "details", "question": "details:1:start", "slot_set": "leave"}
     return FlowView.model_validate({"id": f"r{number}", **about, **asked, **more})
 
 
@@ -66,6 +70,29 @@ def huge_skill() -> OpenSkill:
     return OpenSkill(task=SkillTask(skill=about, request="?", now=NOW), memory=AgentMemory())
 
 
+KNOWN = {"turn_count": 7, "earlier_digests": {"m0": "0" * 16}}
+TRANSCRIPT = Transcript.model_validate(KNOWN)
+UNPUBLISHED = HandOffNews(
+    record=HandOffRecord(
+        id="h1",
+        tenant="default",
+        conversation="c1",
+        requester="alice",
+        cause="asked",
+        reason=HUGE,
+        state="open",
+        agent=None,
+        since=NOW,
+        waiting_since=None,
+        due=None,
+        version=1,
+    ),
+    event="said",
+    people=(),
+    at=NOW,
+)
+PAUSED = [view(n, slots={"reason": "长" * 3_000}) for n in range(300)]
+OTHER_SLOTS = {"day": Slot(type="date")}
 HUGE_VIEW = view(slots={"reason": HUGE})
 LAPSED = LapsedFlow(run="r1", flow="leave", title=LEAVE, slots={"reason": HUGE})
 WAITING = WaitingCall(id="c", tool="t", arguments={"a": HUGE}, message_id="m", text="?")
@@ -73,132 +100,106 @@ CALL = RecalledCall(id="c1", name="find", arguments={}, result=HUGE)
 
 
 @each_row(
-    ("field", "value", "said"),
+    ("part", "field", "value", "said"),
     [
-        ("taken", [huge_turn()], None),
-        ("lapsed", [LAPSED], "to keep what you had given for “Leave”"),
-        ("skill", huge_skill(), "for “Leave” to go on from where it was"),
-        ("history", [SpokenLine(role="user", text=HUGE)], "I no longer remember"),
-        ("gists", [HUGE], "I no longer remember"),
-        ("called", [CALL], None),
-        ("left", {"f1": HUGE}, None),
-        ("handed_in", [HUGE_VIEW], "it can't be changed from here any more"),
-        ("paused", [view(n, slots={"reason": "长" * 3_000}) for n in range(300)], "and 295 more"),
-        ("offered", [Option(label=HUGE, value=1)], None),
-        ("active", HUGE_VIEW, "to go on with “Leave” here"),
-        ("at_work", HUGE_VIEW, "to go on with “Leave” here"),
-        ("unheard", [news(n) for n in range(40)], "There is news of “Leave”, “Leave”"),
-        ("front_end", [FrontEndTool(name="show", description=HUGE)], None),
-        ("waiting", [WAITING], "what your device was asked to do"),
+        ("transcript", "last_turns", [huge_turn()], None),
+        ("transcript", "history", [SpokenLine(role="user", text=HUGE)], "I no longer remember"),
+        ("transcript", "gists", [HUGE], "I no longer remember"),
+        ("transcript", "turn_calls", [CALL], None),
+        ("flows", "lapsed", [LAPSED], "to keep what you had given for “Leave”"),
+        ("flows", "handed_in", [HUGE_VIEW], "it can't be changed from here any more"),
+        ("flows", "paused", PAUSED, "and 295 more"),
+        ("flows", "offered", [Option(label=HUGE, value=1)], None),
+        ("flows", "active", HUGE_VIEW, "to go on with “Leave” here"),
+        ("flows", "at_work", HUGE_VIEW, "to go on with “Leave” here"),
+        ("front_end", "tools", [FrontEndTool(name="show", description=HUGE)], None),
+        ("front_end", "calls", [WAITING], "what your device was asked to do"),
+        ("front_end", "left_files", {"f1": HUGE}, None),
+        ("hand_offs", "unpublished", (UNPUBLISHED,), None),
     ],
 )
 def test_each_part_of_a_conversation_is_carried_in_what_fits(
-    field: str, value: Any, said: str | None
+    part: str, field: str, value: Any, said: str | None
 ) -> None:
-    state = ConversationState(turns=7, known={"m0": "0" * 16}, **{field: value})
-    carried = fit_state(state)
-    sent = ConversationState.model_validate_json(carried.state.model_dump_json())
-    assert len(sent.model_dump_json().encode()) <= MAX_CARRIED_BYTES < LIMIT
-    assert (sent.turns, sent.known) == (7, {"m0": "0" * 16})
+    parts = {"transcript": KNOWN, part: {**(KNOWN if part == "transcript" else {}), field: value}}
+    carried = fit_state(ConversationState.model_validate(parts))
+    assert_fits(carried.state)
     assert len(carried.said) == (0 if said is None else 1)
     assert all((said or "") in text.en and text.zh for text in carried.said)
 
 
+def assert_fits(state: ConversationState) -> None:
+    sent = ConversationState.model_validate_json(state.model_dump_json())
+    assert len(sent.model_dump_json().encode()) <= MAX_CARRIED_BYTES < LIMIT
+    for part, most in MAX_PART_BYTES.items():
+        assert measure_bytes(getattr(sent, part)) <= most, part
+    known = sent.transcript
+    assert (known.turn_count, known.earlier_digests) == (7, {"m0": "0" * 16})
+
+
+def test_a_skill_and_news_that_are_too_large_are_named() -> None:
+    state = ConversationState(transcript=TRANSCRIPT, skill=huge_skill())
+    carried = fit_state(state, [news(n) for n in range(40)])
+    assert_fits(carried.state)
+    words = [said.en for said in carried.said]
+    assert "for “Leave” to go on from where it was" in words[0]
+    assert "There is news of “Leave”, “Leave”" in words[1]
+
+
 def test_all_of_it_at_once_still_fits_and_everything_that_is_gone_is_named() -> None:
     state = ConversationState(
-        taken=[huge_turn()],
-        lapsed=[LAPSED],
+        transcript=TRANSCRIPT.replace(
+            last_turns=[huge_turn()], history=[SpokenLine(role="user", text=HUGE)]
+        ),
+        flows=OpenFlows(
+            lapsed=[LAPSED], handed_in=[HUGE_VIEW], paused=[HUGE_VIEW], active=HUGE_VIEW
+        ),
         skill=huge_skill(),
-        history=[SpokenLine(role="user", text=HUGE)],
-        handed_in=[HUGE_VIEW],
-        paused=[HUGE_VIEW],
-        active=HUGE_VIEW,
-        unheard=[news(n) for n in range(40)],
     )
-    carried = fit_state(state)
-    assert measure_bytes(carried.state) <= MAX_CARRIED_BYTES
+    carried = fit_state(state, [news(n) for n in range(40)])
+    assert_fits(carried.state)
     assert len(carried.said) == 7
 
 
-def test_what_fits_is_carried_whole() -> None:
+def test_parts_that_fit_each_give_way_where_little_room_is_left_for_all() -> None:
+    history = [SpokenLine(role="user", text="x" * 50_000)]
     state = ConversationState(
-        active=view(1), paused=[view(2), view(3)], handed_in=[view(4)], unheard=[news(5)]
+        transcript=TRANSCRIPT.replace(history=history), flows=OpenFlows(active=view(1))
     )
-    carried = fit_state(state)
+    carried = fit_state(state, max_bytes=20_000)
+    assert carried.state.transcript.history == []
+    assert carried.state.flows == state.flows
+    assert measure_bytes(carried.state) <= 20_000
+
+
+def test_what_fits_is_carried_whole() -> None:
+    flows = OpenFlows(
+        active=view(1),
+        paused=[view(2), view(3)],
+        handed_in=[view(4)],
+        slot_sets={"leave": SLOTS},
+    )
+    heard = news(5).replace(fillable=OTHER_SLOTS, view=view(5, slot_set="other"))
+    carried = fit_state(ConversationState(flows=flows), [heard])
     sent = ConversationState.model_validate_json(carried.state.model_dump_json())
-    assert restore_slots(sent) == state
+    unheard = [heard.replace(fillable={})]
+    known = {"leave": SLOTS, "other": OTHER_SLOTS}
+    assert sent.flows == flows.replace(unheard_news=unheard, slot_sets=known)
     assert carried.said == []
 
 
 def test_runs_of_one_flow_carry_its_slots_once() -> None:
-    one, ten, many = (
-        measure_bytes(share_slots(ConversationState(paused=[view(n) for n in range(number)])))
-        for number in (1, 10, 200)
-    )
+    def carried(number: int) -> int:
+        paused = [view(n) for n in range(number)]
+        flows = OpenFlows(paused=paused, slot_sets={"leave": SLOTS})
+        return measure_bytes(fit_state(ConversationState(flows=flows)).state)
+
+    one, ten, many = carried(1), carried(10), carried(200)
     assert (ten - one) / 9 < 500
     assert (many - one) / 199 < 500
-    assert measure_bytes(ConversationState(paused=[view()])) > 10_000
-
-
-def test_slots_that_differ_stay_apart() -> None:
-    fewer = dict(list(SLOTS.items())[:30])
-    turned = dict(reversed(SLOTS.items()))
-    state = ConversationState(
-        paused=[view(1), view(2, fillable=fewer), view(3, fillable=turned), view(4, fillable={})]
-    )
-    restored = restore_slots(share_slots(state))
-    assert restored == state
-    assert [list(each.fillable) for each in restored.paused] == [
-        list(slots) for slots in (SLOTS, fewer, turned, {})
-    ]
+    assert one > 10_000
 
 
 def test_news_that_would_be_too_many_to_carry_are_heard_first() -> None:
-    assert carrying.is_ready([news(n) for n in range(carrying.MAX_UNHEARD)])
-    assert not carrying.is_ready([news(n) for n in range(carrying.MAX_UNHEARD + 1)])
-
-
-@each_row(
-    ("number", "size", "closed"),
-    [
-        (MAX_PAUSED, 10, None),
-        (MAX_PAUSED + 1, 10, "r0"),
-        (3, 60_000, "r0"),
-        (2, 60_000, None),
-    ],
-)
-def test_the_oldest_of_too_many_requests_is_closed(
-    number: int, size: int, closed: str | None
-) -> None:
-    paused = [view(n, slots={"reason": "长" * size}) for n in range(number)]
-    surplus = find_surplus(ConversationState(paused=paused))
-    assert (surplus.id if surplus else None) == closed
-
-
-def test_a_request_that_was_just_begun_is_spared() -> None:
-    state = ConversationState(paused=[view(n) for n in range(MAX_PAUSED + 1)])
-    surplus = find_surplus(state, {"r0", "r1"})
-    assert surplus is not None
-    assert surplus.id == "r2"
-    assert find_surplus(state, {one.id for one in state.paused}) is None
-
-
-@each_row(
-    ("after", "lapsed", "said"),
-    [
-        (view(status="expired", kept={"s1": "x"}), ["r0"], "What you gave is kept"),
-        (view(status="expired", kept={"s1": HUGE}), [], "Please start it again"),
-        (view(status="completed"), [], None),
-        (None, [], None),
-    ],
-)
-def test_a_closed_request_is_named_and_what_it_was_told_is_kept_if_it_can_be(
-    after: FlowView | None, lapsed: list[str], said: str | None
-) -> None:
-    state = ConversationState(paused=[view(0), view(1)])
-    left = without_surplus(state, view(0), after)
-    notice = open_requests.say_closed(view(0), after)
-    words = notice.en if notice else None
-    assert [one.id for one in left.paused] == ["r1"]
-    assert [one.run for one in left.lapsed] == lapsed
-    assert (said in words) if said and words else (said is words is None)
+    assert carrying.is_ready([news(n) for n in range(MAX_UNHEARD)])
+    assert not carrying.is_ready([news(n) for n in range(MAX_UNHEARD + 1)])

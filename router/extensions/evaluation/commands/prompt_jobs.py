@@ -37,7 +37,7 @@ from router.extensions.evaluation.commands.skill_prompt_jobs import SKILL_JOBS
 from router.extensions.evaluation.examples import question
 from router.extensions.evaluation.examples.nearness import Neighbourhood
 from router.flow.paused import Situation
-from router.flow.view import FlowView
+from router.flow.view import FormView
 from router.formats.validation import Entry
 from router.llm.types import (
     ShownPicture,
@@ -62,12 +62,12 @@ class ActiveFlow(Entry):
     """The slots that it asks for; of none it asks to be confirmed."""
     known: dict[str, JsonValue] = {}
 
-    def view(self, offered: Capabilities) -> FlowView:
+    def view(self, offered: Capabilities) -> FormView:
         """The flow as its conversation sees it."""
         definition = offered.definition(self.flow)
         if definition is None:
             raise InvalidInput(f"flow {self.flow!r} isn't there")
-        return FlowView(
+        return FormView(
             id="case",
             flow=self.flow,
             title=definition.title,
@@ -77,7 +77,8 @@ class ActiveFlow(Entry):
             question="case",
             awaiting=self.awaiting,
             slots=self.known,
-            fillable=offered.slots(self.flow),
+            slot_set=self.flow,
+            fillable=dict(offered.slots(self.flow)),
             replies=[TextReply(text=self.asks)] if self.asks else [],
         )
 
@@ -105,9 +106,8 @@ class RouterGiven(Given):
             now=self.moment,
             locale=bench.locale,
             roles=person.roles,
-            active=self.active.view(bench.offered) if self.active else None,
             answered=self.answered,
-        )
+        ).showing(self.active.view(bench.offered) if self.active else None)
         given = activities.Decide(
             message=Message(text=self.message),
             situation=situation,

@@ -19,7 +19,7 @@ from pydantic import Field
 from temporalio.client import WorkflowFailureError
 
 from router.contracts.activities import Account
-from router.contracts.conversation import OpenSkill
+from router.contracts.conversation_state import OpenSkill
 from router.contracts.skill_run import WORKFLOW, SkillOutcome, SkillStart, workflow_id
 from router.domain.errors import InvalidInput, MisconfiguredError, nearest
 from router.domain.locale import LOCALES

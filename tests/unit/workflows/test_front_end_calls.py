@@ -2,12 +2,12 @@ import json
 
 from pydantic import JsonValue
 
-from router.contracts.conversation import ConversationState, WaitingCall
+from router.contracts.conversation_state import MAX_WAITING_CALLS, FrontEnd, WaitingCall
 from router.contracts.tool_rounds import AwaitedRounds, ToolFinding, ToolRound
 from router.domain.commands import CallTool
 from router.domain.messages import Message, RecalledCall, SpokenLine, ToolResultAction
 from router.llm.types import NO_REASONING, Reasoning, ReasoningPiece
-from workflows import awaited_calls
+from workflows import front_end_calls, transcript
 
 
 def out(id_: str, message_id: str = "m1") -> WaitingCall:
@@ -19,23 +19,23 @@ def result(id_: str, value: JsonValue) -> ToolResultAction:
 
 
 def test_a_result_from_the_front_end_is_kept_with_its_call() -> None:
-    state = awaited_calls.waiting_for(ConversationState(), [out("a"), out("b")])
-    state = awaited_calls.with_result(state, result("b", {"city": "上海"}))
-    assert [(w.id, w.heard, w.result) for w in state.waiting] == [
+    front_end = front_end_calls.add_calls(FrontEnd(), [out("a"), out("b")])
+    front_end = front_end_calls.receive_result(front_end, result("b", {"city": "上海"}))
+    assert [(w.id, w.heard, w.result) for w in front_end.calls] == [
         ("a", False, None),
         ("b", True, {"city": "上海"}),
     ]
-    assert awaited_calls.with_result(state, result("c", 1)) == state
+    assert front_end_calls.receive_result(front_end, result("c", 1)) == front_end
 
 
 def test_of_a_long_result_from_the_front_end_the_beginning_is_kept_and_how_much_there_is() -> None:
-    state = awaited_calls.waiting_for(ConversationState(), [out("a")])
+    front_end = front_end_calls.add_calls(FrontEnd(), [out("a")])
     rows: JsonValue = [{"row": n} for n in range(5_000)]
-    (call,) = awaited_calls.with_result(state, result("a", rows)).waiting
+    (call,) = front_end_calls.receive_result(front_end, result("a", rows)).calls
     assert isinstance(call.result, list)
     assert call.result[0] == {"row": 0}
     assert str(call.result[-1]).endswith(f"{5_001 - len(call.result)} more of 5000")
-    assert len(json.dumps(call.result)) <= awaited_calls.RESULT_LENGTH
+    assert len(json.dumps(call.result)) <= front_end_calls.MAX_RESULT_CHARS
 
 
 def rounds(*calls: str, message_id: str = "m1", found: JsonValue = None) -> AwaitedRounds:
@@ -48,25 +48,25 @@ def rounds(*calls: str, message_id: str = "m1", found: JsonValue = None) -> Awai
 
 def test_the_oldest_message_is_given_up_whole_where_too_many_calls_are_out() -> None:
     first = [out(f"a{n}") for n in range(9)]
-    state = awaited_calls.waiting_for(ConversationState(), first, [rounds("a1")])
-    state = awaited_calls.waiting_for(state, [out(f"b{n}", "m2") for n in range(9)])
-    assert {call.message_id for call in state.waiting} == {"m2"}
-    assert state.awaited == []
+    front_end = front_end_calls.add_calls(FrontEnd(), first, [rounds("a1")])
+    front_end = front_end_calls.add_calls(front_end, [out(f"b{n}", "m2") for n in range(9)])
+    assert {call.message_id for call in front_end.calls} == {"m2"}
+    assert front_end.rounds == []
 
 
 def test_what_is_kept_of_results_is_bounded_however_long_they_are() -> None:
-    state = ConversationState()
+    front_end = FrontEnd()
     for number in range(20):
         long = rounds("a", "b", message_id=f"m{number}", found="好" * 50_000)
-        state = awaited_calls.waiting_for(state, [out(f"c{number}", f"m{number}")], [long])
-    assert len(state.model_dump_json().encode()) < 2 * awaited_calls.AWAITED_BYTES
-    assert state.waiting[-1].id == "c19"
+        front_end = front_end_calls.add_calls(front_end, [out(f"c{number}", f"m{number}")], [long])
+    assert len(front_end.model_dump_json().encode()) < 2 * front_end_calls.MAX_ROUNDS_BYTES
+    assert front_end.calls[-1].id == "c19"
 
 
 def test_the_rounds_are_whole_once_their_calls_have_results() -> None:
-    whole = awaited_calls.complete(rounds("a", "b"), {"b": ToolFinding(tool="locate", result=1)})
+    whole = front_end_calls.complete(rounds("a", "b"), {"b": ToolFinding(tool="locate", result=1)})
     assert [call.id for call in whole.rounds[-1].awaited] == ["a"]
-    whole = awaited_calls.complete(whole, {"a": ToolFinding(tool="locate", error="refused")})
+    whole = front_end_calls.complete(whole, {"a": ToolFinding(tool="locate", error="refused")})
     assert [finding.error for finding in whole.rounds[-1].findings] == ["refused", None]
 
 
@@ -78,8 +78,8 @@ def test_the_exchange_that_is_answered_now_is_no_history_of_itself() -> None:
         SpokenLine(role="user", text="where am I?"),
         SpokenLine(role="assistant", text="", calls=called),
     ]
-    assert [line.text for line in awaited_calls.before_calls(history, {"a"})] == ["hello", "hi"]
-    assert awaited_calls.before_calls(history, {"z"}) == history
+    assert [line.text for line in transcript.before_calls(history, {"a"})] == ["hello", "hi"]
+    assert transcript.before_calls(history, {"z"}) == history
 
 
 def thoughts(text: str) -> Reasoning:
@@ -94,14 +94,14 @@ def test_calls_just_asked_for_are_kept_and_results_beside_them_shortened() -> No
     )
     large = rounds("x", "y", "z", found="好" * 50_000)
     about, told = Message(text="好" * 8_000), [*large.rounds, made]
-    kept = awaited_calls.waiting_for(
-        awaited_calls.waiting_for(ConversationState(), [out("old", "m0")]),
+    kept = front_end_calls.add_calls(
+        front_end_calls.add_calls(FrontEnd(), [out("old", "m0")]),
         [out("a")],
         [large.replace(about=about, rounds=told)],
     )
-    assert kept.waiting[-1].id == "a"
-    (newest,) = [each for each in kept.awaited if each.message_id == "m1"]
-    assert len(newest.model_dump_json().encode()) <= awaited_calls.AWAITED_BYTES
+    assert kept.calls[-1].id == "a"
+    (newest,) = [each for each in kept.rounds if each.message_id == "m1"]
+    assert len(newest.model_dump_json().encode()) <= front_end_calls.MAX_ROUNDS_BYTES
     assert all(str(finding.result).startswith("好") for finding in newest.rounds[0].findings)
 
 
@@ -109,14 +109,14 @@ def test_thoughts_are_left_out_where_shorter_results_are_not_enough() -> None:
     (thought,) = rounds("a").rounds
     thought = thought.replace(reasoning=thoughts("想" * 30_000))
     large = rounds("a").replace(rounds=[thought])
-    state = awaited_calls.waiting_for(ConversationState(), [out("a")], [large])
-    assert [call.id for call in state.waiting] == ["a"]
-    assert [each.rounds[0].reasoning for each in state.awaited] == [NO_REASONING]
+    front_end = front_end_calls.add_calls(FrontEnd(), [out("a")], [large])
+    assert [call.id for call in front_end.calls] == ["a"]
+    assert [each.rounds[0].reasoning for each in front_end.rounds] == [NO_REASONING]
 
 
 def test_more_calls_of_one_message_than_are_waited_for_stay_all_of_them() -> None:
-    calls = [out(f"a{n}") for n in range(awaited_calls.WAITING + 1)]
-    state = awaited_calls.waiting_for(ConversationState(), [out("old", "m0")])
-    state = awaited_calls.waiting_for(state, calls, [rounds(*(call.id for call in calls))])
-    assert state.waiting == calls
-    assert len(state.awaited) == 1
+    calls = [out(f"a{n}") for n in range(MAX_WAITING_CALLS + 1)]
+    front_end = front_end_calls.add_calls(FrontEnd(), [out("old", "m0")])
+    front_end = front_end_calls.add_calls(front_end, calls, [rounds(*(call.id for call in calls))])
+    assert front_end.calls == calls
+    assert len(front_end.rounds) == 1
