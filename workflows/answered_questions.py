@@ -21,7 +21,7 @@ SAID_NO_BEFORE = Localised(
 )
 
 
-def repeat_answer(message: TurnContext, number: int, state: ConversationState) -> Turn | None:
+def repeat_answer(message: TurnContext, state: ConversationState) -> Turn | None:
     """Return the turn of an answer whose question was answered before; None for any other message.
 
     Where something else is asked now, that is shown instead, so this returns None too.
@@ -29,7 +29,7 @@ def repeat_answer(message: TurnContext, number: int, state: ConversationState) -
     action = message.submission.message.action
     if not isinstance(action, Answering) or action.question is None:
         return None
-    stands = situation(message, state)
+    stands, number = situation(message, state), state.transcript.next_turn
     if asking(stands) is not None or stands.offered or action.question in open_questions(stands):
         return None
     if (first := _find_turn(state, message.submission.digest)) is not None:

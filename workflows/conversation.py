@@ -18,9 +18,8 @@ from temporalio.exceptions import (
     is_cancelled_exception,
 )
 
-from router.contracts import activities, start_options
+from router.contracts import activities
 from router.contracts import conversation as contract
-from router.contracts.activities import RoutingDecision
 from router.contracts.conversation_state import ConversationState, HeldTurn, News
 from router.contracts.failures import from_failure, to_failure
 from router.contracts.limits import MAX_CARRIED_BYTES
@@ -34,7 +33,7 @@ from router.domain.errors import (
     Unavailable,
 )
 from router.domain.locale import Locale, Localised
-from router.domain.messages import Route, TextReply, ToolResultAction, Turn, Usage
+from router.domain.messages import Route, TextReply, Turn
 from router.domain.records import LogEntry, RecordedTurn
 from router.domain.sizes import measure_bytes
 from router.entities.language import language_of
@@ -42,14 +41,14 @@ from workflows import carrying, flow_client, log_rows, open_flows, open_skills, 
 from workflows import transcript as transcripts
 from workflows.activity import TurnQueue, Visibility, drained, is_history_long, perform, until
 from workflows.answered_questions import repeat_answer
+from workflows.answering import Answerer
 from workflows.background import start_awaited_task, survives_failures
-from workflows.command_runner import CommandRunner
 from workflows.hand_offs import RUNG_AGAIN, HandOffs, Step
 from workflows.hook_runs import Hooked, HookRuns, at
 from workflows.open_skills import keep_open
 from workflows.skill import SkillRuns
 from workflows.tool_calls import came_to
-from workflows.turns import TurnContext, TurnOutcome
+from workflows.turns import TurnContext
 
 GONE = Localised(zh="没有这个对话，可能已经删除了。", en="There is no such conversation.")
 DELETED = Localised(
@@ -135,7 +134,7 @@ class ConversationWorkflow(Hooked):
         """Take a message and answer its turn; a message known already gets its first answer."""
         self._open[submission.message_id] = submission.digest
         self._accepted.setdefault(submission.message_id, submission)
-        seen = self._asked if self._recalled else None
+        seen = self._state.flows.asked if self._recalled else None
         try:
             if self._resuming:
                 await workflow.wait_condition(lambda: not self._resuming)
@@ -159,7 +158,7 @@ class ConversationWorkflow(Hooked):
 
         Whoever sent it was told that it is kept: it mustn't hang on their coming again.
         """
-        seen = self._asked
+        seen = self._state.flows.asked
         for id_, submission in [*self._accepted.items()]:
             try:
                 async with self._queue.turn():
@@ -185,19 +184,16 @@ class ConversationWorkflow(Hooked):
 
     async def _read_out(self) -> None:
         """Wait a little while files are being read: what is said now is about what is in them."""
-        if not self._reads:
+        if not self._state.flows.reads_files:
             return
         try:
             await workflow.wait_condition(
-                lambda: not self._reads, timeout=UNTIL_READ, timeout_summary="files are read"
+                lambda: not self._state.flows.reads_files,
+                timeout=UNTIL_READ,
+                timeout_summary="files are read",
             )
         except TimeoutError:
             return
-
-    @property
-    def _reads(self) -> bool:
-        at_work = self._state.flows.at_work
-        return at_work is not None and bool(at_work.reading)
 
     async def _steer(self, submission: contract.Submission) -> None:
         """Tell it to whoever is at work, unless a rule takes it: a request for a flow waits."""
@@ -327,11 +323,14 @@ class ConversationWorkflow(Hooked):
                     self._unheard.clear()
                     return
                 first = self._unheard[0]
-                told, after = self._with_news(first)
+                told, flows = open_flows.hear_news(self._state.flows, first, self._locale)
                 place = (self._start.conversation, self._start.owner)
                 if rows := log_rows.rows_of_news(*place, told):
                     await self._write(rows)
-                self._state = after
+                transcript, asked = self._state.transcript, self._state.flows.asked
+                if flows.active is first.view and flows.asked != asked:
+                    transcript = transcript.replace(last_word_at=workflow.now())
+                self._state = self._state.replace(flows=flows, transcript=transcript)
                 self._unheard.remove(first)
                 await self._make_room()
                 self._drop_unused_slots()
@@ -365,22 +364,6 @@ class ConversationWorkflow(Hooked):
         written = activities.Write(tenant=self._start.tenant, entries=entries)
         return (await perform(activities.WRITE, written)).unknown
 
-    def _with_news(self, news: News) -> tuple[News, ConversationState]:
-        """What to say of the news, and the state after it."""
-        before, view = self._state.flows, news.view
-        told = open_flows.pass_on(before, news, self._locale)
-        asks_which = open_flows.leaves_several(before, view)
-        flows = open_flows.learn_slots(before, news)
-        flows = open_flows.receive_news(flows, view, resume=not asks_which)
-        flows = open_flows.add_lapsed(flows, view)
-        transcript = self._state.transcript
-        if flows.active is view and self._asked != view.question:
-            transcript = transcript.replace(last_word_at=workflow.now())
-        if asks_which:
-            flows, which = open_flows.ask_which(flows, self._locale)
-            told = told.replace(replies=[*told.replies, which])
-        return told, self._state.replace(flows=flows, transcript=transcript)
-
     def _drop_unused_slots(self) -> None:
         flows = open_flows.drop_unused_slots(self._state.flows, self._unheard)
         self._state = self._state.replace(flows=flows)
@@ -394,11 +377,6 @@ class ConversationWorkflow(Hooked):
     def state(self) -> ConversationState:
         """What would be kept if the conversation were put away right now."""
         return _put_away(self._carried().state)
-
-    @property
-    def _asked(self) -> str:
-        active = self._state.flows.active
-        return active.question if active else ""
 
     @property
     def _full(self) -> bool:
@@ -449,7 +427,7 @@ class ConversationWorkflow(Hooked):
         if found.state is not None:
             self._state = found.state
             self.hooks.known = found.state.transcript.hooks
-            self._asked_of_old = self._asked
+            self._asked_of_old = self._state.flows.asked
         self._recalled = True
 
     async def _first_answer(self, submission: contract.Submission) -> Turn | None:
@@ -564,7 +542,7 @@ class ConversationWorkflow(Hooked):
                 raise transcripts.other_message(message.id)
             if known is not None and known.turn is not None:
                 return known.turn
-            turn = turn.replace(turn=self._number)
+            turn = turn.replace(turn=self._state.transcript.next_turn)
 
     async def _turn_of(self, message: TurnContext) -> Turn:
         """The turn, whatever comes of it: one that is stopped or breaks is a turn too."""
@@ -584,7 +562,7 @@ class ConversationWorkflow(Hooked):
             broken = turns.error_event(message, why.said.within(message.locale))
             self.hooks.tell(self.hooks.at("on_error"), broken)
         active = self._state.flows.active
-        turn = turns.ended_early(message, self._number, error)
+        turn = turns.ended_early(message, self._state.transcript.next_turn, error)
         await self._skills.gone()
         calls, usage = [*self._skills.calls], turn.usage
         for start, outcome in self._skills.stopped:
@@ -602,18 +580,11 @@ class ConversationWorkflow(Hooked):
         """Understand, decide, act. State changes only when all of it is done."""
         landed = self._skills.heard.pop(message.id, None)
         if landed is not None:
-            return turns.heard_at_work(message, self._number, landed)
-        if (again := repeat_answer(message, self._number, self._state)) is not None:
+            return turns.heard_at_work(message, self._state.transcript.next_turn, landed)
+        if (again := repeat_answer(message, self._state)) is not None:
             return again
-        action = message.submission.message.action
-        if isinstance(action, ToolResultAction) and self._state.hand_offs.ongoing is None:
-            route, outcome = await self._runner(message, self._state).hear(action)
-            decided = RoutingDecision(route=route, commands=[])
-            if outcome.void and not outcome.stopped:
-                about = turns.about_call(message, self._state, action.tool_call_id)
-                decided, outcome = await self._decided_anew(about, outcome, outcome.usage)
-        else:
-            decided, outcome = await self._decided(message)
+        answerer = Answerer(message, self._skills, self._unheard)
+        decided, outcome = await answerer.answer(self._state)
         # Let news that a turn took as its own not be told a second time.
         for news in outcome.heard:
             self._unheard.remove(news)
@@ -621,42 +592,8 @@ class ConversationWorkflow(Hooked):
             outcome.documents = await turns.documents_of(message)
         before = self._state.flows.active
         self._state = outcome.state
-        turn = turns.of(message, self._number, decided, outcome)
+        turn = turns.of(message, self._state.transcript.next_turn, decided, outcome)
         return await turns.structured(message, turn, outcome, before)
-
-    async def _decided(self, message: TurnContext) -> tuple[RoutingDecision, TurnOutcome]:
-        state = self._state
-        is_for_person = state.hand_offs.ongoing is not None
-        forgotten = None if is_for_person else turns.forgotten(state, workflow.now())
-        decided = await turns.decide(message, state)
-        if forgotten is not None:
-            decided = turns.without_miss(decided)
-        outcome = await self._runner(message, state).carry_out(decided)
-        if outcome.void and not outcome.stopped:
-            spent = decided.usage + outcome.usage
-            decided, outcome = await self._decided_anew(message, outcome, spent)
-        elif forgotten is not None:
-            active, replies = outcome.state.flows.active, outcome.replies
-            said = turns.reminder(forgotten, decided, active, replies, message.locale)
-            outcome.replies.insert(0, message.says(said, notice=True))
-        return decided, outcome
-
-    async def _decided_anew(
-        self, message: TurnContext, before: TurnOutcome, spent: Usage
-    ) -> tuple[RoutingDecision, TurnOutcome]:
-        """What it means without what it was meant for, which has ended or won't have it."""
-        past, calls = before.state.transcript, {call.id for call in before.tool_calls}
-        history = transcripts.before_calls(past.history, calls)
-        told = before.state.replace(transcript=past.replace(history=history))
-        decided = await turns.decide(message, told)
-        outcome = await self._runner(message, before.state).carry_out(decided)
-        outcome.usage = spent + outcome.usage
-        outcome.tool_calls = before.tool_calls + outcome.tool_calls
-        outcome.heard = before.heard + outcome.heard
-        return decided, outcome
-
-    def _runner(self, message: TurnContext, state: ConversationState) -> CommandRunner:
-        return CommandRunner(message, state, self._skills, self._unheard)
 
     def _context(self, submission: contract.Submission, seen: str) -> TurnContext:
         text, active = submission.message.text or "", self._state.flows.active
@@ -671,22 +608,9 @@ class ConversationWorkflow(Hooked):
         """The language that its person wrote last; at first, that of their profile."""
         return self._state.transcript.locale or self._start.locale
 
-    @property
-    def _number(self) -> int:
-        return self._state.transcript.turn_count + 1
-
     def _show(self, route: Route) -> None:
-        start = self._start
-        shown = {
-            start_options.REQUESTER: start.owner,
-            start_options.CONVERSATION_ID: start.conversation,
-            start_options.TENANT: start.tenant,
-            start_options.ROUTE_KIND: route.kind,
-            start_options.ROUTE_TARGET: route.target or "",
-            start_options.ROUTE_BY: route.by,
-        }
-        attributes = [key.value_set(value) for key, value in shown.items()]
-        self._visibility.show(attributes, standing.write_details(start, self._state, route))
+        details = standing.write_details(self._start, self._state, route)
+        self._visibility.show(standing.list_attributes(self._start, route), details)
 
 
 def _put_away(state: ConversationState) -> ConversationState:

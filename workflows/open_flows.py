@@ -15,6 +15,7 @@ from router.domain.locale import Locale, Localised
 from router.domain.sizes import measure_bytes
 from router.flow import paused
 from router.flow.paused import PausedRun, known_in_short
+from router.flow.slot_types.slot import Slot
 from router.flow.view import FlowView, FormView
 from workflows import notices
 
@@ -50,6 +51,18 @@ def show_form(flows: OpenFlows, view: FlowView) -> FormView:
     return view.with_slots(flows.slot_sets)
 
 
+def slots_to_read(flows: OpenFlows, *, is_answer: bool) -> dict[str, dict[str, Slot]]:
+    """Return the slot sets that a message may fill.
+
+    If the active run asks something, that is its own set: runs that wait for approval are changed
+    only while nothing is asked, or by an option that was offered, so that it is no `is_answer`.
+    """
+    asks = flows.active is not None and flows.active.asking
+    views = [flows.active, *([] if asks and is_answer else flows.handed_in)]
+    named = [view.slot_set for view in views if view is not None]
+    return {name: flows.slot_sets[name] for name in named if name in flows.slot_sets}
+
+
 def receive_news(flows: OpenFlows, view: FlowView, *, resume: bool = True) -> OpenFlows:
     """Return the flows after news of a run.
 
@@ -73,6 +86,17 @@ def receive_news(flows: OpenFlows, view: FlowView, *, resume: bool = True) -> Op
         *others, active = others
     flows = note_approval(flows.replace(active=active, paused=others), view)
     return flows if view.status == "running" else end_work(flows, view.id)
+
+
+def hear_news(flows: OpenFlows, news: News, locale: Locale) -> tuple[News, OpenFlows]:
+    """Return the news as the person is told of it, and the flows after it."""
+    told, asks_which = pass_on(flows, news, locale), leaves_several(flows, news.view)
+    flows = receive_news(learn_slots(flows, news), news.view, resume=not asks_which)
+    flows = add_lapsed(flows, news.view)
+    if asks_which:
+        flows, which = ask_which(flows, locale)
+        told = told.replace(replies=[*told.replies, which])
+    return told, flows
 
 
 def note_events(flows: OpenFlows, view: FlowView) -> OpenFlows:

@@ -1,5 +1,10 @@
 """Where a conversation stands: for the API, for the page, and for the Temporal UI."""
 
+from typing import Any
+
+from temporalio.common import SearchAttributeUpdate
+
+from router.contracts import start_options
 from router.contracts.conversation import (
     ActiveSkill,
     ConversationStart,
@@ -65,3 +70,18 @@ def write_details(start: ConversationStart, state: ConversationState, route: mes
         lines.append(f"active: {active.flow} {active.id}, {active.status} in `{active.state}`")
         lines += [f"- {name}: {value}" for name, value in active.slots.items()]
     return "\n".join(lines)
+
+
+def list_attributes(
+    start: ConversationStart, route: messages.Route
+) -> list[SearchAttributeUpdate[Any]]:
+    """Return what the conversation is found by in Temporal's UI after its last route."""
+    shown = {
+        start_options.REQUESTER: start.owner,
+        start_options.CONVERSATION_ID: start.conversation,
+        start_options.TENANT: start.tenant,
+        start_options.ROUTE_KIND: route.kind,
+        start_options.ROUTE_TARGET: route.target or "",
+        start_options.ROUTE_BY: route.by,
+    }
+    return [key.value_set(value) for key, value in shown.items()]

@@ -539,7 +539,7 @@ async def _with_rest(
 def situation(message: TurnContext, state: ConversationState) -> Situation:
     """Return everything besides the message that its meaning may depend on."""
     flows, skill = state.flows, state.skill
-    listening = [view for view in (flows.active, *flows.handed_in) if view is not None]
+    is_answer = message.submission.message.action is None and not flows.offered
     return Situation(
         now=message.now,
         locale=message.locale,
@@ -557,9 +557,5 @@ def situation(message: TurnContext, state: ConversationState) -> Situation:
         offered=flows.offered,
         offered_for=flows.offered_for,
         handed_off=state.hand_offs.ongoing is not None,
-        slot_sets={
-            view.slot_set: flows.slot_sets[view.slot_set]
-            for view in listening
-            if view.slot_set in flows.slot_sets
-        },
+        slot_sets=open_flows.slots_to_read(flows, is_answer=is_answer),
     )

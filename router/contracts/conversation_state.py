@@ -100,6 +100,11 @@ class Transcript(Payload):
     hooks: Annotated[tuple[HookStub, ...], KeepNewest(MAX_TURN_HOOKS)] = ()
     """The hooks of the last message's turn, for a message that nobody understands."""
 
+    @property
+    def next_turn(self) -> int:
+        """The number of the turn that is being answered, or comes next."""
+        return self.turn_count + 1
+
 
 class News(Payload):
     """Something happened to a run without its conversation asking."""
@@ -144,6 +149,16 @@ class OpenFlows(Payload):
         dict[str, dict[str, Slot]], MadeRoomBy(MAX_SLOT_SETS, "drop_unused_slots")
     ] = {}
     """The slots that a person may fill, once for all runs that have the same `slot_set`."""
+
+    @property
+    def asked(self) -> str:
+        """The question that the active run asks; "" if none does."""
+        return self.active.question if self.active else ""
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether a run waits for files to be read."""
+        return self.at_work is not None and bool(self.at_work.reading)
 
 
 class OpenSkill(Payload):

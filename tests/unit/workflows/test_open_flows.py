@@ -207,6 +207,27 @@ def test_slots_that_the_run_leaves_out_since_they_are_known_stay_known() -> None
     assert again == flows
 
 
+@each_row(
+    ("status", "is_answer", "sent"),
+    [
+        ("collecting", True, ["a"]),
+        ("collecting", False, ["a", "h"]),
+        ("running", True, ["a", "h"]),
+    ],
+)
+def test_a_message_is_read_with_the_slots_that_it_may_fill(
+    status: FlowStatus, is_answer: bool, sent: list[str]
+) -> None:
+    flows = OpenFlows(
+        active=asking("r1").replace(slot_set="a", status=status),
+        paused=[asking("r2").replace(slot_set="p")],
+        handed_in=[asking("r3").replace(slot_set="h")],
+        slot_sets={name: {"day": Slot(type="date")} for name in ("a", "p", "h")},
+    )
+
+    assert list(open_flows.slots_to_read(flows, is_answer=is_answer)) == sent
+
+
 def test_slots_are_dropped_once_no_run_and_no_news_refers_to_them() -> None:
     flows = OpenFlows(
         active=asking("r1").replace(slot_set="a"),
