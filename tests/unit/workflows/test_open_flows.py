@@ -88,14 +88,14 @@ def test_what_was_left_empty_stays_so_in_the_run_that_goes_on() -> None:
     silent = Driver(definition).begin(kind="annual", start="2026-11-23", end="2026-11-25")
     silent.take(Skipped(by="alice"))
     for _ in ("idle", "lapse"):
-        (timer,) = silent.run.timers.values()
+        (timer,) = silent.run.work.timers.values()
         silent.now = timer.due
         silent.take(Fired(timer=timer.id))
     flows = open_flows.add_lapsed(OpenFlows(), view(definition, silent.run))
     (lapsed_,) = flows.lapsed
     again = Driver(definition)
     again.take(Began(by="alice", slots=lapsed_.slots, skipped=lapsed_.skipped))
-    assert (again.run.status, again.run.skipped) == ("confirming", ["reason"])
+    assert (again.run.status, again.run.form.skipped_slots) == ("confirming", ["reason"])
 
 
 def test_news_from_before_an_answer_of_the_run_change_nothing() -> None:
