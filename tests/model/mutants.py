@@ -13,8 +13,7 @@ from router.domain.messages import ENDED
 from router.extensions.channels.outbox import Outbox
 from router.extensions.notifications.store import LEASE
 from router.flow.engine import amendment, compensation, decisions, events, machine
-from router.flow.engine.run import Run
-from router.flow.engine.run_parts.approvals import Approval
+from router.flow.engine.run_parts.approvals import Approval, Approvals
 from router.store import flow_runs
 from tests.model import conversation, ledger, outbox, promises, run
 from workflows import flow as workflow
@@ -266,8 +265,8 @@ MUTANTS = (
     Mutant("any one yes isn't enough", Approval, "agreed", _agrees(all), promises.NAMED, ANY),
     Mutant(
         "an approval is never closed",
-        Run,
-        "close_approval",
+        Approvals,
+        "close",
         _gives(None),
         promises.NAMED,
         DECISIONS,
