@@ -17,7 +17,7 @@ from router.flow.engine.run_parts.approvals import Approval, Approvals
 from router.store import flow_runs
 from tests.model import conversation, ledger, outbox, promises, run
 from workflows import flow as workflow
-from workflows import memory, publication, tasks
+from workflows import open_flows, publication, tasks
 
 
 @dataclass(frozen=True)
@@ -298,16 +298,16 @@ MUTANTS = (
     ),
     Mutant(
         "news of before replace the answer",
-        memory,
-        "having_heard",
+        open_flows,
+        "note_events",
         _forgets_answers,
         conversation.ONE_TRUTH,
         NEWS,
     ),
     Mutant(
         "what waits for approval isn't known to",
-        memory,
-        "handing_in",
+        open_flows,
+        "note_approval",
         _changes_nothing,
         conversation.ONE_TRUTH,
         NEWS,

@@ -5,6 +5,7 @@ from collections import Counter
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 
+from router.contracts.activities import TellAnswer
 from router.contracts.conversation_state import ConversationState, Transcript
 from router.runtime.composition import Parts
 from tests.workflow.desk import Talk, person
@@ -34,3 +35,18 @@ async def test_only_a_clients_own_id_is_looked_for_in_the_log(client: Client, pa
         await talk.say("你好", fresh=fresh)
         took.append(await spent(talk))
     assert took == [(0, 2), (0, 3)]
+
+
+async def test_a_run_sends_the_definitions_of_its_slots_once(talk: Talk) -> None:
+    for text in ("我要请假", "年假", "12月7日", "12月8日"):
+        await talk.say(text)
+    answers = [
+        TellAnswer.model_validate_json(payload.data).answer
+        async for event in talk.handle.fetch_history_events()
+        if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
+        for payload in event.activity_task_completed_event_attributes.result.payloads
+    ]
+    sent = [sorted(answer.fillable) for answer in answers if answer is not None]
+    assert len(sent) == 4
+    assert "reason" in sent[0]
+    assert sent[1:] == [[], [], []]

@@ -14,6 +14,7 @@ import pytest
 from temporalio.api.history.v1 import WorkflowExecutionStartedEventAttributes
 from temporalio.client import Client, WorkflowHandle
 
+from router.contracts.conversation_state import MAX_PAUSED
 from router.contracts.flow import OPERATE, TELL, OperatorAction, Tell
 from router.domain.locale import Localised
 from router.domain.messages import Turn
@@ -30,7 +31,6 @@ from router.tool.tool import tool
 from tests.unit.flow.definitions import text
 from tests.workflow.desk import Talk, becomes, defined, flow_of, run_of, texts, withdrawn, words
 from tests.workflow.tooled import talking
-from workflows.open_requests import MAX_PAUSED
 
 CROWD_APPROVES = defined("""
 flow: ask_crowd
