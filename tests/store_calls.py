@@ -19,7 +19,6 @@ from router.domain.records import (
     AuditRecord,
     ConversationRecord,
     FileRecord,
-    HistoryLine,
     KeptAnswer,
     LogEntry,
     Mailbox,
@@ -28,6 +27,7 @@ from router.domain.records import (
     TurnFilter,
     WithdrawalNote,
 )
+from router.domain.run_history import HistoryEntry
 from router.domain.webhook_events import EVENTS, WebhookDelivery, WebhookSubscription
 from router.store.consistency import StoppedMailbox
 from router.store.database import Database
@@ -144,7 +144,7 @@ class Calls(ConfigurationCalls):
         approval = await self.store.runs.find_approval(TENANT, "a3")
         assert run is not None
         assert approval is not None
-        line = HistoryLine(at=self.now, state="asked", event="approve", by=self.person)
+        line = HistoryEntry(at=self.now, state="asked", event="approve", by=self.person)
         later = {"events": 9, "history": [*run.history, line], "files": {"f3": "a.pdf"}}
         await self.store.runs.publish(run.model_copy(update=later), [approval])
 
@@ -174,7 +174,7 @@ class Calls(ConfigurationCalls):
             await listed(TENANT, None, None, None, None, 20, narrowed=narrowed)
 
     async def runs_note_withdrawal(self) -> None:
-        line = HistoryLine(at=self.now, state="asked", event="withdrawn", by=self.person)
+        line = HistoryEntry(at=self.now, state="asked", event="withdrawn", by=self.person)
         note = WithdrawalNote(tenant=TENANT, run="r5", withdrawn_by="r6", line=line)
         await self.store.runs.note_withdrawal(note)
 

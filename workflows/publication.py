@@ -22,6 +22,7 @@ from router.domain.messages import ENDED, Reply, TextReply, ToolCallView
 from router.domain.name_lists import say_names
 from router.domain.progress import ProgressPlace, ToolCallProgress, ToolStatus
 from router.domain.records import LogEntry
+from router.domain.run_history import HistoryEntry
 from router.flow.definition import FlowDefinition
 from router.flow.engine import compensation, decisions, elicitation
 from router.flow.engine.events import Decided, Remind
@@ -47,7 +48,6 @@ def of(
     where, now = workflow.info(), workflow.now()
     can = compensation.can_be_withdrawn(definition, run)
     undoing = compensation.definition_of(definition) if can else None
-    recorded = records.HistoryLine.model_validate
     return Publish(
         run=records.RunRecord(
             id=run.id,
@@ -63,7 +63,8 @@ def of(
             requester=run.requester.id,
             conversation=run.conversation,
             parent=run.parent,
-            history=[recorded(line, from_attributes=True) for line in run.history],
+            history=list(run.history),
+            incident=run.open_incident,
             asked=_asked(definition, run),
             events=run.events,
             created_at=created_at,
@@ -127,7 +128,7 @@ def _withdrawal_note(run: Run) -> records.WithdrawalNote | None:
         run=run.recovery.withdraws.run,
         withdrawn_by=run.id,
         status="cancelled" if taken_back else None,
-        line=records.HistoryLine(
+        line=HistoryEntry(
             at=last.at,
             state="",
             event="withdrawn" if taken_back else event,

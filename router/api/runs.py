@@ -15,11 +15,10 @@ from router.domain.errors import Forbidden, NotFound
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ENDED, FlowStatus, FormField, Option
 from router.domain.principals import Principal
-from router.domain.records import LOST, HistoryLine, RunRecord, is_held
-from router.domain.visible_text import one_line, quoted
+from router.domain.records import RunRecord
+from router.domain.run_history import HistoryEntry, Incident, IncidentKind
+from router.domain.visible_text import quoted
 from router.flow.definition import FlowDefinition
-from router.flow.engine import incidents
-from router.flow.engine.approval import NOBODY_INSTEAD
 from router.flow.prompts.question import known_in
 from router.flow.slot_types.slot import SLOT_TYPES, Slot, label_of
 from router.flow.slot_types.structures import schema_of_slots
@@ -121,7 +120,7 @@ class FlowRun(BaseModel):
     """What of it can be changed then, by the names that it has in a message, too."""
     parent: str | None
     """The run that started this one and waits for it."""
-    history: list[HistoryLine]
+    history: list[HistoryEntry]
     files: dict[str, str] = {}
     """What the files in the slots are called, by id."""
     withdraws: str | None = None
@@ -144,7 +143,8 @@ class FlowRun(BaseModel):
         cls, record: RunRecord, services: Services, reader: Principal, waiting_for: Iterable[str]
     ) -> "FlowRun":
         """The row as this reader sees it."""
-        shown = record.model_dump(exclude={"title", "history", "parent", "conversation"})
+        apart = {"title", "history", "parent", "conversation", "incident"}
+        shown = record.model_dump(exclude=apart)
         offered, locale = services.offered.of(record.tenant), reader.locale
         known = todays_definition(record, offered)
         summary = known_in(known, record.slots, locale, record.files) if known else {}
@@ -159,7 +159,7 @@ class FlowRun(BaseModel):
             can_be_changed=_can_be_changed(record, known),
             changeable=_changeable(record, known, locale),
             can_be_withdrawn=record.status not in ENDED or not done_for_good,
-            held=is_held(record.status, record.history),
+            held=record.is_held,
             held_because=why if is_told else None,
             waiting_for=list(waiting_for),
             history=record.history,
@@ -218,16 +218,10 @@ def schema_of_options(options: Sequence[Option]) -> dict[str, JsonValue]:
 
 
 TitleOf = Callable[[str], Localised | None]
-Kind = Literal[
-    "call", "undo", "lookup", "approver", "data", "code", "lost", "over_limit", "unknown"
-]
+TRIED: frozenset[IncidentKind] = frozenset({"call", "undo", "lookup"})
+"""Incidents whose detail is what something answered."""
 
-LONGEST = 300
-"""Characters of what a tool answered: the whole of it is in the history."""
-TRIED: frozenset[Kind] = frozenset({"call", "undo", "lookup"})
-HELD = "held"
-
-HAPPENED: Mapping[Kind, Localised] = {
+HAPPENED: Mapping[IncidentKind, Localised] = {
     "call": Localised(zh="{tool}没有办成", en="{tool} failed"),
     "undo": Localised(zh="撤回时{tool}没有办成", en="taking a step back, {tool} failed"),
     "lookup": Localised(zh="要用{tool}查一项信息，没有查成", en="looking up {tool} failed"),
@@ -248,18 +242,17 @@ HAPPENED: Mapping[Kind, Localised] = {
     "over_limit": Localised(
         zh="它超过了一次办理能带的上限", en="it has reached a limit of what one run can carry"
     ),
-    "unknown": Localised(zh="有一步没有办成", en="a step didn't work out"),
 }
 CAME_BACK = Localised(zh="，得到的是{answer}", en=" with {answer}")
 FOUND = Localised(zh="（{answer}）", en=" ({answer})")
-REMEDIES: Mapping[Kind, Localised] = {
+RETRY = Localised(zh="可以重试，或者终止", en="retry it, or terminate the run")
+REMEDIES: Mapping[IncidentKind, Localised] = {
     "approver": Localised(zh="可以改派审批人，或者终止", en="reassign it, or terminate the run"),
     "lost": Localised(
         zh="请运行 intent-router reconcile 核对", en="run intent-router reconcile to see to it"
     ),
-    "unknown": Localised(zh="可以重试，或者终止", en="retry it, or terminate the run"),
 }
-"""What an operator can do; what isn't named here can be made again."""
+"""What an operator can do about incidents that a retry doesn't end."""
 SEEN_TO = Localised(zh="正等管理员处理", en="an administrator has to see to it")
 SENTENCE = Localised(
     zh="{happened}；从{since}起等管理员，{remedy}。",
@@ -275,61 +268,29 @@ def held_because(
     Who doesn't operate is told what was tried, and that an administrator sees to it: what came back
     may name what is nobody's business but theirs.
     """
-    if not is_held(run.status, run.history):
+    incident = run.incident if run.is_held else None
+    if incident is None:
         return None
-    here = next(n for n, line in reversed([*enumerate(run.history)]) if line.event in {HELD, LOST})
-    kind, tool, answer = _incident(run.history[: here + 1])
-    locale, title = reader.locale, title_of(tool)
-    came = CAME_BACK if kind in TRIED else FOUND
-    happened = (
-        HAPPENED[kind]
-        .within(locale)
-        .replace("{tool}", quoted(title.within(locale) if title else tool))
-    )
-    if operates and answer:
-        happened += came.within(locale).replace("{answer}", answer)
-    remedy = REMEDIES.get(kind, REMEDIES["unknown"]) if operates else SEEN_TO
+    locale = reader.locale
+    remedy = REMEDIES.get(incident.kind, RETRY) if operates else SEEN_TO
+    happened = _what_happened(incident, locale, title_of, operates=operates)
     return (
         SENTENCE.within(locale)
-        .replace("{since}", _moment(run.history[here].at, reader))
+        .replace("{since}", _moment(incident.at, reader))
         .replace("{remedy}", remedy.within(locale))
         .replace("{happened}", happened[:1].upper() + happened[1:])
     )
 
 
-def _incident(history: Sequence[HistoryLine]) -> tuple[Kind, str, str]:
-    """What the last line is there for: its kind, the tool by name, and what came back."""
-    line, before = history[-1], history[-2] if len(history) > 1 else None
-    if line.event == LOST:
-        return "lost", "", _shown(line.comment)
-    if line.comment and ": " in line.comment and not line.comment.startswith(NOBODY_INSTEAD):
-        tool, _, answer = line.comment.partition(": ")
-        return "lookup", tool, quoted(_shown(answer))
-    if line.comment:
-        who = line.comment.removeprefix(NOBODY_INSTEAD).partition(";")[0]
-        return "approver", "", _shown(who)
-    return ("unknown", "", "") if before is None else _failed_before(before)
-
-
-def _failed_before(line: HistoryLine) -> tuple[Kind, str, str]:
-    """What failed, by the line before the one that says that the run is held."""
-    step, _, answer = (line.comment or "").partition(": ")
-    match line.event:
-        case incidents.DATA_FAILED:
-            return "data", "", _shown(line.comment)
-        case incidents.CODE_MISSING:
-            return "code", "", _shown(line.comment)
-        case incidents.OVER_LIMIT:
-            return "over_limit", "", _shown(line.comment)
-        case "call failed":
-            return "call", step, quoted(_shown(answer))
-        case "undo failed":
-            return "undo", step.rpartition(" (")[2].removesuffix(")"), quoted(_shown(answer))
-    return "unknown", "", ""
-
-
-def _shown(text: str | None) -> str:
-    return one_line(text or "", LONGEST)
+def _what_happened(incident: Incident, locale: Locale, title_of: TitleOf, *, operates: bool) -> str:
+    title = title_of(incident.name)
+    name = quoted(title.within(locale) if title else incident.name)
+    happened = HAPPENED[incident.kind].within(locale).replace("{tool}", name)
+    if not operates or not incident.detail:
+        return happened
+    tried = incident.kind in TRIED
+    answer = quoted(incident.detail) if tried else incident.detail
+    return happened + (CAME_BACK if tried else FOUND).within(locale).replace("{answer}", answer)
 
 
 def _moment(at: datetime, reader: Principal) -> str:

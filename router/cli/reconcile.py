@@ -30,7 +30,7 @@ from router.contracts.activities import Projection
 from router.contracts.flow import WORKFLOW
 from router.domain.errors import Forbidden, RouterError, Unavailable
 from router.domain.messages import ENDED, digest_of
-from router.domain.records import AuditFilter, RunHead, RunRecord, is_lost
+from router.domain.records import AuditFilter, RunHead, RunRecord
 from router.flow.engine.run_parts.recovery import Done
 from router.gateway import lost_runs
 from router.gateway.builds import is_polled
@@ -368,7 +368,7 @@ async def _standing(
     """The kind of the difference, and whether approvals alone are other ones."""
     runs = house.store.runs
     row = await runs.find(head.tenant, head.id)
-    if row is None or row.events != head.events or is_lost(row):
+    if row is None or row.events != head.events or row.is_lost:
         return None, False
     kind = compared(row, told.published.run)
     if kind is not None:

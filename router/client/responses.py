@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from router.domain.hand_offs import NamedPerson
 from router.domain.locale import Locale
 from router.domain.messages import FlowStatus, FlowSummary, Reply, Route, Usage
-from router.domain.records import HistoryLine
+from router.domain.run_history import HistoryEntry
 
 T = TypeVar("T")
 
@@ -115,7 +115,7 @@ class FlowRunAnswer(RunState):
     requester: str
     can_be_withdrawn: bool = False
     can_be_changed: bool = False
-    history: list[HistoryLine] = []
+    history: list[HistoryEntry] = []
     created_at: datetime
     updated_at: datetime
 

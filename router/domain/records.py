@@ -1,7 +1,6 @@
 """Rows as the rest of the house sees them; nothing above the store knows a table."""
 
 import hashlib
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal, Self, get_args
 
@@ -11,6 +10,7 @@ from router.domain.file_types import safe_name, type_of
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ENDED, FlowStatus, RouteBy, RouteKind, Turn
 from router.domain.principals import Principal
+from router.domain.run_history import HistoryEntry, Incident
 from router.domain.value import Value
 
 LogKind = Literal[
@@ -81,16 +81,6 @@ class RecordedTurn(Record):
     turn: Turn
 
 
-class HistoryLine(Record):
-    """One line of a run's history, as shown to people."""
-
-    at: datetime
-    state: str
-    event: str
-    by: str | None = None
-    comment: str | None = None
-
-
 class Remedy(Record):
     """What a completed run is taken back with: its definition by fingerprint, and what it did."""
 
@@ -117,7 +107,9 @@ class RunRecord(Record):
     conversation: str | None
     parent: str | None = None
     """The workflow id of the run that started this one, where it waits for it."""
-    history: list[HistoryLine]
+    history: list[HistoryEntry]
+    incident: Incident | None = None
+    """Why the run waits for an operator, if it does."""
     asked: dict[str, int] = {}
     """How often each slot was asked for."""
     events: int
@@ -133,6 +125,16 @@ class RunRecord(Record):
     """The run that takes this one back, or tried to."""
     remedy: Remedy | None = None
     """How it is taken back; of a completed run that can be."""
+
+    @property
+    def is_held(self) -> bool:
+        """True if the run waits for an operator."""
+        return self.incident is not None and self.status not in ENDED
+
+    @property
+    def is_lost(self) -> bool:
+        """True if the run is known to have no workflow, and nobody has closed it yet."""
+        return self.is_held and self.incident is not None and self.incident.kind == "lost"
 
     @property
     def is_branch(self) -> bool:
@@ -156,27 +158,6 @@ class RunHead(Record):
 
 LOST = "lost"
 """The event in the history of a run that was found to have no workflow any more."""
-
-
-def is_lost(run: RunRecord) -> bool:
-    """True where it is known that the run has no workflow, and nobody has closed it yet."""
-    return run.status not in ENDED and bool(run.history) and run.history[-1].event == LOST
-
-
-RELEASES = frozenset({"retried", "looked", "reassigned", "approve", "delegate", "add"})
-"""The first words of lines after which what a run was held for is seen anew."""
-
-
-def is_held(status: FlowStatus, history: Sequence[HistoryLine]) -> bool:
-    """True where a run waits for an operator: its last trouble isn't retried or left behind."""
-    if status in ENDED:
-        return False
-    for line in reversed(history):
-        if line.event in {"held", LOST}:
-            return line.state == history[-1].state
-        if line.event.partition(" ")[0] in RELEASES:
-            return False
-    return False
 
 
 class RunFilter(Record):
@@ -226,7 +207,7 @@ class WithdrawalNote(Record):
     run: str
     withdrawn_by: str
     status: FlowStatus | None = None
-    line: HistoryLine
+    line: HistoryEntry
 
 
 class Waiting(Record):

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 
 from router.domain.locale import Locale, Localised
-from router.domain.records import HistoryLine
+from router.domain.run_history import HistoryEntry
 from router.flow.definition import Branch, FlowDefinition, State, find_kind
-from router.flow.engine.run import Happening
 from router.flow.prompts.values import span
 from router.flow.view import STATUSES
 
@@ -268,7 +267,7 @@ BROADEST = 4
 
 
 def journey_of(
-    definition: FlowDefinition, history: Iterable[HistoryLine | Happening], zone: tzinfo = UTC
+    definition: FlowDefinition, history: Iterable[HistoryEntry], zone: tzinfo = UTC
 ) -> Journey:
     """The path of a run with this history, its moments as a clock in `zone` shows them.
 

@@ -26,16 +26,8 @@ from router.contracts.flow import WORKFLOW
 from router.domain.errors import Unavailable
 from router.domain.locale import Localised
 from router.domain.messages import ENDED, TextReply
-from router.domain.records import (
-    LOST,
-    UPKEEP,
-    AuditEntry,
-    HistoryLine,
-    LogEntry,
-    RunHead,
-    RunRecord,
-    is_lost,
-)
+from router.domain.records import LOST, UPKEEP, AuditEntry, LogEntry, RunHead, RunRecord
+from router.domain.run_history import HistoryEntry, Incident
 from router.gateway.retries import RPC_TIMEOUT, own_errors
 from router.store.flow_runs import Runs
 from router.store.store import Store
@@ -180,7 +172,7 @@ async def _reason_of_end(client: Client, workflow_id: str) -> str:
 
 async def _found_again(runs: Runs, head: RunHead) -> Misfit | None:
     row = await runs.find(head.tenant, head.id)
-    if row is None or not is_lost(row):
+    if row is None or not row.is_lost:
         return None
     return _misfit("behind", head, "was found without a workflow, and has one")
 
@@ -269,24 +261,26 @@ async def publish(runs: Runs, told: Publish, *, anew: bool = False) -> int | Non
 
 def lost(run: RunRecord, why: str, at: datetime) -> RunRecord | None:
     """The run as it waits for an operator; None where there is nothing to note."""
-    if run.status in ENDED or is_lost(run):
+    if run.status in ENDED or run.is_lost:
         return None
-    return _with_line(run, "waiting", HistoryLine(at=at, state=run.state, event=LOST, comment=why))
+    entry = HistoryEntry(at=at, state=run.state, event=LOST, comment=why)
+    held = run.replace(incident=Incident(kind="lost", at=at, detail=why))
+    return _with_line(held, "waiting", entry)
 
 
 def closed(run: RunRecord, why: str, by: str, at: datetime) -> RunRecord | None:
     """The run as it ends for good, without its workflow; None where it has."""
     if run.status in ENDED:
         return None
-    line = HistoryLine(at=at, state=run.state, event="failed", by=by, comment=why)
-    if not is_lost(run):
-        noted = HistoryLine(at=at, state=run.state, event=LOST, comment=why)
+    line = HistoryEntry(at=at, state=run.state, event="failed", by=by, comment=why)
+    if not run.is_lost:
+        noted = HistoryEntry(at=at, state=run.state, event=LOST, comment=why)
         run = run.replace(history=[*run.history, noted])
-    return _with_line(run, "failed", line)
+    return _with_line(run.replace(incident=None), "failed", line)
 
 
 def _with_line(
-    run: RunRecord, status: Literal["waiting", "failed"], line: HistoryLine
+    run: RunRecord, status: Literal["waiting", "failed"], line: HistoryEntry
 ) -> RunRecord:
     return run.replace(status=status, history=[*run.history, line], updated_at=line.at)
 

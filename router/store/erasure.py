@@ -405,7 +405,8 @@ def _cleaned(row: RowMapping, person: str, pseudonym: str) -> dict[str, Any]:
         "readers": [pseudonym if reader == person else reader for reader in row["readers"]],
     }
     if own:
-        clean |= {"slots": {}, "files": {}, "remedy": None, "conversation": None, "held": False}
+        clean |= {"slots": {}, "files": {}, "remedy": None, "conversation": None}
+        clean |= {"held": False, "incident": None}
         clean |= {"requester": pseudonym, "events": LAST_EVENT}
         if row["status"] not in ENDED:
             clean |= {"status": "cancelled", "updated_at": datetime.now(UTC)}

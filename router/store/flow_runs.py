@@ -36,7 +36,6 @@ from router.domain.records import (
     RunRecord,
     Waiting,
     WithdrawalNote,
-    is_held,
 )
 from router.store import tables
 from router.store.database import Aggregate, Database
@@ -160,7 +159,7 @@ class Runs:
         anew: bool,
     ) -> bool:
         """False where something newer is kept already."""
-        row = to_row(run, held=is_held(run.status, run.history))
+        row = to_row(run, held=run.is_held)
         keep = self._replace_run if anew else self._keep_run
         if not connection.execute(keep, row).rowcount:
             return False
@@ -282,7 +281,7 @@ class Runs:
             if after is None:
                 return False, []
             noted = [*entries, *self._change(connection, before, after, (), key)]
-            row = to_row(after, held=is_held(after.status, after.history))
+            row = to_row(after, held=after.is_held)
             # Not its key: whatever refers to that would be looked for.
             del row["tenant"], row["id"]
             connection.execute(update(_runs).where(*here).values(**row))

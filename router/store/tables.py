@@ -130,6 +130,7 @@ runs = Table(
     optional("withdraws"),
     optional("withdrawn_by"),
     optional("remedy", JSON),
+    optional("incident", JSON),
     Column("held", Boolean, nullable=False, server_default=false()),
     PrimaryKeyConstraint("tenant", "id"),
 )

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from router.domain.records import HistoryLine
+from router.domain.run_history import HistoryEntry
 from router.flow.definition import FlowDefinition
-from router.flow.engine.run import Happening
 
 
 class Transition(NamedTuple):
@@ -46,9 +45,7 @@ def transitions_of(definition: FlowDefinition) -> list[Transition]:
     return list(dict.fromkeys(found))
 
 
-def taken_in(
-    definition: FlowDefinition, history: Iterable[Happening | HistoryLine]
-) -> TakenTransitions:
+def taken_in(definition: FlowDefinition, history: Iterable[HistoryEntry]) -> TakenTransitions:
     """What one run came through. Moves that no exit stands for (a correction) are none."""
     known = frozenset(transitions_of(definition))
     states: list[str] = []

@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import expect
 from temporalio.client import Client
 
-from router.domain.records import HistoryLine
+from router.domain.run_history import HistoryEntry
 from tests.integration.api.test_runs import run_record
 from tests.page.extensions.authoring.author_house import authors_house, writing
 from tests.page.house import Door, Served
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 AT = datetime.now(UTC) - timedelta(days=2)
 SENT_BACK = [
-    HistoryLine(at=AT + timedelta(hours=hours), state=state, event=event, comment=said)
+    HistoryEntry(at=AT + timedelta(hours=hours), state=state, event=event, comment=said)
     for hours, state, event, said in [
         (0, "details", "began", None),
         (1, "review", "next", None),

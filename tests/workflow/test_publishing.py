@@ -9,7 +9,8 @@ from temporalio.client import Client
 
 from company.people.claims import ClaimBook
 from company.people.people import human_resources
-from router.domain.records import HistoryLine, RunRecord
+from router.domain.records import RunRecord
+from router.domain.run_history import HistoryEntry
 from router.runtime.composition import Parts
 from tests.table import each_row
 from tests.workflow.desk import Approver, Talk, becomes, flow_of, person, run_of
@@ -72,7 +73,7 @@ async def test_rows_of_what_temporal_was_made_to_forget_follow_the_run_again(
     turn = await talk.say("报销打车费58元，2026年11月2日，见客户")
     run = await run_of(parts, flow_of(turn).id)
     number = run.events + 1 + further
-    line = HistoryLine(at=datetime.now(UTC), state="review", event="forgotten", by="alice")
+    line = HistoryEntry(at=datetime.now(UTC), state="review", event="forgotten", by="alice")
     forgotten = {"status": "waiting_approval", "history": [*run.history, line], "events": number}
     await parts.store.runs.publish(run.model_copy(update=forgotten), [])
     await talk.say("取消")

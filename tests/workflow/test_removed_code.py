@@ -18,7 +18,7 @@ from router.documents.page import Material
 from router.domain.documents import ReadField
 from router.domain.hooks import ToolEvent, Veto
 from router.domain.locale import Localised
-from router.domain.records import RunRecord, is_held
+from router.domain.records import RunRecord
 from router.flow.definition import KINDS, FlowDefinition
 from router.flow.engine.events import Retried
 from router.flow.language.functions import LOOKUPS
@@ -153,7 +153,7 @@ class Deployments:
 
     async def held(self, run: str) -> RunRecord:
         """The run, once it is held."""
-        return await becomes(self.talk.parts, run, lambda r: is_held(r.status, r.history))
+        return await becomes(self.talk.parts, run, lambda r: r.is_held)
 
     async def retry(self, run: str) -> None:
         """Have an operator let the run try again."""
@@ -196,7 +196,7 @@ async def test_a_run_whose_lookup_and_flow_are_removed_is_held_until_the_lookup_
         assert "租好了" in words(await talk.say("确认"))
         record = await run_of(talk.parts, run)
         assert (record.status, len(RENTED)) == ("completed", 1)
-        assert not is_held(record.status, record.history)
+        assert not record.is_held
     for history in await deployments.histories(run):
         await bare.build_replayer().replay_workflow(history)
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from router.domain.messages import ASKING, ENDED, FlowStatus
 from router.domain.periods import Period
-from router.domain.records import HistoryLine
+from router.domain.run_history import HistoryEntry
 from router.extensions.statistics.traffic import (
     SILENT,
     hours_within,
@@ -51,7 +51,7 @@ class RunPath(NamedTuple):
     status: FlowStatus
     created_at: datetime
     updated_at: datetime
-    history: Sequence[HistoryLine]
+    history: Sequence[HistoryEntry]
     asked: Mapping[str, int] = {}
     """How often each slot was asked for."""
 
@@ -175,7 +175,7 @@ class Stay(NamedTuple):
     until: datetime | None
 
 
-def stays_of(history: Sequence[HistoryLine]) -> Iterator[Stay]:
+def stays_of(history: Sequence[HistoryEntry]) -> Iterator[Stay]:
     """The states that a run with this history was in, in order.
 
     A line that names the state it stands in already only tells of something there.

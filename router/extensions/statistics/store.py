@@ -29,7 +29,7 @@ from sqlalchemy import (
 from router.domain.locale import Localised
 from router.domain.messages import ASKING
 from router.domain.periods import Period
-from router.domain.records import HistoryLine
+from router.domain.run_history import HistoryEntry
 from router.extensions.statistics.flow_statistics import DecisionTime, RunPath, VersionCount
 from router.extensions.statistics.traffic import (
     SILENT,
@@ -152,7 +152,7 @@ class TrafficCounts(Aggregate):
         if version is not None:
             query = query.where(_runs.c.version == version)
         async for row in self._paged(query, _runs.c.created_at, _runs.c.id):
-            history = [HistoryLine.model_validate(line) for line in row.history]
+            history = [HistoryEntry.model_validate(line) for line in row.history]
             about = (row.status, row.created_at, row.updated_at)
             yield RunPath(*about, history, row.asked)
 

@@ -238,7 +238,7 @@ def _irrevocable(context: StepContext, wanted: Amendment) -> Localised | None:
 def _asked_in(context: StepContext, wanted: Amendment) -> str | None:
     """The state that first asked for something that is to be changed; else the last that asked."""
     states, names = context.definition.states, {root(path) for path in wanted.slots}
-    passed = [v.state for v in context.run.trail if states[v.state].collects]
+    passed = [v.state for v in context.run.recovery.trail if states[v.state].collects]
     affected = (state for state in passed if names & set(states[state].collects))
     return next(affected, passed[-1] if passed else None)
 

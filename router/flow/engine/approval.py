@@ -304,10 +304,6 @@ def _ask_instead(
     return decisions.replace(context, approval, gone, new, "asked")
 
 
-NOBODY_INSTEAD = "gone from the directory, with nobody named instead: "
-"""How a run's history begins to say for whom it is held; then come their ids."""
-
-
 def _tell_of_review(
     context: StepContext, reason: ReviewReason | None, left: list[Assignee], anew: list[Assignee]
 ) -> None:
@@ -324,8 +320,8 @@ def _tell_of_review(
         decisions.set_anew(context, decisions.FOR_EACH_TURN)
     if left:
         names = say_names([one.person for one in left]).en
-        why = f"{NOBODY_INSTEAD}{names}; have it reassigned"
-        incidents.hold(context, "permanent", why)
+        why = f"gone from the directory, with nobody named instead: {names}; have it reassigned"
+        incidents.hold(context, "permanent", incidents.describe(context, "approver", names), why)
 
 
 def expire(context: StepContext) -> None:

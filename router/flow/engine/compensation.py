@@ -11,11 +11,12 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from router.domain.locale import Localised
+from router.domain.run_history import HistoryEntry
 from router.flow.definition import FlowDefinition, State, Triggers
 from router.flow.engine import incidents
 from router.flow.engine.context import StepContext
 from router.flow.engine.events import Failed, StartedOver
-from router.flow.engine.run import Happening, History, Run
+from router.flow.engine.run import History, Run
 from router.flow.engine.run_parts.form import Form
 from router.flow.engine.run_parts.recovery import Done, Recovery, Visit, Withdraws
 from router.flow.engine.run_parts.work import Ending, GoingBack, Leaving, Task, Work
@@ -84,7 +85,7 @@ def with_what_it_undoes(  # noqa: PLR0913 - a run is made of all these
 ) -> Run:
     """The new run as it begins, knowing what the run `withdraws` knew."""
     by = run.requester.id
-    asked = Happening(at=now, state="", event="withdrawal asked", by=by, comment=comment)
+    asked = HistoryEntry(at=now, state="", event="withdrawal asked", by=by, comment=comment)
     first = Withdraws(run=withdraws, done=list(done))
     return run.replace(
         form=Form(slots=slots, file_names=files),
@@ -137,7 +138,7 @@ def start_over(context: StepContext, event: StartedOver) -> None:
     run.form.forget_answers()
     run.work.results, run.question.asks_what_to_change = {}, False
     # As if the start had been entered before anything was done: then all of it is after that.
-    run.trail = [Visit(state=context.definition.start, visit=0)]
+    run.recovery.trail = [Visit(state=context.definition.start, visit=0)]
     run.work.pending = GoingBack(to=context.definition.start, event=STARTED_OVER, by=event.by)
 
 
@@ -183,7 +184,7 @@ def due(context: StepContext) -> list[Done]:
 
 def reached(context: StepContext, state: str) -> int:
     """At which visit the run last entered this state; the present one where it never did."""
-    visits = [v.visit for v in context.run.trail if v.state == state]
+    visits = [v.visit for v in context.run.recovery.trail if v.state == state]
     return visits[-1] if visits else context.run.visit
 
 
@@ -206,7 +207,7 @@ def taken_back(context: StepContext, task: Task, failed: Failed | None = None) -
     step = f"{this.state} ({task.name})"
     if failed:
         context.note("undo failed", comment=f"{step}: {failed.error}")
-        incidents.put_off_undo(context, task, failed.kind, final=failed.final)
+        incidents.put_off_undo(context, task, failed)
     else:
         context.note("undone", comment=step)
         run.recovery.done = [done for done in run.recovery.done if done is not this]
@@ -285,7 +286,7 @@ def go_back(context: StepContext, names: set[str]) -> bool:
     A slot that no state asks for (half days, say) goes to the last state that collected.
     """
     states = context.definition.states
-    passed = [v.state for v in context.run.trail if states[v.state].collects] if names else []
+    passed = [v.state for v in context.run.recovery.trail if states[v.state].collects] if names else []
     affected = (state for state in passed if names & set(states[state].collects))
     earlier = next(affected, passed[-1] if passed else None)
     if earlier is None or earlier == context.run.state:

@@ -15,9 +15,10 @@ from pydantic import JsonValue
 
 from router.domain.locale import LOCALES, Locale, Localised
 from router.domain.messages import ENDED, FlowStatus
+from router.domain.run_history import HistoryEntry
 from router.flow.definition import FlowDefinition, State
 from router.flow.engine.events import Effect, Say
-from router.flow.engine.run import Happening, Run
+from router.flow.engine.run import Run
 from router.flow.engine.run_parts.recovery import Visit
 from router.flow.engine.run_parts.work import Ending, Leaving, Task, Timer, TimerName
 from router.flow.language import expressions, templates
@@ -88,7 +89,7 @@ class StepContext:
 
     def note(self, event: str, by: str | None = None, comment: str | None = None) -> None:
         """Add a line to the run's history."""
-        line = Happening(at=self.now, state=self.run.state, event=event, by=by, comment=comment)
+        line = HistoryEntry(at=self.now, state=self.run.state, event=event, by=by, comment=comment)
         self.run.history = self.run.history.followed_by(line)
 
     def leave(self, exit_: str, by: str | None = None, *, clears: bool = False) -> None:
@@ -106,8 +107,8 @@ class StepContext:
         run.question.clear()
         run.work.begin_visit()
         run.recovery.begin_visit()
-        been = next((n for n, v in enumerate(run.trail) if v.state == target), len(run.trail))
-        run.trail = [*run.trail[:been], Visit(state=target, visit=run.visit)]
+        been = next((n for n, v in enumerate(run.recovery.trail) if v.state == target), len(run.recovery.trail))
+        run.recovery.trail = [*run.recovery.trail[:been], Visit(state=target, visit=run.visit)]
         self.note(event, by, comment)
 
     def _why(self) -> str | None:

@@ -10,10 +10,11 @@ from datetime import timedelta
 
 from router.domain.errors import Conflict, Forbidden, NotDeployed, RouterError
 from router.domain.locale import Localised
+from router.domain.run_history import Incident, IncidentKind
 from router.domain.visible_text import one_line
 from router.flow.engine import decisions
 from router.flow.engine.context import StepContext
-from router.flow.engine.events import Decided, Reassigned, Retried
+from router.flow.engine.events import Decided, Failed, Reassigned, Retried
 from router.flow.engine.run import Run
 from router.flow.engine.run_parts.recovery import Done, FailureKind, HeldKind
 from router.flow.engine.run_parts.work import Ending, GoingBack, Task
@@ -39,9 +40,10 @@ def rests(run: Run) -> bool:
     return run.recovery.held is not None or "retry" in run.work.timers
 
 
-def put_off(context: StepContext, kind: FailureKind, *, final: bool) -> bool:
+def put_off(context: StepContext, task: Task, failed: Failed) -> bool:
     """Have a call that failed made later, where the file wants that; False where it doesn't."""
-    run, state, passes = context.run, context.state, kind in WORTH_ANOTHER_TRY and not final
+    run, state, kind = context.run, context.state, failed.kind
+    passes = kind in WORTH_ANOTHER_TRY and not failed.final
     run.recovery.tries += passes
     if passes and state.patience and run.recovery.tries < state.patience.attempts:
         if run.recovery.tries == 1:
@@ -50,7 +52,7 @@ def put_off(context: StepContext, kind: FailureKind, *, final: bool) -> bool:
         return True
     if not state.holds or (kind == "arguments" and "on_error" in state.exits()):
         return False
-    hold(context, kind)
+    hold_over_call(context, task, failed)
     return True
 
 
@@ -81,7 +83,7 @@ def hold_over_data(context: StepContext, error: Exception) -> None:
     """Have the run wait for an operator, since it can't continue with what it knows."""
     why = one_line(f"{type(error).__name__}: {error}", MAX_REASON_CHARS)
     context.note(DATA_FAILED, comment=why)
-    hold(context, "data")
+    hold(context, "data", describe(context, "data", why))
     context.run.status = "waiting"
 
 
@@ -91,16 +93,35 @@ CODE_MISSING = "code missing"
 
 def hold_without_code(context: StepContext, error: NotDeployed) -> None:
     """Have the run wait until a slot type or a kind of state that it needs is deployed again."""
-    context.note(CODE_MISSING, comment=error.said.within(context.run.locale))
-    hold(context, "missing")
+    why = error.said.within(context.run.locale)
+    context.note(CODE_MISSING, comment=why)
+    hold(context, "missing", describe(context, "code", why))
     context.run.status = "waiting"
 
 
-def hold(context: StepContext, kind: HeldKind, why: str | None = None) -> None:
-    """Have a call, an approval that lacks a lookup, or what lacks code wait for an operator."""
+def describe(context: StepContext, kind: IncidentKind, detail: str, name: str = "") -> Incident:
+    """Describe what an operator has to see to from now on."""
+    return Incident(kind=kind, at=context.now, name=name, detail=detail)
+
+
+def hold_over_call(context: StepContext, task: Task, failed: Failed) -> None:
+    """Have the run wait for an operator, since this call failed."""
+    hold(context, failed.kind, describe(context, "call", failed.error, task.name))
+
+
+def hold_over_lookup(context: StepContext, task: Task, failed: Failed) -> None:
+    """Have the run wait for an operator, since this lookup failed."""
+    incident = describe(context, "lookup", failed.error, task.name)
+    hold(context, failed.kind, incident, f"{task.name}: {failed.error}")
+
+
+def hold(
+    context: StepContext, kind: HeldKind, incident: Incident, comment: str | None = None
+) -> None:
+    """Have the run wait for an operator, who is told of the incident."""
     run = context.run
-    run.recovery.held = kind
-    context.note("held", comment=why)
+    run.recovery.held, run.recovery.incident = kind, incident
+    context.note("held", comment=comment)
     # An approver who doesn't answer is none of the requester's business.
     if run.approvals.current is None and not run.recovery.missing_tries:
         context.say(HELD)
@@ -117,7 +138,7 @@ OVER_LIMIT = "over limit"
 def hold_over_limit(context: StepContext, why: str) -> None:
     """Have a run that has reached a limit wait for an operator, whom the history tells why."""
     context.note(OVER_LIMIT, comment=why)
-    hold(context, "permanent")
+    hold(context, "permanent", describe(context, "over_limit", why))
     # What was looked up is asked again when an operator has the run go on.
     context.run.work.lookup_answers = {}
 
@@ -199,14 +220,15 @@ LEFT = Localised(
 )
 
 
-def put_off_undo(context: StepContext, task: Task, kind: FailureKind, *, final: bool) -> None:
+def put_off_undo(context: StepContext, task: Task, failed: Failed) -> None:
     """Keep what an undo couldn't take back, and say so, though not with every try."""
     run = context.run
     number, done = next((n, d) for n, d in enumerate(run.recovery.done) if d.key == task.undoes)
-    tries = MOST_TRIES if final else done.tries + 1
-    here = run.recovery.done[number] = done.replace(task=task.id, failed=kind, tries=tries)
+    tries = MOST_TRIES if failed.final else done.tries + 1
+    here = run.recovery.done[number] = done.replace(task=task.id, failed=failed.kind, tries=tries)
     if not _passes(here) and run.recovery.owes != "operator":
-        run.recovery.owes = "operator"
+        incident = describe(context, "undo", failed.error, task.name)
+        run.recovery.owes, run.recovery.incident = "operator", incident
         context.note("held")
         context.say(UNDO_HELD)
     elif run.recovery.owes is None:

@@ -115,7 +115,7 @@ def _failed(context: StepContext, event: events.Failed) -> None:
         if task.part is not None and event.kind == "missing":
             parallel.put_back(context, task)
             if run.recovery.held is None:
-                incidents.hold(context, event.kind)
+                incidents.hold_over_call(context, task, event)
         elif task.part is not None:
             parallel.failed(context, task, event.error, event.kind)
         else:
@@ -124,12 +124,12 @@ def _failed(context: StepContext, event: events.Failed) -> None:
 
 def _call_failed(context: StepContext, task: Task, event: events.Failed) -> None:
     if event.kind == "missing":
-        incidents.hold(context, event.kind)
+        incidents.hold_over_call(context, task, event)
         return
     context.run.work.results["error"] = {"message": event.error, "kind": event.kind}
     if task.kind == "check" and event.offered is not None:
         elicitation.offer_choice(context, event.offered)
-    if task.kind == "call" and incidents.put_off(context, event.kind, final=event.final):
+    if task.kind == "call" and incidents.put_off(context, task, event):
         return
     if "on_error" in context.state.exits():
         context.leave("on_error")
@@ -145,7 +145,7 @@ def _lookup_failed(context: StepContext, task: Task, event: events.Failed) -> No
     if amendment.lookup_failed(context, task.id, event.error):
         return
     if event.kind == "missing":
-        incidents.hold(context, event.kind, f"{task.name}: {event.error}")
+        incidents.hold_over_lookup(context, task, event)
     elif task.slot:
         known = set(context.run.form.slots)
         slots.blame(context, task, event.error)
@@ -154,7 +154,7 @@ def _lookup_failed(context: StepContext, task: Task, event: events.Failed) -> No
         context.run.form.offered_values = {}
         context.say(Localised(zh=event.error, en=event.error))
     elif context.state.kind == "approve":
-        incidents.hold(context, event.kind, f"{task.name}: {event.error}")
+        incidents.hold_over_lookup(context, task, event)
     else:
         context.give_up(BROKEN, f"{task.name}: {event.error}")
 

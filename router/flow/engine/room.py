@@ -14,11 +14,12 @@ from pydantic import JsonValue
 
 from router.domain.locale import Localised
 from router.domain.name_lists import say_names
+from router.domain.run_history import HistoryEntry
 from router.domain.sizes import measure_bytes
 from router.flow.definition import FlowDefinition, SlotValues
 from router.flow.engine import incidents
 from router.flow.engine.context import StepContext
-from router.flow.engine.run import MAX_HISTORY_LINES, Happening, History, Run
+from router.flow.engine.run import MAX_HISTORY_LINES, History, Run
 from router.flow.engine.run_parts.approvals import Approvals
 from router.flow.engine.run_parts.draftable import Draftable
 from router.flow.engine.run_parts.form import MAX_SLOTS_BYTES, Form
@@ -115,7 +116,7 @@ def drop_unread_results(definition: FlowDefinition, run: Run) -> None:
     """
     if run.parent is not None:
         return
-    read = read_results(definition, {run.state, *(visit.state for visit in run.trail)})
+    read = read_results(definition, {run.state, *(visit.state for visit in run.recovery.trail)})
     if read is not None:
         run.work.results = {name: value for name, value in run.work.results.items() if name in read}
 
@@ -153,25 +154,23 @@ def bound_lists(run: Run) -> None:
     """Keep the lists of a run within their bounds: what is left out changes no decision."""
     run.trim()
     if len(run.history) > MAX_HISTORY_LINES:
-        run.history = shorten_history(run.history, MAX_HISTORY_LINES - _FIRST_LINES)
+        shorten_history(run, MAX_HISTORY_LINES - _FIRST_LINES)
 
 
-def shorten_history(history: History, last: int) -> History:
-    """Return the first hundred lines, one that says how many are left out, and the last ones."""
-    first, rest = list(history[:_FIRST_LINES]), list(history[_FIRST_LINES:])
+def shorten_history(run: Run, last: int) -> None:
+    """Keep the first hundred entries, one that says how many are left out, and the last ones."""
+    first, rest = run.history[:_FIRST_LINES], run.history[_FIRST_LINES:]
     left, kept = rest[:-last], rest[-last:]
     if not left:
-        return history
-    number = sum(_left_out_by(line) for line in left)
-    line = Happening(
-        at=left[-1].at, state=left[-1].state, event=LEFT_OUT, comment=f"{number} lines"
+        return
+    run.left_out_entries += sum(entry.event != LEFT_OUT for entry in left)
+    entry = HistoryEntry(
+        at=left[-1].at,
+        state=left[-1].state,
+        event=LEFT_OUT,
+        comment=f"{run.left_out_entries} lines",
     )
-    return History([*first, line, *kept])
-
-
-def _left_out_by(line: Happening) -> int:
-    """Return how many lines this one stands for."""
-    return int((line.comment or "1").split()[0]) if line.event == LEFT_OUT else 1
+    run.history = History([*first, entry, *kept])
 
 
 def shrink_run(definition: FlowDefinition, run: Run) -> Run:
@@ -181,7 +180,7 @@ def shrink_run(definition: FlowDefinition, run: Run) -> Run:
     smaller.approvals.before_last = []
     # They are looked up again when they are needed.
     smaller.work.lookup_answers = {}
-    smaller.history = shorten_history(smaller.history, _FIRST_LINES)
+    shorten_history(smaller, _FIRST_LINES)
     return smaller
 
 

@@ -16,29 +16,20 @@ from pydantic_core import CoreSchema, core_schema
 from router.domain.locale import Locale
 from router.domain.messages import FlowStatus
 from router.domain.principals import Principal
+from router.domain.run_history import HistoryEntry, Incident
 from router.domain.value import Value
 from router.flow.engine.run_parts.approvals import Approvals
-from router.flow.engine.run_parts.draftable import Bound, Draftable, OnePer
+from router.flow.engine.run_parts.draftable import Bound, Draftable
 from router.flow.engine.run_parts.form import Form
 from router.flow.engine.run_parts.question import Question
-from router.flow.engine.run_parts.recovery import Recovery, Visit
+from router.flow.engine.run_parts.recovery import Recovery
 from router.flow.engine.run_parts.work import Work
 
 MAX_HISTORY_LINES = 1_000
 """Lines of its history that a run carries: the first hundred, and the last ones."""
 
 
-class Happening(Value):
-    """A line of the run's history, for people."""
-
-    at: datetime
-    state: str
-    event: str
-    by: str | None = None
-    comment: str | None = None
-
-
-class History(Sequence[Happening]):
+class History(Sequence[HistoryEntry]):
     """The lines so far, as a value that never changes. In JSON it is a list.
 
     A longer one shares its lines with the one it was made from, so that a line costs the same
@@ -48,12 +39,12 @@ class History(Sequence[Happening]):
     __slots__ = ("_length", "_shared")
 
     def __init__(
-        self, lines: Iterable[Happening] = (), *, shared: list[Happening] | None = None
+        self, lines: Iterable[HistoryEntry] = (), *, shared: list[HistoryEntry] | None = None
     ) -> None:
         self._shared = list(lines) if shared is None else shared
         self._length = len(self._shared)
 
-    def followed_by(self, line: Happening) -> Self:
+    def followed_by(self, line: HistoryEntry) -> Self:
         """The history with one more line at its end."""
         if len(self._shared) > self._length:  # another one went on from here already
             return type(self)(self).followed_by(line)
@@ -63,14 +54,14 @@ class History(Sequence[Happening]):
     def __len__(self) -> int:
         return self._length
 
-    def __iter__(self) -> Iterator[Happening]:
+    def __iter__(self) -> Iterator[HistoryEntry]:
         return islice(self._shared, self._length)
 
     @overload
-    def __getitem__(self, place: int) -> Happening: ...
+    def __getitem__(self, place: int) -> HistoryEntry: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Happening]: ...
-    def __getitem__(self, place: int | slice) -> Happening | list[Happening]:
+    def __getitem__(self, place: slice) -> list[HistoryEntry]: ...
+    def __getitem__(self, place: int | slice) -> HistoryEntry | list[HistoryEntry]:
         if isinstance(place, slice):
             return [self._shared[number] for number in range(self._length)[place]]
         return self._shared[range(self._length)[place]]
@@ -87,7 +78,7 @@ class History(Sequence[Happening]):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        lines = handler.generate_schema(list[Happening])
+        lines = handler.generate_schema(list[HistoryEntry])
         read = core_schema.no_info_after_validator_function(cls, lines)
         return core_schema.json_or_python_schema(
             json_schema=read,
@@ -114,9 +105,9 @@ class Run(Draftable):
     status: FlowStatus = "running"
     state: str = ""
     visit: int = 0
-    trail: Annotated[list[Visit], OnePer("state")] = []
-    """The states on the way to the present one, each at its last visit."""
     history: Annotated[History, Bound(MAX_HISTORY_LINES, "drop_middle")] = History()
+    left_out_entries: int = 0
+    """How many entries in the middle of the history were left out to keep it short."""
     events: int = 0
     """How many events were taken in: orders the views of a run."""
 
@@ -149,6 +140,11 @@ class Run(Draftable):
             "work": self.work,
             "recovery": self.recovery,
         }
+
+    @property
+    def open_incident(self) -> Incident | None:
+        """Why the run waits for an operator; `None` if it doesn't."""
+        return self.recovery.open_incident
 
     @property
     def question_id(self) -> str:

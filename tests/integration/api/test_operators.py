@@ -21,10 +21,10 @@ from router.domain.records import (
     AuditEntry,
     AuditFilter,
     ConversationRecord,
-    HistoryLine,
     LogEntry,
     RunRecord,
 )
+from router.domain.run_history import Incident
 from router.runtime.server import create_app
 from router.store.store import Store
 from tests.integration.api.conftest import QUEUE, As, client_of, desk, problem
@@ -58,8 +58,8 @@ def among_us(services: Services, name: str, role: str) -> Services:
 @pytest.fixture
 async def run(store: Store, temporal: Client, unique: str) -> RunRecord:
     """A run of alice's that waits for bob, and for an operator."""
-    held = HistoryLine(at=AT, state="manager", event="held")
-    record = run_record(unique[:12], history=[held])
+    incident = Incident(kind="call", at=AT, name="file_leave", detail="no answer")
+    record = run_record(unique[:12], incident=incident)
     await temporal.start_workflow(flow.WORKFLOW, "bob", id=record.workflow_id, task_queue=QUEUE)
     await store.runs.publish(record, [approval_record(record)])
     return record

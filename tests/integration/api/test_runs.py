@@ -7,7 +7,8 @@ from temporalio.client import Client
 
 from router.contracts import flow
 from router.domain.locale import Locale, Localised
-from router.domain.records import ApprovalRecord, HistoryLine, RunRecord
+from router.domain.records import ApprovalRecord, RunRecord
+from router.domain.run_history import HistoryEntry
 from router.drawing import svg
 from router.store.store import Store
 from tests.integration.api.conftest import QUEUE, As, problem
@@ -273,7 +274,7 @@ class TestFlowRuns:
     ) -> None:
         async def reminded(ago: timedelta, events: int) -> None:
             line = {"at": datetime.now(UTC) - ago, "state": "manager", "event": "nudged"}
-            history = [*live.history, HistoryLine.model_validate({**line, "by": "alice"})]
+            history = [*live.history, HistoryEntry.model_validate({**line, "by": "alice"})]
             later = live.model_copy(update={"history": history, "events": events})
             await store.runs.publish(later, [approval_record(later)])
 
@@ -381,7 +382,7 @@ class TestApprovals:
         both = [approval_record(record), approval_record(record, "carol")]
         await store.runs.publish(record, both)
         line = {"at": both[0].since, "state": "manager", "event": "approve", "by": "carol"}
-        history = [*record.history, HistoryLine.model_validate(line)]
+        history = [*record.history, HistoryEntry.model_validate(line)]
         ended = record.model_copy(update={"status": "completed", "history": history, "events": 9})
         await store.runs.publish(ended, [one.model_copy(update={"active": False}) for one in both])
         refused = problem(await act(caller("bob"), record, "decide", {"decision": "reject"}), 409)

@@ -20,15 +20,14 @@ from router.domain.records import (
     AuditFilter,
     ConversationRecord,
     FileRecord,
-    HistoryLine,
     LogEntry,
     Mailbox,
     MemoryRecord,
     Remedy,
     RunFilter,
     RunRecord,
-    is_held,
 )
+from router.domain.run_history import HistoryEntry, Incident, IncidentKind
 from router.runtime.server import count_orphaned
 from router.settings import Settings
 from router.store import tables
@@ -46,8 +45,8 @@ COMMENT = "玩得开心"
 
 
 def run(name: str, requester: str, status: str = "completed", **more: Any) -> RunRecord:
-    began = HistoryLine(at=NOW, state="details", event="began", by=requester, comment=WORDS)
-    decided = HistoryLine(at=NOW, state="manager", event="approve", by="bob", comment=COMMENT)
+    began = HistoryEntry(at=NOW, state="details", event="began", by=requester, comment=WORDS)
+    decided = HistoryEntry(at=NOW, state="manager", event="approve", by="bob", comment=COMMENT)
     values: dict[str, Any] = {
         "events": 5,
         "state": "approved",
@@ -119,7 +118,8 @@ async def furnish(store: Store, person: str, at: datetime = NOW) -> None:
     for kind, subject in (("person", person), ("conversation", f"of-{person}")):
         box = {"tenant": "default", "platform": "slack", "kind": kind, "subject": subject}
         await store.mailboxes.open(Mailbox.model_validate({**box, "place": {}, "due": at}))
-    own = run(f"run-{person}", person)
+    failed = Incident(kind="call", at=at, name="file_leave", detail=WORDS)
+    own = run(f"run-{person}", person, incident=failed)
     notice = said(person, WORDS, at, kind="approval", recipient="bob")
     about_it = {"flow_run": own.id, "requester": person, "title": own.title.model_dump()}
     notice = notice.model_copy(update={"conversation": None, "data": about_it, "key": own.id})
@@ -304,33 +304,26 @@ async def test_who_is_erased_leaves_act_and_pseudonym(store: Store, database: Da
     assert "alice" not in str(found)
 
 
-def line(event: str, state: str = "record") -> HistoryLine:
-    return HistoryLine(at=NOW, state=state, event=event)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("status", "events", "held"),
+    ("status", "kind", "held"),
     [
-        ("waiting", [line("held")], True),
-        ("waiting", [line("held"), line("nudged")], True),
-        ("waiting", [line("held"), line("retried")], False),
-        ("waiting", [line("held"), line("retried"), line("held")], True),
-        ("waiting_approval", [line("held"), line("looked again"), line("reminded")], False),
-        ("waiting_approval", [line("held"), line("reassigned"), line("delegate")], False),
-        ("waiting_approval", [line("held"), line("add before")], False),
-        ("waiting_approval", [line("held", "manager"), line("began", "record")], False),
-        ("failed", [line("held")], False),
-        ("waiting", [line("began")], False),
-        ("waiting", [], False),
+        ("waiting", "call", True),
+        ("waiting_approval", "approver", True),
+        ("waiting", "lost", True),
+        ("failed", "call", False),
+        ("waiting", None, False),
     ],
 )
 async def test_runs_that_wait_for_an_operator_are_found(
-    store: Store, status: Any, events: list[HistoryLine], held: bool
+    store: Store, status: Any, kind: IncidentKind | None, held: bool
 ) -> None:
-    assert is_held(status, events) is held
-    await store.runs.publish(run("r1", "alice", status, history=events), [])
+    incident = Incident(kind=kind, at=NOW, detail="no answer") if kind else None
+    await store.runs.publish(run("r1", "alice", status, incident=incident), [])
     assert await narrowed_to(store, RunFilter(held=True)) == ({"r1"} if held else set())
+    kept = await store.runs.find("default", "r1")
+    assert kept is not None
+    assert (kept.incident, kept.is_held) == (incident, held)
 
 
 async def narrowed_to(store: Store, narrowed: RunFilter) -> set[str]:

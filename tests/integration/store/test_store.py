@@ -24,12 +24,12 @@ from router.domain.records import (
     AuditRecord,
     ConversationRecord,
     FileRecord,
-    HistoryLine,
     LogEntry,
     Mailbox,
     RunRecord,
     WithdrawalNote,
 )
+from router.domain.run_history import HistoryEntry
 from router.gateway import lost_runs
 from router.runtime.upkeep import check_keys
 from router.settings import Settings
@@ -64,7 +64,7 @@ def run(name: str = "r1", events: int = 1, state: str = "details", **more: Any) 
         "slots": {"z": "first", "a": "second", "days": 2.5, "items": [{"amount": "1.50"}]},
         "requester": "alice",
         "conversation": "c1",
-        "history": [HistoryLine(at=NOW, state="details", event="began", by="alice")],
+        "history": [HistoryEntry(at=NOW, state="details", event="began", by="alice")],
         "created_at": NOW,
         "updated_at": NOW,
     }
@@ -152,8 +152,8 @@ class TestRuns:
         assert (await kept(store)).state == "25"
 
     async def test_a_run_is_told_of_what_is_not_of_its_past(self, store: Store) -> None:
-        here = [HistoryLine(at=NOW, state="new", event="began")]
-        there = [HistoryLine(at=NOW, state="old", event="began")]
+        here = [HistoryEntry(at=NOW, state="new", event="began")]
+        there = [HistoryEntry(at=NOW, state="old", event="began")]
         stands = run(events=5, state="new", history=here)
         assert await store.runs.publish(stands, []) is None
         assert await store.runs.publish(stands, []) is None
@@ -431,7 +431,7 @@ def usage(calls: int, tokens: int) -> Usage:
 
 
 def noting(event: str, minutes: int, withdrawal: str = "w1") -> WithdrawalNote:
-    line = HistoryLine(at=NOW + timedelta(minutes=minutes), state="", event=event, by="gina")
+    line = HistoryEntry(at=NOW + timedelta(minutes=minutes), state="", event=event, by="gina")
     return WithdrawalNote(
         tenant="default", run="r1", withdrawn_by=withdrawal, status=None, line=line
     )

@@ -6,8 +6,8 @@ from typing import Any
 from router.api.runs import held_because
 from router.domain.locale import Localised
 from router.domain.principals import Principal
-from router.domain.records import HistoryLine, RunRecord
-from router.flow.engine.approval import NOBODY_INSTEAD
+from router.domain.records import RunRecord
+from router.domain.run_history import HistoryEntry, Incident, IncidentKind
 from tests.integration.api.test_runs import run_record
 from tests.table import each_row
 
@@ -16,10 +16,10 @@ OLGA = Principal(id="olga", name="Olga", locale="en", timezone="Asia/Shanghai")
 TITLES = {"pay_out": Localised(zh="付款", en="Pay out")}
 
 
-def held(*lines: tuple[str, str | None], **more: Any) -> RunRecord:
-    """A run in whose history these events, with their comments, come one after the other."""
-    history = [HistoryLine(at=AT, state="pay", event=e, comment=c) for e, c in lines]
-    return run_record("r1", history=history, status="waiting", **more)
+def held(kind: IncidentKind, detail: str = "", name: str = "", **more: Any) -> RunRecord:
+    """Build a run that waits for an operator because of this incident."""
+    incident = Incident(kind=kind, at=AT, name=name, detail=detail)
+    return run_record("r1", **{"incident": incident, "status": "waiting", **more})
 
 
 def why(run: RunRecord, locale: str = "en", *, operates: bool = True) -> str | None:
@@ -27,18 +27,18 @@ def why(run: RunRecord, locale: str = "en", *, operates: bool = True) -> str | N
     return held_because(run, reader, TITLES.get, operates=operates)
 
 
-CALL = (("call failed", "pay_out: account closed"), ("held", None))
-UNDO = (("undo failed", "pay (pay_out): no such booking"), ("held", None))
-LOOKUP = (("held", "pay_out: no answer: timed out"),)
-GONE = (("held", f"{NOBODY_INSTEAD}bob, carol; have it reassigned"),)
-DATA = (("data failed", "OverflowError: date value out of range"), ("held", None))
-CODE = (("code missing", "this deployment has no slot type 'badge'; deploy it"), ("held", None))
-OVER_LIMIT = (("over limit", "role('crowd') names 612 people"), ("held", None))
-LOST = (("lost", "its workflow was terminated"),)
+CALL = held("call", "account closed", "pay_out")
+UNDO = held("undo", "no such booking", "pay_out")
+LOOKUP = held("lookup", "no answer: timed out", "pay_out")
+GONE = held("approver", "bob, carol")
+DATA = held("data", "OverflowError: date value out of range")
+CODE = held("code", "this deployment has no slot type 'badge'; deploy it")
+OVER_LIMIT = held("over_limit", "role('crowd') names 612 people")
+LOST = held("lost", "its workflow was terminated")
 
 
 @each_row(
-    ("lines", "zh", "en"),
+    ("run", "zh", "en"),
     [
         (
             CALL,
@@ -72,32 +72,36 @@ LOST = (("lost", "its workflow was terminated"),)
             "按现有的数据，下一步走不下去（OverflowError: date value out of range）；从",
             "The next step can't be made with the values at hand (OverflowError: date value",
         ),
-        ((("held", None),), "有一步没有办成；", "A step didn't work out; it has waited since"),
     ],
 )
 def test_it_says_what_was_tried_what_came_back_and_what_can_be_done(
-    lines: Any, zh: str, en: str
+    run: RunRecord, zh: str, en: str
 ) -> None:
-    run = held(*lines)
     assert zh in (why(run, "zh") or "")
     assert en in (why(run) or "")
 
 
+def test_the_call_that_failed_is_named_whatever_has_happened_since() -> None:
+    events = ("call failed", "nudged", "held", "reminded")
+    history = [HistoryEntry(at=AT, state="pay", event=event) for event in events]
+    run = CALL.replace(history=history)
+    assert (why(run) or "").startswith("“Pay out” failed with “account closed”")
+
+
 def test_a_tool_that_is_gone_is_told_by_its_name() -> None:
-    assert (why(held(("call failed", "old_tool: gone"), ("held", None))) or "").startswith(
-        "“old_tool” failed with “gone”"
-    )
+    said = why(held("call", "gone", "old_tool"))
+    assert (said or "").startswith("“old_tool” failed with “gone”")
 
 
 def test_its_requester_reads_what_was_tried_and_not_what_came_back() -> None:
-    said = why(held(*CALL), operates=False)
+    said = why(CALL, operates=False)
     assert said == (
         "“Pay out” failed; it has waited since 2026-11-25 19:04: an administrator has to see to it."
     )
 
 
 def test_an_answer_is_one_line_of_bounded_length_and_fills_in_nothing_else() -> None:
-    said = why(held(("call failed", f"pay_out: {{since}}\n{'x' * 999}”. {{tool}}"), ("held", None)))
+    said = why(held("call", f"{{since}}\n{'x' * 999}”. {{tool}}", "pay_out"))
     assert said is not None
     assert "\n" not in said
     assert len(said) < 420
@@ -107,9 +111,9 @@ def test_an_answer_is_one_line_of_bounded_length_and_fills_in_nothing_else() -> 
 @each_row(
     "run",
     [
-        held(("began", None)),
-        held(*CALL, ("retried", None)),
-        held(*CALL).model_copy(update={"status": "cancelled"}),
+        run_record("r1", status="waiting"),
+        CALL.replace(incident=None),
+        CALL.replace(status="failed"),
     ],
 )
 def test_what_waits_for_no_operator_has_no_reason(run: RunRecord) -> None:

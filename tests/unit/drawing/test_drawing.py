@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router.domain.locale import LOCALES, Locale
-from router.domain.records import HistoryLine
+from router.domain.run_history import HistoryEntry
 from router.drawing import Graph, flowchart, graph_of, journey_of, mermaid_of, svg_of
 from router.drawing.layout import Box, Layout, laid_out
 from router.drawing.svg import lines, width, wrapped
@@ -40,9 +40,9 @@ def flow_of(states: dict[str, Any], **more: Any) -> FlowDefinition:
     return FlowDefinition.model_validate(whole | more)
 
 
-def history(*steps: tuple[str, str]) -> list[HistoryLine]:
+def history(*steps: tuple[str, str]) -> list[HistoryEntry]:
     return [
-        HistoryLine(at=BEGAN + timedelta(minutes=n), state=state, event=event)
+        HistoryEntry(at=BEGAN + timedelta(minutes=n), state=state, event=event)
         for n, (state, event) in enumerate(steps)
     ]
 

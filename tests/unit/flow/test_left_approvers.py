@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from router.domain.records import HistoryLine, is_held
 from router.flow.engine.events import Nudged, Reassigned, Retried
 from tests.table import each_row
 from tests.unit.flow.definitions import Driver
@@ -23,8 +22,7 @@ def left(driver: Driver, *people: str, manager: str | None = None) -> Driver:
 
 
 def held(driver: Driver) -> bool:
-    lines = [HistoryLine.model_validate(line, from_attributes=True) for line in driver.run.history]
-    listed = is_held(driver.run.status, lines)
+    listed = driver.run.open_incident is not None
     assert listed == (driver.run.recovery.held is not None)
     return listed
 

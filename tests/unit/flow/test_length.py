@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from router.domain.run_history import HistoryEntry
 from router.flow.engine.events import Answered, AnyEvent, Began, Cancelled, Unclear
 from router.flow.engine.machine import step
-from router.flow.engine.run import Happening, History, Run
+from router.flow.engine.run import History, Run
 from tests.table import each_row
 from tests.unit.flow.definitions import ALICE, NOW, flow_of, text
 
@@ -115,8 +116,8 @@ def test_runs_that_go_on_from_the_same_one_know_nothing_of_each_other() -> None:
     assert run.history == lines
 
 
-def line(event: str) -> Happening:
-    return Happening(at=NOW, state="s", event=event)
+def line(event: str) -> HistoryEntry:
+    return HistoryEntry(at=NOW, state="s", event=event)
 
 
 def test_a_history_is_a_list_in_json_and_comes_back_from_it() -> None:

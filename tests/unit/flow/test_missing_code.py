@@ -3,7 +3,6 @@
 from typing import Any
 
 from router.domain.errors import Conflict
-from router.domain.records import HistoryLine, is_held
 from router.flow.definition import FlowDefinition
 from router.flow.engine.events import Began, Cancelled, Failed, Retried
 from tests.table import each_row
@@ -88,8 +87,7 @@ def finish(driver: Driver) -> Driver:
 
 
 def listed_as_held(driver: Driver) -> bool:
-    lines = [HistoryLine.model_validate(line, from_attributes=True) for line in driver.run.history]
-    return is_held(driver.run.status, lines)
+    return driver.run.open_incident is not None
 
 
 def work_of(driver: Driver) -> tuple[Any, ...]:

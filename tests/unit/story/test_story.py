@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from router.domain.errors import DefinitionError
 from router.domain.messages import Message
+from router.domain.run_history import HistoryEntry
 from router.flow.definition import FlowDefinition
-from router.flow.engine.run import Happening
 from router.flow.validation.phrases import said_in
 from router.formats.yaml_document import read_yaml
 from router.story.coverage import (
@@ -95,11 +95,11 @@ def test_a_story_names_tools_that_only_an_mcp_server_knows() -> None:
     ]
 
 
-def history(*moves: str) -> list[Happening]:
+def history(*moves: str) -> list[HistoryEntry]:
     """A history of `event state`, in that order."""
     at = datetime.fromisoformat("2026-11-18T10:00+08:00")
     pairs = (move.split() for move in moves)
-    return [Happening(at=at, state=state, event=event) for event, state in pairs]
+    return [HistoryEntry(at=at, state=state, event=event) for event, state in pairs]
 
 
 WHOLE = """

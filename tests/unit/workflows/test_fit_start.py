@@ -11,10 +11,11 @@ from router.contracts.flow import AmendmentTaken, FlowAnswer, FlowStart
 from router.contracts.limits import MAX_CARRIED_BYTES
 from router.domain.locale import Localised
 from router.domain.messages import TextReply
+from router.domain.run_history import HistoryEntry
 from router.domain.sizes import measure_bytes
 from router.flow.engine import machine
 from router.flow.engine.events import Nudged
-from router.flow.engine.run import Happening, History, Run
+from router.flow.engine.run import History, Run
 from router.flow.prompts.question import view
 from tests.table import each_row
 from tests.unit.flow.definitions import ALICE, NOW, Driver, flow_of, text
@@ -28,7 +29,7 @@ STATES = {
 DRIVER = Driver(flow_of("waiting", STATES)).begin()
 ANSWER = FlowAnswer(view=view(DRIVER.definition, DRIVER.run), replies=[TextReply(text=HUGE)])
 TAKEN = AmendmentTaken(status="waiting", state="wait", why=Localised(zh=HUGE, en=""))
-LINE = Happening(
+LINE = HistoryEntry(
     at=datetime(2026, 11, 28, tzinfo=UTC), state="wait", event="x", comment="长" * 2_000
 )
 

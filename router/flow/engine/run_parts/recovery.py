@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import JsonValue
 
+from router.domain.run_history import Incident
 from router.domain.value import Value
 from router.flow.engine.run_parts.draftable import Bound, Draftable, OnePer
 
@@ -58,8 +59,12 @@ class Recovery(Draftable):
 
     max_bytes: ClassVar[int] = 512 * 1024
 
+    trail: Annotated[list[Visit], OnePer("state")] = []
+    """The states on the way to the present one, each at its last visit: one can go back to them."""
     held: HeldKind | None = None
     """Why the call failed, or an approval's lookup, that an operator has to see to."""
+    incident: Incident | None = None
+    """The last incident, seen to or not: see `open_incident`."""
     tries: int = 0
     """Calls of this visit that came back without an answer."""
     missing_tries: int = 0
@@ -78,6 +83,11 @@ class Recovery(Draftable):
     """True if the requester heard that it is being taken back, and waits to hear that it was."""
     told_elsewhere: bool = False
     """True if a run that this one is a part of, or a part of it, says that it is cancelled."""
+
+    @property
+    def open_incident(self) -> Incident | None:
+        """Why the run waits for an operator; `None` if it doesn't."""
+        return self.incident if self.held is not None or self.owes == "operator" else None
 
     def begin_visit(self) -> None:
         """Forget the tries of the state that was left."""

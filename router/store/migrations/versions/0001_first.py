@@ -245,6 +245,7 @@ def _create_flow_runs() -> None:
         _required("files", sa.JSON, "{}"),
         *map(_optional, ("withdraws", "withdrawn_by")),
         _optional("remedy", sa.JSON),
+        _optional("incident", sa.JSON),
         _required("held", sa.Boolean, sa.false()),
         _key("tenant", "id"),
     )

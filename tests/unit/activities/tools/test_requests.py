@@ -10,7 +10,8 @@ from activities import provided
 from activities.builtin.standing import run_meant
 from router.domain.errors import ArgumentsToolError
 from router.domain.locale import Locale
-from router.domain.records import ApprovalRecord, HistoryLine, RunRecord
+from router.domain.records import ApprovalRecord, RunRecord
+from router.domain.run_history import HistoryEntry
 from router.store.database import Database
 from router.store.store import Store
 from router.tool.context import ToolContext
@@ -22,8 +23,8 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 HOUR = timedelta(hours=1)
 
 
-def line(state: str, event: str, hours: int) -> HistoryLine:
-    return HistoryLine(at=NOW + hours * HOUR, state=state, event=event)
+def line(state: str, event: str, hours: int) -> HistoryEntry:
+    return HistoryEntry(at=NOW + hours * HOUR, state=state, event=event)
 
 
 def waiting(name: str = "r1", **more: Any) -> RunRecord:

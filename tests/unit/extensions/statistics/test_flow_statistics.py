@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from router.domain.messages import FlowStatus
 from router.domain.periods import Period
-from router.domain.records import HistoryLine
+from router.domain.run_history import HistoryEntry
 from router.extensions.statistics.flow_statistics import (
     FEW,
     DecisionTime,
@@ -27,10 +27,10 @@ NOW = MON + timedelta(days=3)
 DAY = MON.date()
 
 
-def history(*steps: tuple[float, str, str] | tuple[float, str, str, str]) -> list[HistoryLine]:
+def history(*steps: tuple[float, str, str] | tuple[float, str, str, str]) -> list[HistoryEntry]:
     """Lines: after so many hours, the state, the event, and what was said."""
     return [
-        HistoryLine(
+        HistoryEntry(
             at=MON + timedelta(hours=step[0]),
             state=step[1],
             event=step[2],
@@ -56,7 +56,7 @@ SENT_BACK_ONCE = history(
 
 
 def path(
-    lines: list[HistoryLine],
+    lines: list[HistoryEntry],
     status: FlowStatus = "completed",
     *,
     updated: datetime = MON,

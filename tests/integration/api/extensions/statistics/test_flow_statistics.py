@@ -11,7 +11,7 @@ import pytest
 from httpx import AsyncClient
 
 from router.api.dependencies import Services
-from router.domain.records import HistoryLine
+from router.domain.run_history import HistoryEntry
 from router.drawing import svg
 from router.store.store import Store
 from tests.integration.api.conftest import problem
@@ -29,9 +29,9 @@ _NUMBERS = count()
 THAT_DAY = {"since": "2019-06-03", "until": "2019-06-03"}
 
 
-def lines(*steps: tuple[float, str, str, str | None]) -> list[HistoryLine]:
+def lines(*steps: tuple[float, str, str, str | None]) -> list[HistoryEntry]:
     return [
-        HistoryLine(at=DAY + timedelta(hours=after), state=state, event=event, comment=said)
+        HistoryEntry(at=DAY + timedelta(hours=after), state=state, event=event, comment=said)
         for after, state, event, said in steps
     ]
 

@@ -10,7 +10,7 @@ from httpx import AsyncClient
 
 from router.domain.locale import Localised
 from router.domain.messages import Usage
-from router.domain.records import HistoryLine
+from router.domain.run_history import HistoryEntry, Incident
 from router.extensions.statistics.routes.traffic import as_csv, handing_in
 from router.extensions.statistics.traffic import (
     FlowTraffic,
@@ -51,7 +51,7 @@ async def busy(store: Store, unique: str) -> str:
     )
     await store.log.append("acme", [turn(f"{unique}3", DAY)])
     about: dict[str, Any] = {"flow": flow, "title": title, "created_at": DAY}
-    given_up = [HistoryLine(at=DAY, state="details", event="withdrawn")]
+    given_up = [HistoryEntry(at=DAY, state="details", event="withdrawn")]
     records = [
         run_record(f"{unique[:9]}1", status="completed", **about),
         run_record(f"{unique[:9]}2", status="cancelled", history=given_up, **about),
@@ -170,12 +170,8 @@ class TestHeldBecause:
     @pytest.fixture
     async def held(self, store: Store, unique: str) -> str:
         at = datetime.now(UTC)
-        history = [
-            HistoryLine(at=at, state="manager", event="began"),
-            HistoryLine(at=at, state="manager", event="call failed", comment="tangle: 10.0.0.7"),
-            HistoryLine(at=at, state="manager", event="held"),
-        ]
-        record = run_record(unique[:12], history=history)
+        incident = Incident(kind="call", at=at, name="tangle", detail="10.0.0.7")
+        record = run_record(unique[:12], incident=incident)
         await store.runs.publish(record, [approval_record(record)])
         return record.id
 

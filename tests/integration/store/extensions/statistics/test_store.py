@@ -8,7 +8,8 @@ import pytest
 from router.domain.locale import Localised
 from router.domain.messages import Route, Turn, Usage
 from router.domain.periods import Period
-from router.domain.records import HistoryLine, LogEntry
+from router.domain.records import LogEntry
+from router.domain.run_history import HistoryEntry
 from router.extensions.statistics import store as traffic
 from router.extensions.statistics.store import TrafficCounts
 from router.extensions.statistics.traffic import (
@@ -105,7 +106,7 @@ async def test_what_may_have_been_given_up_is_read_in_pages(
     for number in range(5):
         whole: dict[str, Any] = {"created_at": at, "updated_at": at, "status": "cancelled"}
         await store.runs.publish(run(f"r{number}", **whole), [])
-    line = HistoryLine(at=at, state="confirm", event="next")
+    line = HistoryEntry(at=at, state="confirm", event="next")
     silent: dict[str, Any] = {"created_at": at, "status": "confirming", "history": [line]}
     await store.runs.publish(run("r5", updated_at=NOW - timedelta(hours=25), **silent), [])
     await store.runs.publish(run("r6", updated_at=NOW - timedelta(hours=23), **silent), [])
