@@ -22,8 +22,8 @@ from router.routing.prompts import material
 from router.skill.loop import Share
 from workflows.activity import fresh_id
 
-NO_ROOM = "error: there is too little left for another skill; go on with what you have"
-BROKE_OFF = "error: it broke off; go on without it"
+NO_ROOM = "there is too little left for another skill; go on with what you have"
+BROKE_OFF = "it broke off; go on without it"
 UNFINISHED = "It stopped at a limit ({ending}), with this: {text}"
 
 

@@ -119,7 +119,7 @@ class PlanAgent(SkillAgent):
         plan = self.memory.plan or plans.Plan()
         self._go_on_with(None)
         if found := [f"- {s.task}: {plan.done[s.id]}" for s in plan.steps if s.id in plan.done]:
-            self.memory = self.memory.hearing("\n".join([FOUND_BEFORE, *found]))
+            self.memory = self.memory.hearing("\n".join([FOUND_BEFORE, *found]), author="router")
         self.progress = self.progress.replace(errors=0)
 
     async def _work(self, plan: plans.Plan) -> None:

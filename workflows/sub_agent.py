@@ -23,7 +23,6 @@ from router.routing.skill_memory import AgentMemory
 from router.routing.skill_step import (
     CREATE_SUBAGENT,
     NOT_DONE,
-    NOT_GIVEN,
     HandedPart,
     Thought,
     answers,
@@ -88,7 +87,7 @@ WAITING: frozenset[Ending] = frozenset({"asked", "awaits", "left", "handed_back"
 AT_ONCE = 4
 """Calls of one answer that are under way at the same time."""
 SKIPPED = "skipped: the employee said something meanwhile"
-MISSES = NOT_GIVEN + ". Looked at once more, it misses this: {missing}"
+MISSES = "Your answer isn't given yet. Looked at once more, it misses this: {missing}"
 NOT_ASKED = "not asked: it is the same question for the third time"
 CUT_OFF = "stopped by the employee after it had begun: what came of it isn't known"
 NEVER_BEGUN = "never begun: stopped by the employee before"
@@ -177,7 +176,7 @@ class SubAgent(SkillAgent):
         if thought.spent:
             return self._stopped("budget", thought.spent)
         if thought.complaint is not None:
-            self.memory = self.memory.hearing(thought.complaint)
+            self.memory = self.memory.hearing(thought.complaint, author="router")
             return None
         if thought.is_step:
             return await self._act(thought)
@@ -211,7 +210,7 @@ class SubAgent(SkillAgent):
         """The end, where the other skill asks or leaves; None where its part is over."""
         room = handed(self._start.task.skill, self.progress)
         if room is None:
-            self._taken_back(NO_ROOM)
+            self._taken_back(f"error: {NO_ROOM}")
             return None
         start = part_of(self._start, inner, room, self._account(last=False))
         try:
@@ -220,7 +219,7 @@ class SubAgent(SkillAgent):
             if ends_turn(failure):
                 raise
             workflow.logger.warning("%s, handed a part, failed: %s", inner.name, failure.cause)
-            self._taken_back(BROKE_OFF)
+            self._taken_back(f"error: {BROKE_OFF}")
             return None
         self.calls = bounded([*self.calls, *outcome.calls])
         self.heard += outcome.heard
@@ -234,7 +233,7 @@ class SubAgent(SkillAgent):
 
     def _taken_back(self, result: str) -> None:
         self.inner = None
-        self.memory = self.memory.hearing(result)
+        self.memory = self.memory.hearing(result, author="router")
 
     def _all_said(self) -> list[Steer]:
         said, self._steered = self._steered, []
@@ -247,7 +246,7 @@ class SubAgent(SkillAgent):
             return AgentEnded(text, "answered")
         if thought.plainly and is_sent_back(skill, self.progress):
             self.progress = self.progress.sending_back(text)
-            self.memory = self.memory.hearing(NOT_DONE)
+            self.memory = self.memory.hearing(NOT_DONE, author="router")
             return None
         if is_reflected_on(skill, self.progress, self._seconds_left):
             return await self._reflected_on(text)
@@ -262,7 +261,9 @@ class SubAgent(SkillAgent):
             return None  # it was judged without what has changed meanwhile
         if isinstance(verdict, GoOn):
             self.progress = self.progress.reworking(draft)
-            self.memory = self.memory.hearing(MISSES.format(missing=material(verdict.missing)))
+            self.memory = self.memory.hearing(
+                MISSES.format(missing=material(verdict.missing)), author="router"
+            )
             return None
         return AgentEnded(verdict.result if isinstance(verdict, Accept) else draft, "answered")
 
@@ -277,7 +278,7 @@ class SubAgent(SkillAgent):
         text = thought.text or ""
         self.memory = self.memory.asking(text)
         if self.memory.times_asked >= MOST_REPEATS:
-            self.memory = self.memory.hearing(NOT_ASKED)
+            self.memory = self.memory.hearing(NOT_ASKED, author="router")
             return self._stopped("repetition")
         return AgentEnded(text, "asked")
 
@@ -330,7 +331,7 @@ class SubAgent(SkillAgent):
         kept = self.memory.awaiting(theirs, thought.aside if theirs else "")
         self.memory = kept.saying(thought.said, *thought.refused, *results).being_exposed(exposed)
         if thought.aside and not theirs:
-            self.memory = self.memory.hearing(thought.aside)
+            self.memory = self.memory.hearing(thought.aside, author="router")
         self._note_refused(thought)
         return results
 
@@ -388,7 +389,7 @@ class SubAgent(SkillAgent):
             if ends_turn(failure):
                 raise
             workflow.logger.warning("%s failed: %s", part[0].brief.id, failure.cause)
-            return ToolFinding(tool=CREATE_SUBAGENT, error=BROKE_OFF.removeprefix("error: "))
+            return ToolFinding(tool=CREATE_SUBAGENT, error=BROKE_OFF)
         text = material(result.text)
         if result.fate == "stopped":
             return ToolFinding(tool=CREATE_SUBAGENT, error=text)
@@ -396,7 +397,7 @@ class SubAgent(SkillAgent):
         return ToolFinding(tool=CREATE_SUBAGENT, result=said)
 
     def _note_refused(self, thought: Thought) -> None:
-        refused = {r.call_id: r.text for r in thought.refused if r.text.startswith("error: ")}
+        refused = {result.call_id: result.text for result in thought.refused if result.refused}
         for call in thought.said.calls:
             if call.id in refused:
                 about = (self._id_of(call), call.name, call.arguments)

@@ -12,6 +12,7 @@ from router.llm.json_repair import MAX_LENGTH, clean_text
 from router.llm.request import compact, estimated_prompt_tokens, estimated_tokens
 from router.llm.types import (
     NO_REASONING,
+    AnswerProblem,
     ChatAnswer,
     ChatRequest,
     Finish,
@@ -102,7 +103,7 @@ class ParsedAnswer:
     """What it let see of its thoughts."""
     missing: str = ""
     """What the answer lacks to be one; empty where it lacks nothing."""
-    problems: tuple[str, ...] = ()
+    problems: tuple[AnswerProblem, ...] = ()
 
 
 def answer_of(
@@ -112,7 +113,8 @@ def answer_of(
     finish = parsed.finish
     found = _found(parsed, request, how)
     calls, problems = CallReader(request, cut=finish == "length").read(list(found.calls))
-    short = [parsed.missing] if parsed.missing else [_SHORT[finish]] if finish in _SHORT else []
+    lack = parsed.missing or _SHORT.get(finish, "")
+    short = [AnswerProblem(kind="incomplete", text=lack)] if lack else []
     usage = _usage(parsed, request)
     return ChatAnswer(
         text=found.text,

@@ -15,7 +15,7 @@ from typing import Any
 
 from router.llm.json_repair import NotJson, Read, clean_text, read_json
 from router.llm.schema import restored
-from router.llm.types import ChatRequest, FunctionCall
+from router.llm.types import AnswerProblem, AnswerProblemKind, ChatRequest, FunctionCall
 
 _THINKING = re.compile(r"\s*<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _TAGGED = re.compile(
@@ -49,7 +49,7 @@ class TextCalls:
 
     text: str
     calls: tuple[RawCall, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[AnswerProblem, ...] = ()
 
 
 def without_thinking(text: str) -> str:
@@ -78,13 +78,14 @@ def calls_in(text: str, known: AbstractSet[str], is_json: bool, cut: bool = Fals
 
 def _tagged(text: str, cut: bool) -> TextCalls:
     calls: list[RawCall] = []
-    problems: list[str] = []
+    problems: list[AnswerProblem] = []
     for match in islice(_TAGGED.finditer(text), MAX_LOOKED_AT):
         # Only what reaches to the end can have been cut.
         try:
             calls += _marked(match, cut and match.end() == len(text))
         except NotJson as error:
-            problems.append(f"the call written as {_shown(match[0])} {UNREADABLE}: {error}")
+            why = f"the call written as {_shown(match[0])} can't be read: {error}"
+            problems.append(AnswerProblem(kind="unreadable", text=why))
     return TextCalls(_TAGGED.sub("", text).strip(), tuple(calls), tuple(problems))
 
 
@@ -101,10 +102,11 @@ def _bare(text: str, inner: str, known: AbstractSet[str], is_json: bool, cut: bo
     try:
         found = _calls_of(read_json(inner, cut))
     except NotJson as error:
-        problem = f"the answer isn't valid JSON: {error}"
+        problem = AnswerProblem(kind="not_json", text=f"the answer isn't valid JSON: {error}")
         return TextCalls("", (), (problem,)) if is_json else TextCalls(text)
     if is_json and not found:
-        return TextCalls("", (), (f"the answer {_shown(inner)} names no function in `calls`",))
+        why = f"the answer {_shown(inner)} names no function in `calls`"
+        return TextCalls("", (), (AnswerProblem(kind="nameless", text=why),))
     if is_json or any(call.name in known for call in found):
         return TextCalls("", tuple(found))
     return TextCalls(text)
@@ -152,12 +154,6 @@ MAX_NAME = 64
 """Characters of a name or id, as OpenAI allows them."""
 MAX_LOOKED_AT = 100
 """Calls, usable or not: nobody wants to hear of a million broken ones."""
-UNREADABLE = "can't be read"
-"""In every problem that is a call of which nobody knows what it says."""
-UNOFFERED = "there is no function"
-"""How the problem begins that names one which wasn't offered."""
-LEFT_OUT = " calls are taken at once; left out: "
-"""In the problem that an answer has more calls than are taken; what comes then names the others."""
 MAX_NAMED = 20
 """Calls that are left out by name; more are only counted."""
 
@@ -172,18 +168,18 @@ class CallReader:
         self._calls: list[FunctionCall] = []
         self._by_id: dict[str, FunctionCall] = {}
         """Those that came with an id: the first of each."""
-        self._problems: list[str] = []
+        self._problems: list[AnswerProblem] = []
 
-    def read(self, raw: Sequence[RawCall]) -> tuple[list[FunctionCall], list[str]]:
+    def read(self, raw: Sequence[RawCall]) -> tuple[list[FunctionCall], list[AnswerProblem]]:
         """The usable calls in their order, and what is wrong with the others."""
         for position, call in enumerate(raw, 1):
             if len(self._calls) == self._limit or position > MAX_LOOKED_AT:
                 left = raw[position - 1 :]
                 named = (_name_of(one)[:MAX_NAME] for one in left[:MAX_NAMED])
                 names = ", ".join(name or "one without a name" for name in named)
-                more = f" and {len(left) - MAX_NAMED} more" if len(left) > MAX_NAMED else ""
-                said = f"only {self._limit}{LEFT_OUT}{names}{more}"
-                self._problems.append(said)
+                names += f" and {len(left) - MAX_NAMED} more" if len(left) > MAX_NAMED else ""
+                text = f"only {self._limit} calls are taken at once; left out: {names}"
+                self._problems.append(AnswerProblem(kind="surplus", text=text, names=names))
                 break
             self._take(position, call, cut=self._cut and position == len(raw))
         return self._calls, self._problems
@@ -191,23 +187,23 @@ class CallReader:
     def _take(self, position: int, call: RawCall, cut: bool) -> None:
         name = _name_of(call).strip()
         if not name:
-            self._problems.append(f"call {position} names no function")
+            self._note("nameless", f"call {position} names no function")
             return
         shown = f"call {position} ({name[:MAX_NAME]})"
         try:
             arguments, repaired = _arguments(call, cut)
         except NotJson as error:
-            self._problems.append(f"{shown}: its arguments {UNREADABLE}: {error}")
+            self._note("unreadable", f"{shown}: its arguments can't be read: {error}")
             return
         function = self._functions.get(name)
         if function is None:
-            self._problems.append(f"{UNOFFERED} {name[:MAX_NAME]!r}")
+            self._note("unoffered", f"there is no function {name[:MAX_NAME]!r}")
         else:
             arguments = restored(arguments, function.parameters)
         given = clean_text(call.id) if isinstance(call.id, str) and len(call.id) <= MAX_NAME else ""
         twin = self._by_id.get(given)
         if twin and (twin.name, twin.arguments) == (name[:MAX_NAME], arguments):
-            self._problems.append(f"{shown} repeats the call {given!r}")
+            self._note("repeated", f"{shown} repeats the call {given!r}")
             return
         made = FunctionCall(
             id=self._free_id(given, position),
@@ -219,6 +215,9 @@ class CallReader:
         self._calls.append(made)
         if given:
             self._by_id.setdefault(given, made)
+
+    def _note(self, kind: AnswerProblemKind, text: str) -> None:
+        self._problems.append(AnswerProblem(kind=kind, text=text))
 
     def _free_id(self, given: str, position: int) -> str:
         taken = {one.id for one in self._calls}

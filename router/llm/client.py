@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from opentelemetry.trace import Span
 
 from router.domain.messages import Cost
-from router.llm.calls import UNREADABLE
 from router.llm.connection import ModelConnection
 from router.llm.fallback import ConcurrencyLimiter
 from router.llm.health import ModelAddress, trouble_at
@@ -321,7 +320,7 @@ class ChatModel:
         if answer.how != "functions" or answer.refusal or answer.finish == "filtered":
             return
         is_cut = answer.finish == "length" and request.must_call
-        if any(UNREADABLE in problem for problem in answer.problems):
+        if any(problem.kind == "unreadable" for problem in answer.problems):
             self._memory.failed_on_functions(self.endpoint, answer.model)
         elif answer.calls:
             self._memory.took_functions(self.endpoint)

@@ -28,6 +28,26 @@ How = Literal["functions", "json_schema", "json_object", "text"]
 Finish = Literal["stop", "calls", "length", "filtered", "unknown"]
 
 
+AnswerProblemKind = Literal[
+    "incomplete", "nameless", "not_json", "repeated", "surplus", "unoffered", "unreadable"
+]
+"""The answer ended early; a call names no function; the answer isn't JSON; a call came twice; there
+are more calls than are taken; no such function was offered; nobody knows what a call says."""
+
+
+class AnswerProblem(ValueObject):
+    """What of a model's answer couldn't be used."""
+
+    kind: AnswerProblemKind
+    text: str
+    """For the model, exact enough for it to answer better."""
+    names: str = ""
+    """The functions of `surplus` calls, which weren't taken."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class FunctionCall(ValueObject):
     """A call that the model asks for. Nothing about it is validated but its form."""
 
@@ -57,15 +77,21 @@ class ShownPicture(ValueObject):
     content: bytes = Field(repr=False)
 
 
+Author = Literal["person", "router"]
+
+
 class UserMessage(ValueObject):
     """What a person wrote, with whatever marks it as untrusted, and the pictures beside it.
 
-    `unseen` is told instead where the model can't see. Neither is carried or kept: whoever keeps
-    the message keeps its text, and the pictures are looked up anew where they are wanted again.
+    The `author` is the router if it tells the model something in between, such as what was wrong
+    with its answer. `unseen` is told instead where the model can't see. Neither that nor the
+    pictures are carried or kept: whoever keeps the message keeps its text, and the pictures are
+    looked up anew where they are wanted again.
     """
 
     role: Literal["user"] = "user"
     text: str
+    author: Author = "person"
     pictures: tuple[ShownPicture, ...] = Field((), exclude=True, repr=False)
     unseen: str = Field("", exclude=True)
 
@@ -116,6 +142,8 @@ class ToolMessage(ValueObject):
     call_id: str
     name: str
     text: str
+    refused: bool = False
+    """True if the call was never made, since it can't be; the text says why."""
 
 
 Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
@@ -204,8 +232,8 @@ class ChatAnswer(ValueObject):
     how: How
     attempts: int = 1
     """Requests that this answer took; above one only while a server is being learned."""
-    problems: tuple[str, ...] = ()
-    """What of the answer couldn't be used, each exact enough to be handed back to the model."""
+    problems: tuple[AnswerProblem, ...] = ()
+    """What of the answer couldn't be used."""
     prompt: str = ""
     reasoning: Reasoning = NO_REASONING
     reasoned: bool = False

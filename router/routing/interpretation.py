@@ -25,7 +25,6 @@ from router.domain.commands import (
     StartFlow,
 )
 from router.domain.messages import Option
-from router.llm.calls import UNOFFERED
 from router.llm.types import ChatAnswer, FunctionCall
 from router.routing import offer as offered
 from router.routing.facts import squeezed
@@ -70,8 +69,8 @@ def interpret(answer: ChatAnswer, offer: Offer, *, last: bool = False) -> Interp
 
     What `offer` has may be called though the model wasn't told of it: by name it knows more.
     """
-    told = (each for each in answer.problems if not each.startswith(UNOFFERED))
-    read = Interpretation(problems=list(told))
+    told = [each.text for each in answer.problems if each.kind != "unoffered"]
+    read = Interpretation(problems=told)
     for call in answer.calls:
         try:
             if call.name == offered.FIND and offer.may_search:

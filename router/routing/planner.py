@@ -152,7 +152,7 @@ def complained(memory: AgentMemory, said: AssistantMessage, complaint: str) -> A
     """With an answer that was of no use and why; for the next try alone."""
     if not said.calls:
         spoken = memory.saying(said) if said.text else memory
-        return spoken.hearing(complaint)
+        return spoken.hearing(complaint, author="router")
     results = (ToolMessage(call_id=c.id, name=c.name, text=complaint) for c in said.calls)
     return memory.saying(said, *results)
 
@@ -201,7 +201,7 @@ def read_plan(answer: ChatAnswer, plan: Plan | None) -> Planned:
     """What the answer comes to, where it goes on from `plan`. Nothing in it is believed."""
     call = next((one for one in answer.calls if one.name in {PLAN, HAND_BACK}), None)
     if call is None:
-        wrong = [*answer.problems, f"call {PLAN} with the steps"]
+        wrong = [*map(str, answer.problems), f"call {PLAN} with the steps"]
         return Planned(said=answer.said, complaint=_complaint(wrong))
     said = answer.calling(call)
     if call.name == HAND_BACK:
@@ -223,7 +223,7 @@ def read_verdict(answer: ChatAnswer, plan: Plan, *, last: bool = False) -> Refle
         if said:
             plainly = answer.refusal is None
             return Reflected(verdict=Accept(result=said), plainly=plainly, said=answer.said)
-        wrong = [*answer.problems, "it called nothing and said nothing"]
+        wrong = [*map(str, answer.problems), "it called nothing and said nothing"]
         return Reflected(said=answer.said, complaint=_complaint(wrong))
     verdict, called = _verdict(call, plan, last=last), answer.calling(call)
     if isinstance(verdict, str):

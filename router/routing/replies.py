@@ -11,7 +11,6 @@ from router.domain.file_types import mentions_in
 from router.domain.locale import Locale, Localised
 from router.domain.messages import SpokenLine
 from router.flow.prompts.values import linked, lost
-from router.llm.calls import LEFT_OUT
 from router.llm.types import ChatAnswer, ChatRequest, SystemMessage, UserMessage
 from router.routing.excerpt import excerpt
 from router.routing.faithfulness import Doubt, Evidence, unmarked
@@ -92,7 +91,7 @@ NOT_MADE = Localised(
 def left_out(answer: ChatAnswer | None, locale: Locale) -> str:
     """What the model called beyond what is done for one message, said to the person."""
     problems = answer.problems if answer else ()
-    names = next((p.partition(LEFT_OUT)[2] for p in problems if LEFT_OUT in p), "")
+    names = next((problem.names for problem in problems if problem.kind == "surplus"), "")
     return NOT_MADE.within(locale).format(names=names) if names else ""
 
 

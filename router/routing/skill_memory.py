@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from router.domain.value import Value
 from router.llm.types import (
     AssistantMessage,
+    Author,
     ChatRequest,
     FunctionCall,
     Message,
@@ -87,7 +88,9 @@ class AgentMemory(Value):
         dialogue = (*self.dialogue, said, *ordered)
         return self.replace(dialogue=dialogue, waiting=waiting)
 
-    def hearing(self, text: str, *, again: bool = False) -> "AgentMemory":
+    def hearing(
+        self, text: str, *, author: Author = "person", again: bool = False
+    ) -> "AgentMemory":
         """With something that somebody said: the result that is waited for, where one is.
 
         `again`: it had answered, and this may go on from the answer, or be none for it.
@@ -97,8 +100,8 @@ class AgentMemory(Value):
                 ToolMessage(call_id=call.id, name=call.name, text=NEVER_CAME)
                 for call in self.awaited.values()
             ]
-            return self.receiving(given_up).hearing(text, again=again)
-        message: Message = UserMessage(text=text)
+            return self.receiving(given_up).hearing(text, author=author, again=again)
+        message: Message = UserMessage(text=text, author=author)
         if self.waiting is not None:
             message = ToolMessage(call_id=self.waiting.id, name=self.waiting.name, text=text)
         dialogue = (*self.dialogue, message)
@@ -110,7 +113,7 @@ class AgentMemory(Value):
 
     def receiving(self, results: Sequence[ToolMessage]) -> "AgentMemory":
         """With what all those calls came to."""
-        told = [UserMessage(text=self.aside)] if self.aside else []
+        told = [UserMessage(text=self.aside, author="router")] if self.aside else []
         dialogue = (*self.dialogue, *results, *told)
         return self.replace(dialogue=dialogue, awaited={}, aside="")
 

@@ -10,7 +10,6 @@ from router.domain.commands import StartFlow
 from router.domain.messages import SpokenLine, Usage
 from router.domain.value import Value
 from router.flow.definition import FlowDefinition
-from router.llm.calls import UNOFFERED
 from router.llm.types import (
     AssistantMessage,
     ChatAnswer,
@@ -78,9 +77,6 @@ _HAND_BACK = function(
 ASK, PLAN = "ask", "plan"
 """The question of a run that works by a plan, and a plan that the employee is shown."""
 FOUND_BEFORE = "Found out before:"
-NOT_GIVEN = "Your answer isn't given yet"
-OURS = ("That couldn't be used", "Of your answer was left out", FOUND_BEFORE, NOT_GIVEN)
-"""How what we say to the model begins: it may quote anybody."""
 WAITED_FOR = {ASK_USER, FLOW, ASK, PLAN}
 """What the employee answers."""
 OUTWARD = (
@@ -279,7 +275,7 @@ def answers(memory: AgentMemory) -> list[str]:
         m.text
         for m in memory.dialogue
         if (isinstance(m, ToolMessage) and m.name in WAITED_FOR)
-        or (isinstance(m, UserMessage) and not m.text.startswith(OURS))
+        or (isinstance(m, UserMessage) and m.author == "person")
     ]
 
 
@@ -312,19 +308,19 @@ def read(answer: ChatAnswer, means: Means, guard: CallGuard = CallGuard()) -> Th
     if ended is not None:
         return ended
     if not answer.calls:
-        what = "; ".join(answer.problems) or "it called nothing and said nothing"
+        what = "; ".join(map(str, answer.problems)) or "it called nothing and said nothing"
         return Thought(complaint=f"That couldn't be used: {what}. Go on.")
     problems = {call.id: _problem(call, means, guard) for call in answer.calls}
     fine = [call for call in answer.calls if problems[call.id] is None]
     noted = [call for call in fine if call.name == NOTE]
     # What was dropped before anybody could look at it: calls beyond the most.
-    dropped = [each for each in answer.problems if not each.startswith(UNOFFERED)]
+    dropped = [each.text for each in answer.problems if each.kind != "unoffered"]
     return Thought(
         said=answer.said,
         calls=tuple(_tidied(call, means.tools) for call in fine if call.name != NOTE),
         refused=(
             *(
-                _told(call, f"error: {problem}")
+                _told(call, f"error: {problem}", refused=True)
                 for call in answer.calls
                 if (problem := problems[call.id]) is not None
             ),
@@ -387,8 +383,8 @@ def _waiting_on(call: FunctionCall, answer: ChatAnswer) -> dict[str, Any]:
     }
 
 
-def _told(call: FunctionCall, text: str) -> ToolMessage:
-    return ToolMessage(call_id=call.id, name=call.name, text=text)
+def _told(call: FunctionCall, text: str, *, refused: bool = False) -> ToolMessage:
+    return ToolMessage(call_id=call.id, name=call.name, text=text, refused=refused)
 
 
 def _tidied(call: FunctionCall, tools: Mapping[str, Tool]) -> FunctionCall:

@@ -227,7 +227,7 @@ def judged(
         return Rejection("missing", "it can't be answered", final=True)
     given = call.arguments if call is not None else _written(answer.text)
     if given is None:
-        why = "; ".join(answer.problems) or "no function was called"
+        why = "; ".join(map(str, answer.problems)) or "no function was called"
         return Rejection("unfit", f"{why}: call {ANSWER} with all of its fields")
     if problems := schema.problems(given):
         return Rejection("unfit", "; ".join(problems))

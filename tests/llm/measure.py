@@ -133,7 +133,7 @@ class Outcome:
             "seconds": round(self.seconds, 2),
             "cold": self.is_cold,
             "usage": self.decided.usage.model_dump(),
-            "problems": [p for one in self.answers if one.answer for p in one.answer.problems],
+            "problems": [str(p) for one in self.answers if one.answer for p in one.answer.problems],
         }
 
 

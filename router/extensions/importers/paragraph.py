@@ -197,7 +197,7 @@ def sketch_of_answer(answer: ChatAnswer, roles: Collection[str]) -> FlowSketch:
     """The flow that an answer tells of, of people who hold these roles; raises `UnusableSketch`."""
     call = next((each for each in answer.calls if each.known), None)
     if call is None:
-        why = "; ".join(answer.problems) or "no function was called"
+        why = "; ".join(map(str, answer.problems)) or "no function was called"
         raise UnusableSketch("unfit", f"{why}: call {SKETCH} with all of its fields")
     if call.name == NO_PROCESS:
         raise UnusableSketch("no_process", "it tells of no process")

@@ -27,13 +27,14 @@ from router.llm.answers import (
     grown,
     text_of,
 )
-from router.llm.calls import UNREADABLE, RawCall
+from router.llm.calls import RawCall
 from router.llm.protocols import library
 from router.llm.request import BodyWriter, Sending, base64_of
 from router.llm.schema import portable
 from router.llm.servers import ModelListing, Refused
 from router.llm.stream import ServerAnswer, UnreadableAnswer, parsed
 from router.llm.types import (
+    AnswerProblem,
     AssistantMessage,
     ChatAnswer,
     ChatRequest,
@@ -253,7 +254,8 @@ def read(body: Any, request: ChatRequest, how: How, model: str, attempts: int = 
         found.finish = "calls"
     if isinstance(reason, str) and reason in _MALFORMED and not found.calls:
         why = text_of(get(candidate, "finishMessage"))[:200]
-        found.problems = (f"the call {UNREADABLE}: {why or reason}",)
+        text = f"the call can't be read: {why or reason}"
+        found.problems = (AnswerProblem(kind="unreadable", text=text),)
     return answer_of(found, request, how, model, attempts)
 
 

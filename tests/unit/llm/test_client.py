@@ -328,7 +328,7 @@ async def test_what_cannot_be_used_is_named(
     script: Behaviour, problem: str, known: list[bool], streaming: bool
 ) -> None:
     answer = await ask(script, streaming)
-    assert problem in " ".join(answer.problems)
+    assert problem in " ".join(map(str, answer.problems))
     assert [call.known for call in answer.calls] == known
 
 

@@ -165,13 +165,13 @@ async def test_a_refusal_is_no_answer_and_no_fault(
         assert answer.refusal == said.refusal
     else:
         assert answer.finish == "filtered"
-        assert "content filter" in answer.problems[0]
+        assert "content filter" in answer.problems[0].text
 
 
 async def test_an_answer_that_was_cut_says_so(dialect: Dialect, streaming: bool) -> None:
     answer = await ask(dialect, Said("一二三四五六", cut=True), streaming)
     assert (answer.text, answer.finish) == ("一二三四五六", "length")
-    assert "was cut" in answer.problems[0]
+    assert "was cut" in answer.problems[0].text
 
 
 async def test_cut_arguments_are_no_call(streaming: bool) -> None:
@@ -179,7 +179,7 @@ async def test_cut_arguments_are_no_call(streaming: bool) -> None:
         cut = Said(calls=(("get_balance", '{"leave_type": "ann'),), cut=True)
         answer = await ask(dialect, cut, streaming)
         assert answer.calls == ()
-        assert "can't be read" in " ".join(answer.problems)
+        assert "can't be read" in " ".join(map(str, answer.problems))
 
 
 async def test_a_malformed_call_of_geminis_is_one_that_cannot_be_read(streaming: bool) -> None:
@@ -187,7 +187,7 @@ async def test_a_malformed_call_of_geminis_is_one_that_cannot_be_read(streaming:
     script = [lambda received: GEMINI.streamed([body])]
     async with counter(GEMINI, [*script]) as here:
         answer = await here.model.answer(question(), 20, here.hear)
-    assert answer.problems == ("the call can't be read: MALFORMED_FUNCTION_CALL",)
+    assert [*map(str, answer.problems)] == ["the call can't be read: MALFORMED_FUNCTION_CALL"]
 
 
 async def test_a_call_is_asked_for_or_left_to_the_model(dialect: Dialect) -> None:

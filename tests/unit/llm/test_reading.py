@@ -65,7 +65,7 @@ def test_no_arguments_are_an_empty_object(arguments: Any) -> None:
 def test_other_arguments_are_a_problem_that_names_the_call(arguments: Any) -> None:
     answer = balance(arguments)
     assert answer.calls == ()
-    assert answer.problems[0].startswith("call 1 (get_balance): its arguments can't be read: ")
+    assert answer.problems[0].text.startswith("call 1 (get_balance): its arguments can't be read: ")
 
 
 def test_arguments_cut_by_the_limit_are_not_completed_and_those_before_them_kept() -> None:
@@ -88,14 +88,14 @@ def test_a_name_is_not_shortened_to_one_that_was_offered() -> None:
 def test_the_same_call_twice_is_one_call() -> None:
     answer = read({"tool_calls": [call("get_balance", ANNUAL)] * 2})
     assert len(answer.calls) == 1
-    assert answer.problems == ("call 2 (get_balance) repeats the call 'c'",)
+    assert [*map(str, answer.problems)] == ["call 2 (get_balance) repeats the call 'c'"]
 
 
 @each_row("entry", [None, 3, "x", [], {}, call(None, {}), call("", {}), call([], {})])
 def test_a_call_without_a_name_is_named_by_its_place(entry: Any) -> None:
     answer = read({"tool_calls": [entry, call("get_balance", ANNUAL)]})
     assert len(answer.calls) == 1
-    assert answer.problems == ("call 1 names no function",)
+    assert [*map(str, answer.problems)] == ["call 1 names no function"]
 
 
 WRITTEN = '{"name": "get_balance", "arguments": {"leave_type": "annual"}}'
@@ -157,7 +157,7 @@ def test_text_around_marked_calls_is_kept() -> None:
 def test_a_marked_call_that_cannot_be_read_is_named_and_not_shown_to_the_user() -> None:
     answer = read({"content": "<tool_call>{get it}</tool_call>"})
     assert (answer.text, answer.calls) == ("", ())
-    assert "<tool_call>{get it}</tool_call>" in answer.problems[0]
+    assert "<tool_call>{get it}</tool_call>" in answer.problems[0].text
 
 
 @each_row("how", HOWS[1:])

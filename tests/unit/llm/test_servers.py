@@ -171,12 +171,14 @@ async def test_an_answer_with_a_call_makes_up_for_failures_before_it() -> None:
 
 
 FINE = [
-    *(says("我去查查。"), calls(("make_coffee", {}))),
+    *(says("我去查查。"), calls(("make_coffee", {})), calls(("it can't be read", {}))),
     *(says(None, refusal="I'd rather not"), says("", finish="content_filter")),
 ]
 
 
-@each_row("fine", FINE, ids=["talks", "makes a name up", "declines", "is withheld"])
+@each_row(
+    "fine", FINE, ids=["talks", "makes a name up", "names a failure", "declines", "is withheld"]
+)
 async def test_what_strangers_words_could_bring_a_model_to_is_no_failure(fine: Behaviour) -> None:
     async with desk([fine] * 4) as here:
         assert await ways(here, 4) == ["functions"] * 4

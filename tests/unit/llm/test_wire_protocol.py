@@ -240,7 +240,7 @@ async def test_an_answer_that_a_protocol_cannot_read_says_nothing_and_why(
 ) -> None:
     answer, _ = await asked(protocol, json_reply({"words": "Five days."}))
     assert (answer.text, answer.calls) == ("", ())
-    assert "the answer can't be read: " in answer.problems[0]
+    assert "the answer can't be read: " in answer.problems[0].text
 
 
 async def test_a_stream_that_a_protocol_knows_nothing_of_is_no_answer() -> None:

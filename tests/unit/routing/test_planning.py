@@ -130,7 +130,7 @@ def test_words_instead_of_a_plan_are_answered_too() -> None:
     assert planned.complaint == "error: call plan with the steps"
     *said, heard = complained(AgentMemory(), planned.said, planned.complaint).dialogue
     assert said == [AssistantMessage(text="I'd look it up.")]
-    assert heard == UserMessage(text="error: call plan with the steps")
+    assert heard == UserMessage(text="error: call plan with the steps", author="router")
 
 
 @each_row(

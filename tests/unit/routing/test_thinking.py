@@ -88,7 +88,7 @@ def test_a_call_that_does_not_fit_is_answered_with_why_and_never_made(wrong: Any
     thought = skill_step.read(called(FINE, wrong), MEANS)
     assert [call.name for call in thought.calls] == ["get_balance"]
     (refused,) = thought.refused
-    assert refused.text.startswith("error: ")
+    assert (refused.refused, refused.text.startswith("error: ")) == (True, True)
     assert refused.call_id == thought.said.calls[1].id
     assert thought.text is None
 
@@ -96,6 +96,19 @@ def test_a_call_that_does_not_fit_is_answered_with_why_and_never_made(wrong: Any
 def test_arguments_that_a_tool_does_not_have_are_left_out() -> None:
     thought = skill_step.read(called(("get_balance", {"kind": "annual", "as": "admin"})), MEANS)
     assert thought.calls[0].arguments == {"kind": "annual"}
+
+
+@each_row("words", ["That couldn't be used", "Of your answer was left out", "Found out before:"])
+def test_what_the_employee_says_is_theirs_however_it_begins(words: str) -> None:
+    said = f"{words}: https://tickets.example"
+    assert skill_step.answers(AgentMemory().hearing(said)) == [said]
+
+
+def test_what_the_router_tells_the_model_is_not_said_by_the_employee() -> None:
+    memory = AgentMemory().hearing("https://made-up.example", author="router").hearing("by train")
+    assert skill_step.answers(memory) == ["by train"]
+    aside = AgentMemory(aside="https://made-up.example").receiving([])
+    assert skill_step.answers(aside) == []
 
 
 def test_an_answer_without_anything_is_complained_about() -> None:
@@ -109,8 +122,8 @@ def test_a_form_is_left_for_with_what_is_known_and_nothing_is_called_beside_it()
     thought = skill_step.read(called(FINE, form), MEANS)
     assert thought.flow == StartFlow(flow="ask_leave", slots={"reason": "tired"})
     assert thought.calls == ()
-    assert [(r.call_id, r.text) for r in thought.refused] == [
-        (thought.said.calls[0].id, "skipped: one thing at a time")
+    assert [(r.call_id, r.text, r.refused) for r in thought.refused] == [
+        (thought.said.calls[0].id, "skipped: one thing at a time", False)
     ]
 
 

@@ -134,7 +134,7 @@ def suggested(answer: ChatAnswer, wanted: Wanted) -> Suggested:
     """What is in the answer, no more than was wanted of each language; nothing in it is checked."""
     call = next((call for call in answer.calls if call.name == FUNCTION), None)
     if call is None:
-        said = answer.refusal or next(iter(answer.problems), "") or "it called no function"
+        said = answer.refusal or next(map(str, answer.problems), "") or "it called no function"
         return Suggested({}, said)
     found: dict[Locale, list[object]] = {}
     for locale in LOCALES:
