@@ -17,7 +17,6 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
     nullcontext,
-    suppress,
 )
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -28,7 +27,7 @@ from time import monotonic
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 from temporalio import activity
 
 from activities.call_hook import HookCaller, hook_not_deployed
@@ -44,7 +43,6 @@ from router.contracts.outages import carried as carried_progress
 from router.domain.circuit import ANSWERED, FAILED, CallVerdict, CircuitBreaker, Clock
 from router.domain.errors import (
     AnswersNeeded,
-    ArgumentsToolError,
     BackendUnavailable,
     BrokenHook,
     BrokenTool,
@@ -678,9 +676,7 @@ async def end_in_ledger(
         case "done":
             await _recorded(lambda: ledger.finish(key, ended.result), ended)
         case "failed":
-            failure = error or from_json(ended.failure or {})
-            said = f"{type(failure).__name__}: {failure.said.model_dump_json()}"
-            await _recorded(lambda: ledger.fail(key, said), ended, error)
+            await _recorded(lambda: ledger.fail(key, ended.failure or {}), ended, error)
         case "released":
             await _recorded(lambda: ledger.release(key), ended, error)
 
@@ -736,15 +732,9 @@ def _ending(
 def _remembered(known: EffectRecord) -> JsonValue:
     if known.status == "done":
         return known.result
-    kind, _, written = (known.error or "").partition(": ")
-    said: Localised | str = written
-    with suppress(ValidationError):  # older rows have it in English alone
-        said = Localised.model_validate_json(written)
-    raise (ArgumentsToolError if kind in _OF_ARGUMENTS else PermanentToolError)(said)
+    raise from_json(known.failure or {})
 
 
-_OF_ARGUMENTS = ("ArgumentsToolError", "SeveralFit")
-"""Failures whose call can be made anew with other arguments."""
 _LOST = Localised(zh="之前的一次尝试没有了下文", en="an earlier try was never heard of again")
 
 

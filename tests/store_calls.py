@@ -255,7 +255,7 @@ class Calls(ConfigurationCalls):
         await self.store.ledger.note_done("one/new:noted", "book", "d")
 
     async def ledger_fail(self) -> None:
-        await self.store.ledger.fail("one/new:pay", "no")
+        await self.store.ledger.fail("one/new:pay", {"type": "PermanentToolError"})
 
     async def ledger_release(self) -> None:
         await self.store.ledger.release("one/new:look")

@@ -327,7 +327,8 @@ class EffectRecord(Record):
     digest: str
     status: Literal["begun", "done", "failed"]
     result: JsonValue = None
-    error: str | None = None
+    failure: dict[str, JsonValue] | None = None
+    """Why it failed, as `router.contracts.failures.to_json` writes it."""
 
 
 class AuditRecord(Record):

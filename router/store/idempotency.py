@@ -130,9 +130,12 @@ class EffectsLedger(Aggregate):
             lambda c: c.execute(add, {**row, "begun_at": at, "ended_at": at})
         )
 
-    async def fail(self, key: str, error: str) -> None:
-        """Note that the call failed for good and had no effect. What is noted already stays."""
-        await self._end(key, status="failed", error=error)
+    async def fail(self, key: str, failure: dict[str, JsonValue]) -> None:
+        """Note that the call failed for good and had no effect. What is noted already stays.
+
+        `failure` is the error as `router.contracts.failures.to_json` writes it.
+        """
+        await self._end(key, status="failed", failure=failure)
 
     async def release(self, key: str) -> None:
         """Forget a call that had no effect. What is noted already stays."""

@@ -233,7 +233,7 @@ effects = Table(
     metadata,
     *texts("key", "tool", "digest", "status"),
     optional("result", JSON),
-    optional("error"),
+    optional("failure", JSON),
     required("begun_at", MomentType),
     optional("ended_at", MomentType),
     PrimaryKeyConstraint("key"),

@@ -5,6 +5,7 @@ against each other.
 """
 
 import asyncio
+import json
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -58,7 +59,7 @@ class Out:
 
 @dataclass(frozen=True)
 class Ledger:
-    """What is noted of writes: key, tool, digest, status, result or error, as the rows are."""
+    """What is noted of writes: key, tool, digest, status, failure as JSON."""
 
     rows: tuple[tuple[str, str, str, str, str | None], ...] = ()
 
@@ -84,15 +85,16 @@ class KeptLedger:
             raise DuplicateKey(f"the key {key!r} was used before for another call")
         done = known[3] == "done"
         about: dict[str, Any] = {"key": key, "tool": tool, "digest": digest, "status": known[3]}
-        return EffectRecord(**about, result="done" if done else None, error=known[4])
+        failure = json.loads(known[4]) if known[4] else None
+        return EffectRecord(**about, result="done" if done else None, failure=failure)
 
     async def finish(self, key: str, result: JsonValue) -> None:
         """As the store's."""
         self._end(key, "done", None)
 
-    async def fail(self, key: str, error: str) -> None:
+    async def fail(self, key: str, failure: dict[str, JsonValue]) -> None:
         """As the store's."""
-        self._end(key, "failed", error)
+        self._end(key, "failed", json.dumps(failure))
 
     async def release(self, key: str) -> None:
         """As the store's."""

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from activities import tool_caller
+from router.contracts.failures import to_json
+from router.domain.errors import PermanentToolError
 from router.domain.messages import ENDED
 from router.extensions.channels.outbox import Outbox
 from router.extensions.notifications.store import LEASE
@@ -68,7 +70,7 @@ def _approves_the_change(_real: Any) -> Any:
 
 def _never_done(real: Any) -> Any:
     async def finish(self: Any, key: str, result: Any) -> None:
-        await self.fail(key, "PermanentToolError: no")
+        await self.fail(key, to_json(PermanentToolError("no")))
 
     return finish
 

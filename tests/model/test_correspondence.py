@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from router.domain.errors import DuplicateKey
+from router.contracts.failures import to_json
+from router.domain.errors import DuplicateKey, PermanentToolError
 from router.store.database import Database
 from router.store.store import Store
 from tests.model.ledger import KeptLedger, Ledger
@@ -31,11 +32,11 @@ async def _did(ledger: Any, prefix: str, deed: tuple[str, str, str | None]) -> o
                 known = await ledger.begin(prefix + key, "tool", digest)
             except DuplicateKey:
                 return "duplicate"
-            return known and (known.status, known.error)
+            return known and (known.status, known.failure)
         case "finish":
             return await ledger.finish(prefix + key, "done")
         case "fail":
-            return await ledger.fail(prefix + key, "no")
+            return await ledger.fail(prefix + key, to_json(PermanentToolError("no")))
     return await ledger.release(prefix + key)
 
 

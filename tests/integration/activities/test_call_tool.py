@@ -20,18 +20,23 @@ from activities.tool_caller import ToolCaller
 from activities.tool_results import RESULT_BYTES
 from router.contracts.activities import LookupAnswer, ToolCall
 from router.domain.errors import (
+    ArgumentOffer,
     ArgumentsToolError,
     BrokenTool,
     DuplicateKey,
     Forbidden,
     MisconfiguredError,
     NotFound,
+    OfferedValue,
+    OutOfReach,
     PermanentToolError,
+    SeveralFit,
     TransientToolError,
     Unavailable,
     UnknownOutcome,
     UnusableResult,
 )
+from router.domain.locale import Localised
 from router.domain.messages import PREVIEW
 from router.domain.principals import Principal
 from router.domain.progress import Progress
@@ -252,6 +257,7 @@ class TestWrites:
         [
             (ArgumentsToolError, ArgumentsToolError),
             (PermanentToolError, PermanentToolError),
+            (OutOfReach, OutOfReach),
             (NotFound, PermanentToolError),
         ],
     )
@@ -262,6 +268,17 @@ class TestWrites:
         for _ in range(2):
             with pytest.raises(told, match="only 2 days: left"):
                 await bench.run(name)
+        assert len(bench.world.calls) == 1
+
+    async def test_a_refused_write_offers_its_choice_each_time(self, bench: Bench) -> None:
+        which, either = Localised(zh="哪一个？", en="Which one?"), Localised(zh="甲", en="A")
+        offers = (OfferedValue(value="a", label=either),)
+        offered = ArgumentOffer(argument="text", ask=which, offers=offers)
+        bench.world.fail(SeveralFit("Which one?", offered))
+        for _ in range(2):
+            with pytest.raises(SeveralFit) as refused:
+                await bench.run("put")
+            assert refused.value.offered == offered
         assert len(bench.world.calls) == 1
 
     async def test_an_unknown_outcome_that_a_tool_reports_passes(self, bench: Bench) -> None:

@@ -9,11 +9,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from router.contracts.activities import Publish
+from router.contracts.failures import to_json
 from router.domain.budgets import Spent
 from router.domain.errors import (
     DuplicateKey,
     InvalidInput,
     MisconfiguredError,
+    PermanentToolError,
     TooManyRequests,
     Unavailable,
 )
@@ -286,7 +288,7 @@ class TestLedger:
         """What whoever makes the call again is told of it."""
         known = await store.ledger.begin("k", "t", digest)
         assert known is not None
-        return known.status, known.error, known.result
+        return known.status, known.failure, known.result
 
     @pytest.mark.slow
     @pytest.mark.parametrize("result", [{"record": "r", "days": 2.5}, None])
@@ -300,9 +302,10 @@ class TestLedger:
 
     async def test_what_ended_first_stands(self, store: Store) -> None:
         await store.ledger.begin("k", "t", "d")
-        await store.ledger.fail("k", "no such leave")
+        failure = to_json(PermanentToolError("no such leave"))
+        await store.ledger.fail("k", failure)
         await store.ledger.finish("k", {"late": True})
-        assert await self.noted(store) == ("failed", "no such leave", None)
+        assert await self.noted(store) == ("failed", failure, None)
 
     async def test_a_key_that_was_released_is_new_again(self, store: Store) -> None:
         await store.ledger.begin("k", "t", "d")

@@ -358,7 +358,7 @@ def _create_effects() -> None:
         "effects",
         *_texts("key", "tool", "digest", "status"),
         _optional("result", sa.JSON),
-        _optional("error"),
+        _optional("failure", sa.JSON),
         _required("begun_at", _MOMENT),
         _optional("ended_at", _MOMENT),
         _key("key"),
