@@ -8,7 +8,7 @@ import httpx2
 from pydantic import AfterValidator, BaseModel, Field
 
 from activities import provided
-from router.domain.errors import ArgumentsToolError, PermanentToolError
+from router.domain.errors import ArgumentsToolError, FaultyValue, PermanentToolError
 from router.domain.locale import Localised
 from router.formats.origin import Origin, origin_of
 from router.settings import Settings
@@ -33,7 +33,7 @@ class PageGuard(OutboundGuard):
 
     def refusal(self, host: str, port: int, address: str) -> Localised | None:
         """Of a host that is anywhere but on the public web."""
-        return _not_public(host) if self.objection_to(host, port, address) else None
+        return _not_public(host) if self.fault_at(host, port, address) else None
 
     def check_redirect(self, before: Origin, after: Origin) -> None:
         """Raise `PermanentToolError` where the answer leads off the public web."""
@@ -44,7 +44,7 @@ class PageGuard(OutboundGuard):
 
 def _refusal(guard: OutboundGuard, origin: Origin) -> Localised | None:
     """Why no page of it is read; None where one is, if its host turns out to be public."""
-    if not guard.objection(origin):
+    if guard.fault(origin) is None:
         return None
     if origin.scheme != "https":
         zh = f"{origin} 没有加密，只能读 https:// 开头的网页"
@@ -69,7 +69,7 @@ async def page_sender(
 def _address(written: str) -> str:
     address = written.strip().partition("#")[0]
     if origin_of(address).scheme != "https":
-        raise ValueError("it isn't https; write a whole address that begins with https://")
+        raise FaultyValue("it isn't https", "write a whole address that begins with https://")
     return address
 
 

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 
 from router.domain import errors
+from router.domain.errors import reason_of
 from router.domain.locale import Locale
 
 log = logging.getLogger(__name__)
@@ -156,7 +157,7 @@ async def _validation_error(_: Request, error: Exception) -> Response:
     faults = [
         FieldFault(
             field=_field(fault["loc"]),
-            detail=str(fault["msg"]).removeprefix("Value error, "),
+            detail=reason_of(fault),
         )
         for fault in found
     ]

@@ -28,7 +28,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from router.domain.configuration_documents import LONGEST_NOTE
-from router.domain.errors import InvalidInput
+from router.domain.errors import FaultyValue, InvalidInput
 from router.domain.visible_text import legible, visible
 from router.formats.strict_json import strict_json
 
@@ -110,9 +110,9 @@ def is_invisible(character: str) -> bool:
 def _plain(text: str) -> str:
     """Refuse control characters: terminals, logs and databases act on them."""
     if found := _CONTROL.search(text):
-        raise ValueError(
-            f"it has the control character U+{ord(found[0]):04X} at position {found.start()}; "
-            "only tab and newline are allowed"
+        raise FaultyValue(
+            f"it has the control character U+{ord(found[0]):04X} at position {found.start()}",
+            "only tab and newline are allowed",
         )
     return text
 
@@ -120,7 +120,7 @@ def _plain(text: str) -> str:
 def _said(text: str) -> str:
     """What is kept of it; refuse what nobody could answer: nothing visible, or a book."""
     if len(text) > MAX_TEXT:
-        raise ValueError(f"it has {len(text)} characters; at most {MAX_TEXT} are allowed")
+        raise FaultyValue(f"it has {len(text)} characters", f"at most {MAX_TEXT} are allowed")
     said = legible(_plain(text))
     if all(is_invisible(character) for character in said):
         raise ValueError("it is empty or only white space")

@@ -34,6 +34,7 @@ from router.contracts.conversation import (
 )
 from router.contracts.start_options import Fairness, task_timeout
 from router.domain.errors import (
+    FaultyValue,
     FieldProblem,
     InvalidInput,
     TooManyRequests,
@@ -63,7 +64,7 @@ def _different(files: list[str]) -> list[str]:
     for place, file in enumerate(files):
         if file in files[:place]:
             first = files.index(file)
-            raise ValueError(f"files.{place} is the same as files.{first}; name it once")
+            raise FaultyValue(f"files.{place} is the same as files.{first}", "name it once")
     return files
 
 
@@ -163,10 +164,10 @@ class MessageBody(BaseModel):
     def _said_or_done(self) -> Self:
         said = self.text is not None or self.files is not None
         if not said and self.action is None:
-            raise ValueError("neither text, files nor action is given; send one of them")
+            raise FaultyValue("neither text, files nor action is given", "send one of them")
         if said and self.action is not None:
             both = "text" if self.text is not None else "files"
-            raise ValueError(f"both {both} and action are given; send one of them")
+            raise FaultyValue(f"both {both} and action are given", "send one of them")
         return self
 
     @property

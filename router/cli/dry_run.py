@@ -13,7 +13,7 @@ from activities.decide import Decider
 from activities.models import OnFailure
 from router.api.params import SaidText
 from router.contracts import activities
-from router.domain.errors import InvalidInput, MisconfiguredError
+from router.domain.errors import InvalidInput, MisconfiguredError, reason_of
 from router.domain.messages import Message
 from router.domain.principals import Principal
 from router.flow.paused import Situation
@@ -127,7 +127,7 @@ def said(text: str) -> str:
     except UnicodeEncodeError:
         raise InvalidInput("the text isn't UTF-8: convert it first") from None
     except ValidationError as error:
-        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        reason = reason_of(error.errors()[0])
         raise InvalidInput(f"the text can't be a message: {reason}") from None
 
 

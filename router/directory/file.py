@@ -19,7 +19,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from router.domain.errors import DefinitionError, MisconfiguredError, Problem, nearest
+from router.domain.errors import DefinitionError, MisconfiguredError, Problem, nearest, reason_of
 from router.domain.locale import Locale
 from router.domain.principals import (
     DEFAULT_TENANT,
@@ -304,7 +304,7 @@ def _field_problems(error: ValidationError, raw: Any, line: int, file: str) -> I
         where = line
         if isinstance(raw, CommentedMap) and place and place[0] in raw:
             where = int(raw.lc.key(place[0])[0]) + 1
-        what, remedy = f"{name}{given} can't be used", fault["msg"].removeprefix("Value error, ")
+        what, remedy = f"{name}{given} can't be used", reason_of(fault)
         if fault["type"] == "extra_forbidden":
             known = PersonEntry.model_fields
             what = f"there is no key {name}"

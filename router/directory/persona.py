@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, StringConstraints
 
-from router.domain.errors import DefinitionError, Problem
+from router.domain.errors import DefinitionError, FaultyValue, Problem
 from router.domain.locale import Locale, Localised
 from router.domain.visible_text import inline, legible
 from router.formats.validation import Entry, FileWording, problems_in, validated, yaml_file
@@ -51,15 +51,15 @@ def _bounded(longest: int, *, on_one_line: bool = False) -> AfterValidator:
     def check(text: Localised) -> Localised:
         for locale, one in text.model_dump().items():
             if not one.strip():
-                raise ValueError(f"it is empty in {locale}; write it in both languages")
+                raise FaultyValue(f"it is empty in {locale}", "write it in both languages")
             if len(one) > longest:
                 what = f"it has {len(one)} characters in {locale}"
-                raise ValueError(f"{what}; write at most {longest}")
+                raise FaultyValue(what, f"write at most {longest}")
             if on_one_line and len(one.splitlines()) > 1:
-                raise ValueError(f"it has several lines in {locale}; write it on one")
+                raise FaultyValue(f"it has several lines in {locale}", "write it on one")
             if legible(one) != one:
                 what = f"it has characters in {locale} that nobody sees"
-                raise ValueError(f"{what}; leave them out")
+                raise FaultyValue(what, "leave them out")
         return text
 
     return AfterValidator(check)
@@ -72,7 +72,7 @@ Paragraph = Annotated[Localised, _bounded(PARAGRAPH), BOTH]
 
 def _term(text: str) -> str:
     if legible(text) != text or inline(text) != text:
-        raise ValueError("a term stands on one line; write it without line ends or hidden signs")
+        raise FaultyValue("a term stands on one line", "write it without line ends or hidden signs")
     return text
 
 
@@ -82,7 +82,7 @@ Term = Annotated[str, StringConstraints(min_length=1, max_length=NAME), AfterVal
 def _at_most(most: int) -> AfterValidator:
     def counted(several: Any) -> Any:
         if len(several) > most:
-            raise ValueError(f"{{key}} has {len(several)}; write at most {most}")
+            raise FaultyValue(f"{{key}} has {len(several)}", f"write at most {most}")
         return several
 
     return AfterValidator(counted)

@@ -25,7 +25,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from router.directory.persona import YAML_WORDING, Persona, load_persona
-from router.domain.errors import DefinitionError, Fault, Problem, nearest
+from router.domain.errors import DefinitionError, Fault, FaultyValue, Problem, nearest
 from router.domain.hand_offs import ANSWER_HOURS, HandOffDesk
 from router.domain.principals import (
     EVERYTHING,
@@ -82,7 +82,7 @@ EVERY = SelectionOfNames()
 def _reachable(models: Mapping[ModelRole, RoleModel]) -> Mapping[ModelRole, RoleModel]:
     for role, model in models.items():
         if not model.model_fields_set:
-            raise ValueError(f"{role} says nothing; write the model's name, as in {{model: …}}")
+            raise FaultyValue(f"{role} says nothing", "write the model's name, as in {model: …}")
     return models
 
 

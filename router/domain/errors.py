@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import NamedTuple, Self
 
 from pydantic import JsonValue
+from pydantic_core import ErrorDetails
 
 from router.domain.locale import Locale, Localised
 from router.domain.value import Value
@@ -269,6 +270,32 @@ class Fault(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.what}; {self.remedy}"
+
+
+class FaultyValue(ValueError):
+    """A value that can't be used. Validators of pydantic models may raise it.
+
+    Attributes:
+        fault: What is wrong with the value, and what would be right.
+    """
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what, remedy)
+        self.fault = Fault(what, remedy)
+
+    def __str__(self) -> str:
+        return str(self.fault)
+
+
+def fault_in(error: ValueError, remedy: str) -> Fault:
+    """Return what the error says is wrong; with this remedy if it names none itself."""
+    return error.fault if isinstance(error, FaultyValue) else Fault(str(error), remedy)
+
+
+def reason_of(error: ErrorDetails) -> str:
+    """Return what pydantic found wrong, in the words of our own validator if there is one."""
+    cause = error.get("ctx", {}).get("error")
+    return str(cause) if isinstance(cause, ValueError) else error["msg"]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

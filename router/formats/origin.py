@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import httpx2
 
+from router.domain.errors import FaultyValue
+
 PORTS = {"http": 80, "https": 443}
 
 _AUTHORITY = re.compile(r"(https?)://([^/?#\\]*)", re.IGNORECASE)
@@ -41,20 +43,20 @@ def origin_of(url: str | httpx2.URL) -> Origin:
     """
     text = str(url)
     if any(char <= " " or char in "\\\x7f" for char in text):
-        raise ValueError("it has spaces, backslashes or control characters; write them as %20")
+        raise FaultyValue("it has spaces, backslashes or control characters", "write them as %20")
     found = _AUTHORITY.match(text)
     if not found:
-        raise ValueError("it isn't http:// or https://; write the whole address")
+        raise FaultyValue("it isn't http:// or https://", "write the whole address")
     if "@" in found[2]:
-        raise ValueError("it has a name or password before the host; send them in a header")
+        raise FaultyValue("it has a name or password before the host", "send them in a header")
     try:
         parsed = httpx2.URL(found[0])
         scheme, host = parsed.scheme, parsed.raw_host.decode("ascii").lower()
     except (httpx2.InvalidURL, UnicodeError, ValueError):
-        raise ValueError("its host or port can't be read; write https://host:port") from None
+        raise FaultyValue("its host or port can't be read", "write https://host:port") from None
     port = PORTS[scheme] if parsed.port is None else parsed.port
     if not 0 < port < 65536:  # noqa: PLR2004
-        raise ValueError("its port can't be read; write one from 1 to 65535")
+        raise FaultyValue("its port can't be read", "write one from 1 to 65535")
     return Origin(scheme, _checked(host), port)
 
 
@@ -65,12 +67,12 @@ def _checked(host: str) -> str:
         pass
     else:
         if isinstance(address, IPv6Address) and address.scope_id is not None:
-            raise ValueError("its address has a zone; leave out what follows the %")
+            raise FaultyValue("its address has a zone", "leave out what follows the %")
         return str(address)
     if not host or not _NAME.fullmatch(host):
-        raise ValueError(f"its host {host[:60]!r} is no name; write one such as api.example.com")
+        raise FaultyValue(f"its host {host[:60]!r} is no name", "write one such as api.example.com")
     if _LOOKS_NUMERIC.fullmatch(host.rpartition(".")[2]):
-        raise ValueError(
-            f"its host {host[:60]!r} is an address in disguise; write four decimal numbers"
+        raise FaultyValue(
+            f"its host {host[:60]!r} is an address in disguise", "write four decimal numbers"
         )
     return host

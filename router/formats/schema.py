@@ -8,6 +8,7 @@ stranger's does: what is left out there may be anything, and its author will jud
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from router.domain.errors import FaultyValue
 from router.formats.references import Dangling, References
 from router.formats.schema_check import VALUE_CHECKS, PatternBudget, not_a_schema
 
@@ -58,7 +59,7 @@ class SchemaReader:
     def _written_out(self, value: Any, above: tuple[str, ...]) -> dict[str, Any]:
         self._nodes += 1
         if self._nodes > MOST_NODES or self._length > LONGEST:
-            raise ValueError("its schema is too large; use what has a smaller one")
+            raise FaultyValue("its schema is too large", "use what has a smaller one")
         if not isinstance(value, dict) or len(above) >= DEEPEST:
             return {}
         reference = value.get("$ref")
@@ -73,14 +74,14 @@ class SchemaReader:
     def _target(self, reference: str) -> Any:
         if not reference.startswith("#"):
             what = f"it refers to {reference!r:.80}, outside the document"
-            raise ValueError(f"{what}; bundle the document into one file")
+            raise FaultyValue(what, "bundle the document into one file")
         if not reference.startswith("#/") or len(reference) > LONGEST_REFERENCE:
             # What is found by a name of its own is looked for all over the document, each time.
-            raise ValueError(f"it refers to {reference!r:.80}; write the path, as in #/$defs/it")
+            raise FaultyValue(f"it refers to {reference!r:.80}", "write the path, as in #/$defs/it")
         try:
             return self._references.target(reference)
         except Dangling:
-            raise ValueError(f"there is no {reference:.80}; mend the document") from None
+            raise FaultyValue(f"there is no {reference:.80}", "mend the document") from None
 
     def _plain(self, value: dict[str, Any], above: tuple[str, ...]) -> dict[str, Any]:
         schema = self._demands(_modern(value))

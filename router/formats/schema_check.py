@@ -25,6 +25,7 @@ from jsonschema.validators import extend
 from pydantic import JsonValue
 from referencing import Registry
 
+from router.domain.errors import FaultyValue
 from router.formats.references import Dangling, References
 from router.formats.regex import compile_foreign, program_size, refused
 
@@ -133,18 +134,18 @@ class PatternBudget:
         """Raise `ValueError` if RE2 doesn't take the pattern, or the budget is spent."""
         self._patterns += 1
         if self._patterns > MAX_SCHEMA_PATTERNS:
-            raise ValueError(
-                f"there are over {MAX_SCHEMA_PATTERNS} patterns; leave some of them out"
+            raise FaultyValue(
+                f"there are over {MAX_SCHEMA_PATTERNS} patterns", "leave some of them out"
             )
         if self._instructions <= MAX_SCHEMA_INSTRUCTIONS:
             if fault := refused(pattern):
                 self._instructions += REFUSED_INSTRUCTIONS
-                raise ValueError(f"the pattern {pattern!r:.80} {fault.what}; {fault.remedy}")
+                raise FaultyValue(f"the pattern {pattern!r:.80} {fault.what}", fault.remedy)
             self._instructions += program_size(pattern)
         if self._instructions > MAX_SCHEMA_INSTRUCTIONS:
             most = f"RE2's programs for them may have {MAX_SCHEMA_INSTRUCTIONS} instructions"
             remedy = "repeat less, and leave lengths to maxLength"
-            raise ValueError(f"the patterns are too large together: {most}; {remedy}")
+            raise FaultyValue(f"the patterns are too large together: {most}", remedy)
 
 
 def check_schema(schema: Any, budget: PatternBudget | None = None) -> None:
@@ -162,20 +163,22 @@ def check_schema(schema: Any, budget: PatternBudget | None = None) -> None:
             continue
         nodes += 1
         if nodes > MAX_SCHEMA_NODES:
-            raise ValueError(f"it has more than {MAX_SCHEMA_NODES} schemas; ask for less")
+            raise FaultyValue(f"it has more than {MAX_SCHEMA_NODES} schemas", "ask for less")
         if depth > MAX_SCHEMA_DEPTH:
-            raise ValueError(f"it is nested more than {MAX_SCHEMA_DEPTH} levels deep; flatten it")
+            raise FaultyValue(
+                f"it is nested more than {MAX_SCHEMA_DEPTH} levels deep", "flatten it"
+            )
         if not isinstance(each, dict):
             raise not_a_schema("", each)
         if depth > 1 and "$schema" in each:
-            raise ValueError("it has $schema within it; write that at the top alone")
+            raise FaultyValue("it has $schema within it", "write that at the top alone")
         waiting += [(inner, depth + 1) for inner in _schemas_within(each)]
         referred.see(each)
         if "pattern" in each:
             patterns.admit(each["pattern"])
     if referred.is_any and _has_id_within(schema):
         # What is referred to would be looked for beside that id, where nothing was checked.
-        raise ValueError("it has $id within it, and $ref; write $id at the top alone")
+        raise FaultyValue("it has $id within it, and $ref", "write $id at the top alone")
 
 
 _REFERENCES = ("$ref", "$dynamicRef")
@@ -236,7 +239,7 @@ def _schemas_within(schema: dict[str, Any]) -> Iterator[Any]:
         if not VALUE_CHECKS.get(key, _is_anything)(value):
             raise not_a_schema(key, value)
         if key in _REFUSED:
-            raise ValueError(f"it has {key}; {_REFUSED[key]}")
+            raise FaultyValue(f"it has {key}", _REFUSED[key])
         if key in SINGLE_SCHEMAS or key == "contentSchema":
             yield value
         elif key in LISTED_SCHEMAS:
@@ -249,10 +252,10 @@ def _schemas_within(schema: dict[str, Any]) -> Iterator[Any]:
             yield from value.values()
 
 
-def not_a_schema(key: str, value: Any) -> ValueError:
+def not_a_schema(key: str, value: Any) -> FaultyValue:
     """Return the error for a keyword's value that no JSON Schema has."""
     where = f"its {key} is" if key else "a schema within it is"
-    return ValueError(f"it is no JSON Schema: {where} {value!r:.60}; see json-schema.org")
+    return FaultyValue(f"it is no JSON Schema: {where} {value!r:.60}", "see json-schema.org")
 
 
 @dataclass(frozen=True)

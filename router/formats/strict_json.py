@@ -8,7 +8,7 @@ import math
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from router.domain.errors import Fault
+from router.domain.errors import Fault, FaultyValue
 from router.formats.yaml_document import Unreadable, YamlDocument, opens_too_many, read_yaml
 
 MAX_DEPTH = 32
@@ -30,7 +30,7 @@ def strict_json(
     """
     text = raw if isinstance(raw, str) else raw.decode()
     if len(text) > most and sum(map(text.count, ",:[{")) > most:
-        raise ValueError(f"it has more than {most} values; send less at a time")
+        raise FaultyValue(f"it has more than {most} values", "send less at a time")
     try:
         value = json.loads(
             text,

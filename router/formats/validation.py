@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origi
 from pydantic import BaseModel, ConfigDict, ValidationError, WrapValidator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from router.domain.errors import DefinitionError, Fault, Problem, nearest
+from router.domain.errors import DefinitionError, Fault, FaultyValue, Problem, nearest, reason_of
 from router.domain.value import Value
 from router.formats.yaml_document import (
     Place,
@@ -175,9 +175,12 @@ def _own_words(error: ErrorDetails) -> tuple[str, str]:
     if error["type"] == SAID:
         context: Mapping[str, str] = error["ctx"]
         return context["what"], context["remedy"]
-    message = error["msg"].removeprefix("Value error, ")
-    what, between, remedy = message.partition("; ")
-    return (what, remedy) if between else ("{key} can't be used", message)
+    cause = error.get("ctx", {}).get("error")
+    return cause.fault if isinstance(cause, FaultyValue) else _unusable(error)
+
+
+def _unusable(error: ErrorDetails) -> Fault:
+    return Fault("{key} can't be used", reason_of(error))
 
 
 def _taken_out(data: Any, error: ErrorDetails) -> bool:

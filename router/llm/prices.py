@@ -26,7 +26,7 @@ from typing import Annotated, Self
 from annotated_types import Ge, Le
 from pydantic import AfterValidator, ConfigDict
 
-from router.domain.errors import DefinitionError, Fault
+from router.domain.errors import DefinitionError, Fault, FaultyValue
 from router.domain.messages import Cost
 from router.formats.validation import (
     Complaint,
@@ -94,7 +94,7 @@ class Price(Entry):
 
 def _currency(value: str) -> str:
     if not re.fullmatch(r"[A-Z]{3}", value):
-        raise ValueError("{key} is {value}; write it in three letters, such as USD or CNY")
+        raise FaultyValue("{key} is {value}", "write it in three letters, such as USD or CNY")
     return value
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from pydantic import ConfigDict, JsonValue
 
-from router.domain.errors import FieldProblem, InvalidInput
+from router.domain.errors import FaultyValue, FieldProblem, InvalidInput
 from router.domain.source_lines import SourceLine
 from router.domain.value import Value
 from router.domain.visible_text import visible
@@ -118,7 +118,7 @@ class SentTool:
             given = {"type": "object", **given}
         schema = ResponseSchema.read(given, budget).schema
         if any(_CONTROL.search(text) for text in _texts(schema)):
-            raise ValueError("it has control characters; only tab and newline are allowed")
+            raise FaultyValue("it has control characters", "only tab and newline are allowed")
         return schema
 
 

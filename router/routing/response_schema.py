@@ -15,6 +15,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from pydantic import JsonValue
 
+from router.domain.errors import FaultyValue
 from router.formats.references import Dangling, References
 from router.formats.schema_check import (
     LISTED_SCHEMAS,
@@ -68,15 +69,15 @@ class ResponseSchema:
         """
         if not isinstance(value, dict):
             # Like all that is wrong with it: pydantic tells it as the field's fault.
-            raise ValueError("it is no object; send a JSON Schema of an object")  # noqa: TRY004
+            raise FaultyValue("it is no object", "send a JSON Schema of an object")
         if _is_deeper(value, MAX_DEPTH):
-            raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep; make it flatter")
+            raise FaultyValue(f"it is nested more than {MAX_DEPTH} levels deep", "make it flatter")
         _check_length(value)
         check_schema({key: each for key, each in value.items() if key != "$schema"}, budget)
         written = _Writer(value).written_out(value, ())
         if written.get("type") != "object":
             shown = f"{written.get('type')!r:.60}"
-            raise ValueError(f"its type is {shown}; write type: object, with properties")
+            raise FaultyValue(f"its type is {shown}", "write type: object, with properties")
         _check_length(written)
         return cls(written)
 
@@ -134,12 +135,12 @@ class _Writer:
         """The schema with what it refers to in place; `above` are the references that led here."""
         self._nodes += 1
         if self._nodes > MAX_NODES:
-            raise ValueError(f"it has more than {MAX_NODES} schemas, written out; ask for less")
+            raise FaultyValue(f"it has more than {MAX_NODES} schemas, written out", "ask for less")
         if not isinstance(value, dict):
             return value
         for key, remedy in _REFUSED.items():
             if key in value:
-                raise ValueError(f"it has {key}; {remedy}")
+                raise FaultyValue(f"it has {key}", remedy)
         plain = {key: inner for key, inner in value.items() if key not in {*_GONE, "$ref"}}
         own = {key: self._inner(key, inner, above) for key, inner in plain.items()}
         if "$ref" not in value:
@@ -163,20 +164,22 @@ class _Writer:
     def _there(self, reference: str, above: tuple[str, ...]) -> Any:
         shown = f"{reference!r:.80}"
         if reference in above or reference == "#":
-            raise ValueError(f"it refers to itself by {shown}; write out the levels that you want")
+            raise FaultyValue(
+                f"it refers to itself by {shown}", "write out the levels that you want"
+            )
         if not reference.startswith("#/"):
-            raise ValueError(f"it refers to {shown}; write a path within it, as in #/$defs/it")
+            raise FaultyValue(f"it refers to {shown}", "write a path within it, as in #/$defs/it")
         try:
             target = self._references.target(reference)
         except Dangling:
-            raise ValueError(f"there is no {shown} in it; add it") from None
+            raise FaultyValue(f"there is no {shown} in it", "add it") from None
         return self.written_out(target, (*above, reference))
 
 
 def _check_length(value: Any) -> None:
     length = len(json.dumps(value, ensure_ascii=False))
     if length > MAX_LENGTH:
-        raise ValueError(f"it has {length} characters; at most {MAX_LENGTH} are allowed")
+        raise FaultyValue(f"it has {length} characters", f"at most {MAX_LENGTH} are allowed")
 
 
 def _is_deeper(value: Any, deepest: int) -> bool:

@@ -15,7 +15,7 @@ from pydantic import AliasChoices, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
-from router.domain.errors import MisconfiguredError
+from router.domain.errors import MisconfiguredError, reason_of
 
 PREFIX = "ROUTER_"
 OF_CLIENTS = frozenset({"ROUTER_TOKEN"})
@@ -109,7 +109,7 @@ def lines(error: ValidationError, prefix: str, declared: Mapping[str, str]) -> l
     """
     given, found = {k.upper(): v for k, v in environment().items()}, []
     for problem in error.errors():
-        where, message = problem["loc"], problem["msg"].removeprefix("Value error, ")
+        where, message = problem["loc"], reason_of(problem)
         if where:
             name = str(where[0]).upper()
             name = name if name.startswith((PREFIX, "OPENAI_")) else f"{prefix}{name}"

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
+from router.domain.errors import FaultyValue
 from router.domain.loopback import is_loopback
 from router.domain.principals import RESERVED_ROLES
 
@@ -50,7 +51,9 @@ class PayloadKeys:
         for position, entry in enumerate(written.split(","), start=1):
             id_, key = _entry(entry.strip(), position)
             if id_ in keys:
-                raise ValueError(f"the key id {id_} is there twice; give each key an id of its own")
+                raise FaultyValue(
+                    f"the key id {id_} is there twice", "give each key an id of its own"
+                )
             keys[id_] = key
         return cls(next(iter(keys)), keys)
 
@@ -65,9 +68,9 @@ def _entry(entry: str, position: int) -> tuple[str, bytes]:
     try:
         key = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
-        raise ValueError(f"the key {id_} isn't base64; {_HOW}") from None
+        raise FaultyValue(f"the key {id_} isn't base64", _HOW) from None
     if len(key) != KEY_BYTES:
-        raise ValueError(f"the key {id_} has {len(key)} bytes and needs {KEY_BYTES}; {_HOW}")
+        raise FaultyValue(f"the key {id_} has {len(key)} bytes and needs {KEY_BYTES}", _HOW)
     return id_, key
 
 

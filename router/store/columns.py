@@ -19,6 +19,8 @@ from sqlalchemy import (
     type_coerce,
 )
 
+from router.domain.errors import FaultyValue
+
 
 class MomentType(TypeDecorator[datetime]):
     """An aware point in time, kept and given back in UTC, ordered the same on every database."""
@@ -31,7 +33,7 @@ class MomentType(TypeDecorator[datetime]):
         if value is None:
             return None
         if value.tzinfo is None:
-            raise ValueError(f"{value} has no time zone; use datetime.now(UTC)")
+            raise FaultyValue(f"{value} has no time zone", "use datetime.now(UTC)")
         moment = value.astimezone(UTC)
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 

@@ -30,6 +30,7 @@ from router.domain.errors import (
     NotFound,
     Problem,
     nearest,
+    reason_of,
 )
 from router.domain.hooks import (
     ANSWERS,
@@ -115,7 +116,7 @@ class Hook:
             # Looked at again: made without validation, or changed since, it says anything.
             heard: Answer = type(answer).model_validate(answer.model_dump(warnings=False))
         except ValidationError as error:
-            why = "; ".join(one["msg"].removeprefix("Value error, ") for one in error.errors()[:3])
+            why = "; ".join(reason_of(one) for one in error.errors()[:3])
             raise BrokenHook(f"what it answered can't be used: {why}") from error
         return heard
 

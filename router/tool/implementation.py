@@ -17,7 +17,7 @@ from jsonschema.protocols import Validator
 from pydantic import JsonValue, ValidationError
 from referencing.exceptions import Unresolvable
 
-from router.domain.errors import Problem
+from router.domain.errors import FaultyValue, Problem
 from router.domain.locale import Localised
 from router.domain.source_lines import name_of, source_of
 from router.formats.schema_check import (
@@ -131,7 +131,7 @@ class ArgumentSchema:
 
     def __init__(self, schema: Mapping[str, JsonValue], *, is_read: bool = False) -> None:
         if schema.get("type", "object") != "object":
-            raise ValueError(f"it is of type {schema['type']!r}; write type: object")
+            raise FaultyValue(f"it is of type {schema['type']!r}", "write type: object")
         if not is_read:
             check_schema(schema)
         written: Any = schema

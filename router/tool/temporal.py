@@ -31,6 +31,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from router.domain.errors import (
     ArgumentsToolError,
     Fault,
+    FaultyValue,
     PermanentToolError,
     TransientToolError,
     UnknownOutcome,
@@ -100,7 +101,7 @@ class TemporalEntry(Entry):
     @model_validator(mode="after")
     def _one_of_them(self) -> Self:
         if (self.signal is None) == (self.nexus is None):
-            raise ValueError("{key} names no one thing to do; write either signal or nexus")
+            raise FaultyValue("{key} names no one thing to do", "write either signal or nexus")
         return self
 
 

@@ -13,6 +13,8 @@ from datetime import UTC, datetime, timedelta
 
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from router.domain.errors import FaultyValue
+
 ID, TIMESTAMP, SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature"
 _PREFIX = "whsec_"
 _SHORTEST, _LONGEST = 24, 64
@@ -45,7 +47,7 @@ class WebhookSecrets:
         """
         values = tuple(text.split())
         if not 1 <= len(values) <= MOST_SECRETS:
-            raise ValueError(f"has {len(values)} secrets; write one, or up to {MOST_SECRETS}")
+            raise FaultyValue(f"has {len(values)} secrets", f"write one, or up to {MOST_SECRETS}")
         for value in values:
             _check(value)
         return cls(values)
@@ -94,10 +96,10 @@ def _check(value: str) -> None:
     try:
         secret = base64.b64decode(value.removeprefix(_PREFIX), validate=True)
     except (binascii.Error, ValueError):
-        raise ValueError(f"isn't base64; write {_PREFIX} and the base64 of 32 bytes") from None
+        raise FaultyValue("isn't base64", f"write {_PREFIX} and the base64 of 32 bytes") from None
     if not _SHORTEST <= len(secret) <= _LONGEST:
         remedy = f"take {_SHORTEST} to {_LONGEST}: `openssl rand -base64 32`"
-        raise ValueError(f"has {len(secret)} bytes; {remedy}")
+        raise FaultyValue(f"has {len(secret)} bytes", remedy)
 
 
 def signer_of(

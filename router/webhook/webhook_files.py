@@ -23,7 +23,14 @@ from typing import Annotated, Any, Generic, Self, TypeVar
 
 from pydantic import AfterValidator, Field, StrictBool, StringConstraints
 
-from router.domain.errors import DefinitionError, Fault, MisconfiguredError, Problem, nearest
+from router.domain.errors import (
+    DefinitionError,
+    Fault,
+    FaultyValue,
+    MisconfiguredError,
+    Problem,
+    nearest,
+)
 from router.domain.principals import DEFAULT_TENANT, RESERVED_ROLES, Principal
 from router.domain.webhook_events import EVENTS, WebhookSubscription
 from router.formats.origin import Origin, origin_of
@@ -70,7 +77,7 @@ def _known_events(names: list[str]) -> list[str]:
     for name in names:
         if name not in (ALL, *EVENTS):
             remedy = nearest(name, EVENTS) or f"there are: {', '.join(EVENTS)}"
-            raise ValueError(f"there is no event {name[:60]}; {remedy}")
+            raise FaultyValue(f"there is no event {name[:60]}", remedy)
     return names
 
 
@@ -98,7 +105,9 @@ class WebhookEntry(Entry):
 
 def _grantable(roles: list[str]) -> list[str]:
     if reserved := sorted({*roles} & RESERVED_ROLES):
-        raise ValueError(f"nobody outside has the role {reserved[0]}; name one of a flow's event")
+        raise FaultyValue(
+            f"nobody outside has the role {reserved[0]}", "name one of a flow's event"
+        )
     return roles
 
 
@@ -265,8 +274,8 @@ class _Reading(Generic[AnyEntry]):
             return None
         try:
             return WebhookSecrets.read(value)
-        except ValueError as error:
-            what, _, remedy = str(error).partition("; ")
+        except FaultyValue as error:
+            what, remedy = error.fault
             self.complain((*place, "secret_env"), f"the variable {variable} {what}", remedy)
             return None
 

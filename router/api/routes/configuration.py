@@ -30,6 +30,7 @@ from router.domain.configuration_documents import (
 )
 from router.domain.errors import (
     DefinitionError,
+    FaultyValue,
     FieldProblem,
     Forbidden,
     InvalidInput,
@@ -113,7 +114,7 @@ def _storable(text: str) -> str:
     if "\0" in text:
         raise ValueError("it has the character U+0000, which no database keeps")
     if (size := len(text.encode())) > LARGEST:
-        raise ValueError(f"it has {size} bytes; {LARGEST} are the most")
+        raise FaultyValue(f"it has {size} bytes", f"{LARGEST} are the most")
     return text
 
 

@@ -20,7 +20,7 @@ from router.api.idempotency import claimed
 from router.api.params import Key, check_plain, derived_id, said_text
 from router.api.turns import tool_result
 from router.contracts.conversation import FilesLeftOut
-from router.domain.errors import Conflict, InvalidInput
+from router.domain.errors import Conflict, FaultyValue, InvalidInput, reason_of
 from router.domain.file_types import MOST_FILES, is_file_id
 from router.domain.messages import (
     LONGEST_QUESTION,
@@ -51,7 +51,7 @@ def _few(messages: object) -> object:
     parts = [part for each in told if isinstance(each, dict) for part in each.values()]
     entries = len(told) + sum(len(part) for part in parts if isinstance(part, list))
     if entries > MOST_ENTRIES:
-        raise ValueError(f"it has {entries} messages and parts; send at most {MOST_ENTRIES}")
+        raise FaultyValue(f"it has {entries} messages and parts", f"send at most {MOST_ENTRIES}")
     return messages
 
 
@@ -207,7 +207,7 @@ def _verdict(entry: core.ResumeEntry, name: str, field: str) -> Verdict | None:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join([field, *map(str, first["loc"])])
-        raise InvalidInput.at(where, first["msg"].removeprefix("Value error, ")) from error
+        raise InvalidInput.at(where, reason_of(first)) from error
 
 
 async def _file(services: Services, caller: Principal, part: SentPart, key: str) -> FileView:

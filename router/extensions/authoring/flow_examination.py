@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, JsonValue, WithJsonSchema
 
 from router.domain.configuration_documents import LONGEST_NAME
-from router.domain.errors import Problem, RouterError
+from router.domain.errors import FaultyValue, Problem, RouterError
 from router.domain.locale import Locale, Localised
 from router.drawing.flowchart import EXITS, Graph, graph_of, named
 from router.drawing.svg import can_be_drawn, svg_of
@@ -34,7 +34,7 @@ def _bounded(most: int) -> AfterValidator:
         if "\0" in text:
             raise ValueError("it has the character U+0000, which no database keeps")
         if (size := len(text.encode())) > most:
-            raise ValueError(f"it has {size} bytes; {most} are the most")
+            raise FaultyValue(f"it has {size} bytes", f"{most} are the most")
         return text
 
     return AfterValidator(check)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
-from router.domain.errors import InvalidInput
+from router.domain.errors import FaultyValue, InvalidInput
 from router.formats.regex import AUTHORED, compile_foreign, refused
 from router.formats.schema_check import CheckTooCostly, check_schema, find_errors, validator_of
 from router.formats.validation import said
@@ -114,7 +114,7 @@ class _NotContains:
 
 def _pattern(source: str) -> str:
     if (fault := refused(source, bounds=AUTHORED)) is not None:
-        raise ValueError(f"{{key}} {fault.what}; {fault.remedy}")
+        raise FaultyValue(f"{{key}} {fault.what}", fault.remedy)
     return source
 
 
@@ -152,12 +152,11 @@ def main_language(text: str) -> str:
 def _schema(given: dict[str, JsonValue]) -> dict[str, JsonValue]:
     try:
         check_schema(given)
-    except ValueError as error:
-        why = str(error)
-        what = why.removeprefix("it ") if why.startswith("it ") else f"can't be used: {why}"
-        raise ValueError(f"{{key}} {what}") from None
+    except FaultyValue as error:
+        what, remedy = error.fault
+        raise FaultyValue(f"{{key}} can't be used: {what}", remedy) from None
     if "$ref" in json.dumps(given):
-        raise ValueError("{key} refers to another schema; write it out")
+        raise FaultyValue("{key} refers to another schema", "write it out")
     return given
 
 
@@ -223,7 +222,7 @@ LARGEST_FILE = 64 * 1024
 def _file_name(name: str) -> str:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
-        raise ValueError("{key} leads out of the folder of the cases; name a file in it")
+        raise FaultyValue("{key} leads out of the folder of the cases", "name a file in it")
     return name
 
 

@@ -19,7 +19,7 @@ from typing import get_args
 
 from pydantic import ConfigDict, Field, JsonValue, ValidationError, field_validator
 
-from router.domain.errors import DefinitionError, InvalidInput, Problem
+from router.domain.errors import DefinitionError, InvalidInput, Problem, reason_of
 from router.domain.messages import ChoicesReply, Message, Route, RouteKind, Turn
 from router.domain.records import LogEntry, RecordedTurn
 from router.domain.value import Value
@@ -107,6 +107,8 @@ def _options(turn: Turn) -> list[JsonValue]:
 LONGEST = 64 * 1024
 """Bytes of a line, as many as the body of a request may have."""
 MOST_PROBLEMS = 50
+_UNTOLD = re.compile(r"^Invalid JSON: | line 1(?= )")
+"""What pydantic says of a text that is no JSON, and a problem has its line from elsewhere."""
 """More than a person mends at a sitting; the rest are counted."""
 SHAPE = 'write one object a line: {"text": "…", "label": "…"}'
 _YEARS = range(1970, 2200)
@@ -227,7 +229,7 @@ class _Reader:
         except ValidationError as error:
             for found in error.errors(include_url=False, include_input=False):
                 place = ".".join(str(part) for part in found["loc"])
-                message = re.sub(r"^Value error, |^Invalid JSON: | line 1(?= )", "", found["msg"])
+                message = _UNTOLD.sub("", reason_of(found))
                 self.problem(number, f"{place}: {message}" if place else message, _shape(place))
         return None
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, create_model
 
-from router.domain.errors import DefinitionError, Fault, Problem, nearest
+from router.domain.errors import DefinitionError, Fault, FaultyValue, Problem, nearest
 from router.domain.locale import Locale
 from router.extensions.evaluation.assertions import ASSERTIONS
 from router.formats.validation import (
@@ -161,7 +161,7 @@ def _field(assertion: str) -> str:
 
 def _asserting(expect: BaseModel) -> BaseModel:
     if not expect.model_dump(exclude_none=True):
-        raise ValueError(f"{{key}} asserts nothing; write one of {_list(ASSERTIONS)}")
+        raise FaultyValue("{key} asserts nothing", f"write one of {_list(ASSERTIONS)}")
     return expect
 
 

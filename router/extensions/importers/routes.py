@@ -13,7 +13,7 @@ from router.api.dependencies import Author, Services, Work
 from router.api.errors import problems
 from router.api.files import FIELD, posted_form
 from router.api.params import SaidText
-from router.domain.errors import InvalidInput, Unavailable
+from router.domain.errors import InvalidInput, Unavailable, reason_of
 from router.domain.locale import Locale, Localised
 from router.extensions.authoring.routes.drafts import surroundings_of
 from router.extensions.authoring.services import Given
@@ -111,7 +111,7 @@ def _paragraph(told: UploadFile | str) -> str:
         # A form's lines end as the web has them.
         return _SAID.validate_python(told.replace("\r\n", "\n"))
     except ValidationError as error:
-        why = error.errors()[0]["msg"].removeprefix("Value error, ")
+        why = reason_of(error.errors()[0])
         raise InvalidInput.at(PARAGRAPH, why) from None
 
 

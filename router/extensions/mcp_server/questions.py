@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, JsonValue, ValidationError, model_valida
 
 from router.api.approvals import DecisionBody
 from router.api.params import MAX_COMMENT, MAX_TEXT, Key, check_plain, said_text
-from router.domain.errors import InvalidInput
+from router.domain.errors import InvalidInput, reason_of
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
     ChooseAction,
@@ -328,4 +328,4 @@ def decision_of(digest: str, content: Content | None) -> DecisionBody:
     try:
         return DecisionBody.model_validate(about)
     except ValidationError as error:
-        raise InvalidInput.at("comment", error.errors()[0]["msg"]) from None
+        raise InvalidInput.at("comment", reason_of(error.errors()[0])) from None

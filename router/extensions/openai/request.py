@@ -29,7 +29,7 @@ from pydantic.config import JsonDict
 from router.api.dependencies import Services
 from router.api.files import Upload, check_kind
 from router.api.params import check_plain
-from router.domain.errors import FieldProblem, InvalidInput, NotFound
+from router.domain.errors import FieldProblem, InvalidInput, NotFound, reason_of
 from router.domain.file_types import MOST_BYTES, MOST_FILES
 from router.domain.messages import SpokenLine
 from router.domain.principals import Principal
@@ -155,7 +155,7 @@ class Completion(ClientModel):
             for fault in error.errors(include_url=False, include_input=False):
                 place = [str(part) for part in fault["loc"]]
                 where = ".".join(p for p in place if p != "str" and "[" not in p) or "body"
-                found.setdefault(where, fault["msg"].removeprefix("Value error, "))
+                found.setdefault(where, reason_of(fault))
             faults = [FieldProblem(field, why) for field, why in found.items()]
             said = "; ".join(f"{each.field}: {each.detail}" for each in faults[:MOST_SHOWN])
             raise InvalidInput(f"{said}.", faults) from None

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, or_, select
 
-from router.domain.errors import Conflict, NotFound
+from router.domain.errors import Conflict, FaultyValue, NotFound
 from router.domain.locale import Localised
 from router.domain.records import Record
 from router.extensions.workspaces.tables import workspace_files, workspace_versions
@@ -46,7 +46,7 @@ def workspace_path(written: str) -> str:
         if not name or name.startswith(".") or name != name.strip():
             raise ValueError("no name in it may be empty, begin with a dot or with a space around")
         if any(unicodedata.category(sign)[0] == "C" or sign in "\u2028\u2029" for sign in name):
-            raise ValueError("it has characters that nobody sees; leave them out")
+            raise FaultyValue("it has characters that nobody sees", "leave them out")
         if len(name.encode()) > LONGEST_NAME:
             raise ValueError(f"a name in it has more than {LONGEST_NAME} bytes in UTF-8")
     return path

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from router.domain.errors import FaultyValue
 from router.domain.value import Value
 
 
@@ -186,5 +187,5 @@ def declare(lookup: Lookup) -> None:
     """Let flow files use a lookup; `ValueError` where its name means something else already."""
     known = LOOKUPS.get(lookup.name, lookup)
     if lookup.name in FUNCTIONS or (known.takes, known.defaults) != (lookup.takes, lookup.defaults):
-        raise ValueError(f"{lookup.name}() is something else in flow files; rename the lookup")
+        raise FaultyValue(f"{lookup.name}() is something else in flow files", "rename the lookup")
     LOOKUPS[lookup.name] = known

@@ -6,6 +6,7 @@ have is declared beside the tool (`name_in_chinese`); whatever isn't known keeps
 
 from collections.abc import Mapping
 
+from router.domain.errors import FaultyValue
 from router.flow.view import STATUSES
 
 Words = Mapping[str, str]
@@ -113,4 +114,4 @@ def name_in_chinese(fields: Words, values: Mapping[str, Words] | None = None) ->
 
 def _same(name: str, known: object, given: object) -> None:
     if known != given:
-        raise ValueError(f"{name} is called otherwise by another tool; rename the field")
+        raise FaultyValue(f"{name} is called otherwise by another tool", "rename the field")

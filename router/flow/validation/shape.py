@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from router.domain.errors import Fault, nearest
+from router.domain.errors import Fault, nearest, reason_of
 from router.flow.definition import KINDS, FlowDefinition, keys_of
 from router.flow.slot_types.slot import AS_FILE
 from router.flow.validation.unchecked import UNSAID
@@ -136,7 +136,7 @@ def _said(data: dict[str, Any], fault: ErrorDetails) -> Fault:
     here = ".".join(map(str, place)) or "the file"
     if fault["type"] in _SAID:
         return _SAID[fault["type"]](here, place, fault)
-    message = fault["msg"].removeprefix("Value error, ")
+    message = reason_of(fault)
     return Fault(f"{here}: {message[0].lower()}{message[1:]}", "see the other flows for the form")
 
 

@@ -17,7 +17,13 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import httpx2
 
-from router.domain.errors import Fault, PermanentToolError, TransientToolError, UnknownOutcome
+from router.domain.errors import (
+    Fault,
+    FaultyValue,
+    PermanentToolError,
+    TransientToolError,
+    UnknownOutcome,
+)
 from router.domain.locale import Localised
 from router.formats.http_body import PACKED, Unread, unpacked
 from router.formats.origin import PORTS, Origin, origin_of
@@ -75,48 +81,44 @@ class OutboundGuard:
     def __hash__(self) -> int:
         return hash(self._by_name)
 
-    def objection(self, origin: Origin) -> str:
-        """Why a file may not name this origin, and what would help; empty where it may."""
-        if origin in self._by_name:
-            return ""
-        if origin.scheme != "https":
-            return f"{origin} isn't https; write https://, or add it to {self._named_in}"
-        try:
-            return self.objection_to(origin.host, origin.port, origin.host)
-        except ValueError:
-            return ""
-
     def fault(self, origin: Origin) -> Fault | None:
         """What is wrong with a file that names this origin; None where it may."""
-        objection = self.objection(origin)
-        what, _, remedy = objection.partition("; ")
-        return Fault(what, remedy) if objection else None
+        if origin in self._by_name:
+            return None
+        if origin.scheme != "https":
+            remedy = f"write https://, or add it to {self._named_in}"
+            return Fault(f"{origin} isn't https", remedy)
+        try:
+            return self.fault_at(origin.host, origin.port, origin.host)
+        except ValueError:
+            return None
 
     def fault_of(self, url: str) -> Fault | None:
         """The same of an address as a file has it, which may be none at all."""
         try:
             return self.fault(origin_of(url))
-        except ValueError as error:
-            what, _, remedy = str(error).partition("; ")
+        except FaultyValue as error:
+            what, remedy = error.fault
             return Fault(f"the address can't be used: {what}", remedy)
 
-    def objection_to(self, host: str, port: int, address: str) -> str:
-        """Why this address of a host may not be connected to; empty where it may."""
+    def fault_at(self, host: str, port: int, address: str) -> Fault | None:
+        """Return why this address of a host may not be connected to; `None` if it may."""
         real = _unwrapped(ip_address(address.partition("%")[0]))
         if any(real in network for network in _NEVER):
-            return f"{host} is at {address}, where no tool may go; name the system's own"
+            what = f"{host} is at {address}, where no tool may go"
+            return Fault(what, "name the system's own")
         if (host, port) not in self._hosts and any(real in network for network in _NOT_PUBLIC):
             remedy = f"add its https://host:port to {self._named_in} if it is meant"
-            return f"{host} is at {address}, which isn't public; {remedy}"
-        return ""
+            return Fault(f"{host} is at {address}, which isn't public", remedy)
+        return None
 
     def refusal(self, host: str, port: int, address: str) -> Localised | None:
         """What whoever asked is told where it may not be connected to; None where it may."""
-        objection = self.objection_to(host, port, address)
-        if not objection:
+        fault = self.fault_at(host, port, address)
+        if fault is None:
             return None
         zh = f"不能连接 {host}：{address} 不在可以连接的范围内，请联系管理员"
-        return Localised(zh=zh, en=objection)
+        return Localised(zh=zh, en=str(fault))
 
     def check_redirect(self, before: Origin, after: Origin) -> None:
         """Raise `PermanentToolError` where an answer may not lead from one to the other."""

@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic import Field as Described
 
-from router.domain.errors import Fault, nearest
+from router.domain.errors import Fault, FaultyValue, fault_in, nearest
 from router.domain.locale import Localised
 from router.domain.principals import EVERYONE
 from router.formats.validation import Complaint, Entry, said
@@ -58,9 +58,9 @@ def callable_name(name: str) -> str:
     """The name, where models can call a tool by it; raises `ValueError`."""
     if not re.fullmatch(_CALLED, name):
         remedy = "use up to 63 letters, digits, _ and -, a letter first"
-        raise ValueError(f"{name[:80]!r} is no name that models can call; {remedy}")
+        raise FaultyValue(f"{name[:80]!r} is no name that models can call", remedy)
     if name in RESERVED:
-        raise ValueError(f"the tool {name} {TAKEN}; {ANOTHER}")
+        raise FaultyValue(f"the tool {name} {TAKEN}", ANOTHER)
     return name
 
 
@@ -82,18 +82,18 @@ def _answer_place(value: Any) -> Any:
         return ""
     if not isinstance(places, dict) or not places:
         remedy = 'write a JSON pointer such as "/data/0", or {"name": "/pointer"}'
-        raise ValueError(f"result is no place in an answer; {remedy}")
+        raise FaultyValue("result is no place in an answer", remedy)
     for each in places.values():
         if not isinstance(each, str) or not is_pointer(each):
             remedy = "begin it with a slash, as in /data/0/name"
-            raise ValueError(f"{each!r:.60} is no JSON pointer; {remedy}")
+            raise FaultyValue(f"{each!r:.60} is no JSON pointer", remedy)
     return value
 
 
 def _attribute(text: str) -> str:
     if not re.fullmatch(r"[!#-$&-z|~]{1,200}", text):
         remedy = "write up to 200 letters, digits and signs, without blanks, quotes, % or holes"
-        raise ValueError(f"{text[:60]!r} is no attribute of a CloudEvent; {remedy}")
+        raise FaultyValue(f"{text[:60]!r} is no attribute of a CloudEvent", remedy)
     return text
 
 
@@ -105,12 +105,12 @@ def _label(text: str) -> str:
 
 def _schema(data: Any) -> ArgumentSchema:
     if not isinstance(data, dict):
-        raise ValueError('{key} is no object; write {"type": "object", "properties": {…}}')  # noqa: TRY004
+        raise FaultyValue("{key} is no object", 'write {"type": "object", "properties": {…}}')
     try:
         return ArgumentSchema(data)
     except ValueError as error:
-        what, _, remedy = str(error).partition("; ")
-        raise ValueError(f"parameters: {what}; {remedy or 'see json-schema.org'}") from None
+        what, remedy = fault_in(error, "see json-schema.org")
+        raise FaultyValue(f"parameters: {what}", remedy) from None
 
 
 Word = Annotated[StrictStr, StringConstraints(pattern=r"\S")]
@@ -263,7 +263,7 @@ class DeclaredToolEntry(CallEntry):
         roles = info.data.get("roles") or ()
         if permission == "admin" and (not roles or EVERYONE in roles):
             remedy = 'name who may, as in "roles": ["hr"]'
-            raise ValueError(f"it changes what is others', for everyone; {remedy}")
+            raise FaultyValue("it changes what is others', for everyone", remedy)
         return permission
 
 

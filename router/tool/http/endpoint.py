@@ -12,7 +12,13 @@ from urllib.parse import quote, unquote, unquote_plus, urlencode
 
 from pydantic import JsonValue
 
-from router.domain.errors import ArgumentsToolError, Fault, PermanentToolError, ToolError
+from router.domain.errors import (
+    ArgumentsToolError,
+    Fault,
+    FaultyValue,
+    PermanentToolError,
+    ToolError,
+)
 from router.domain.locale import Localised
 from router.formats.origin import Origin, origin_of
 from router.tool.context import ToolContext
@@ -239,8 +245,8 @@ def read_address(text: str, environment: Variables) -> EndpointAddress:
     origin = None
     try:
         origin = origin_of(beginning)
-    except ValueError as error:
-        what, _, remedy = str(error).partition("; ")
+    except FaultyValue as error:
+        what, remedy = error.fault
         faults.append(Fault(f"the address can't be used: {what}", remedy))
     path, *queries = split(rest, "?")
     steps = [unquote(s[0]) for s in split(path, "/") if len(s) == 1 and isinstance(s[0], str)]

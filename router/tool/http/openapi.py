@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from router.domain.errors import Fault, nearest
+from router.domain.errors import Fault, FaultyValue, fault_in, nearest
 from router.domain.locale import Localised
 from router.domain.visible_text import one_line
 from router.formats.references import Dangling, References
@@ -75,9 +75,8 @@ class OpenApiReferences:
         """A schema written out; raises `Unsuitable`."""
         try:
             return SchemaReader(self._references).read(value)
-        except ValueError as error:
-            what, _, remedy = str(error).partition("; ")
-            raise Unsuitable(what, remedy) from None
+        except FaultyValue as error:
+            raise Unsuitable(*error.fault) from None
 
     def _target(self, reference: Any) -> Any:
         if not isinstance(reference, str) or not reference.startswith("#"):
@@ -372,8 +371,7 @@ class _Selection:
             self._complain(("operations",), what, unsuitable.fault.remedy)
             return None
         except ValueError as error:
-            what, _, remedy = str(error).partition("; ")
-            self._complain(("operations",), what, remedy or "see json-schema.org")
+            self._complain(("operations",), *fault_in(error, "see json-schema.org"))
             return None
         if self.complaints or server is None:
             return None

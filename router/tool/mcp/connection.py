@@ -317,7 +317,7 @@ class McpConnection:
     async def run(self) -> None:
         """Keep the session up until cancelled; there is none where a variable isn't set."""
         if self.entry.lacks:
-            self._note_away(self.entry.lacks, "then start again")
+            self._note_away(str(self.entry.lacks), "then start again")
             return
         wait, this = FIRST_WAIT, asyncio.current_task()
         while True:
@@ -334,7 +334,7 @@ class McpConnection:
     async def look(self, within: float) -> Listing:
         """What the server has, asked in a session of its own; raises `Away` with why not."""
         if self.entry.lacks:
-            raise Away(self.entry.lacks)
+            raise Away(str(self.entry.lacks))
         try:
             async with asyncio.timeout(within), self._opened() as client:
                 return await _listing(client)

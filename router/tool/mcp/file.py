@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
-from router.domain.errors import DefinitionError, Fault, Problem, nearest
+from router.domain.errors import DefinitionError, Fault, FaultyValue, Problem, nearest
 from router.domain.locale import Localised
 from router.domain.principals import EVERYONE
 from router.formats.strict_json import json_document
@@ -97,7 +97,7 @@ Label = Annotated[str, AfterValidator(_label)]
 def _context_name(written: str) -> str:
     if written not in CONTEXT:
         remedy = nearest(written, CONTEXT) or f"there are: {', '.join(CONTEXT)}"
-        raise ValueError(f"there is no {written[:48]!r} in the context of a call; {remedy}")
+        raise FaultyValue(f"there is no {written[:48]!r} in the context of a call", remedy)
     return written
 
 
@@ -186,12 +186,14 @@ class ServerEntry(Entry):
         return self
 
     @property
-    def lacks(self) -> str:
+    def lacks(self) -> Fault | None:
         """Why it isn't there whatever it does: the variables that it names and nobody has set."""
         texts = [self.url or "", *self.headers.values(), *self.env.values()]
         unset = sorted({name for text in texts for name in _VARIABLE.findall(text)})
-        said = "isn't set; set it" if len(unset) == 1 else "aren't set; set them"
-        return f"{', '.join(unset)} {said} in the environment or in .env" if unset else ""
+        if not unset:
+            return None
+        is_not, it = ("isn't", "it") if len(unset) == 1 else ("aren't", "them")
+        return Fault(f"{', '.join(unset)} {is_not} set", f"set {it} in the environment or in .env")
 
     def offers(self, tool: str) -> bool:
         """True where its tool of this name is offered."""
@@ -289,10 +291,7 @@ def _unfit(
 def _barred(entry: ServerEntry, guard: OutboundGuard) -> Fault | None:
     if entry.url is None:
         return Fault("no program is started for a document", 'write the server\'s "url"')
-    if entry.lacks:
-        what, _, remedy = entry.lacks.partition("; ")
-        return Fault(what, remedy)
-    return guard.fault_of(entry.url)
+    return entry.lacks or guard.fault_of(entry.url)
 
 
 def group_of(server: str) -> str:

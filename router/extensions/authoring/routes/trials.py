@@ -15,6 +15,7 @@ from router.api.errors import problems
 from router.api.params import PersonId, PlainJson, PlainObject, StrictRoute
 from router.domain.configuration_documents import LARGEST as LARGEST_STORIES
 from router.domain.configuration_documents import LONGEST_NAME, RULES
+from router.domain.errors import FaultyValue
 from router.extensions.authoring.services import Given
 from router.extensions.authoring.trials.protocol import (
     MOST_STEPS,
@@ -40,7 +41,7 @@ def _text_of(most: int) -> object:
         if "\0" in text:
             raise ValueError("it has the character U+0000, which no file may have")
         if (size := len(text.encode())) > most:
-            raise ValueError(f"it has {size} bytes; {most} are the most")
+            raise FaultyValue(f"it has {size} bytes", f"{most} are the most")
         return text
 
     schema = {"type": "string", "maxLength": most, "pattern": "^[^\\x00]*$"}

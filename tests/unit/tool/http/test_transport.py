@@ -132,29 +132,29 @@ OPEN = ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "::ffff:1.1.1.1", "6
 
 @each_row("address", [*PRIVATE, *NOWHERE, *OPEN])
 def test_only_what_is_public_is_connected_to(address: str) -> None:
-    objection = OutboundGuard().objection_to("api.example.com", 443, address)
-    assert (objection == "") is (address in OPEN)
+    fault = OutboundGuard().fault_at("api.example.com", 443, address)
+    assert (fault is None) is (address in OPEN)
 
 
 @each_row("address", PRIVATE)
 def test_a_place_that_the_operator_names_may_be_private(address: str) -> None:
     guard = OutboundGuard(["https://crm.corp:8443"])
-    assert guard.objection_to("crm.corp", 8443, address) == ""
-    assert guard.objection_to("crm.corp", 443, address)
-    assert guard.objection_to("other.corp", 8443, address)
+    assert guard.fault_at("crm.corp", 8443, address) is None
+    assert guard.fault_at("crm.corp", 443, address)
+    assert guard.fault_at("other.corp", 8443, address)
 
 
 @each_row("address", NOWHERE)
 def test_nobody_can_name_a_place_where_metadata_are(address: str) -> None:
     guard = OutboundGuard(["https://crm.corp"])
-    assert "no tool may go" in guard.objection_to("crm.corp", 443, address)
+    assert "no tool may go" in str(guard.fault_at("crm.corp", 443, address))
 
 
 def test_a_file_may_name_what_the_operator_names_or_what_is_public() -> None:
     guard = OutboundGuard(["http://127.0.0.1:9000"])
-    assert guard.objection(origin_of("http://127.0.0.1:9000/x")) == ""
-    assert guard.objection(origin_of("https://api.example.com")) == ""
-    assert guard.objection(origin_of("http://127.0.0.1:9001"))
+    assert guard.fault(origin_of("http://127.0.0.1:9000/x")) is None
+    assert guard.fault(origin_of("https://api.example.com")) is None
+    assert guard.fault(origin_of("http://127.0.0.1:9001"))
 
 
 @each_row(
