@@ -15,7 +15,7 @@ from router.flow.paused import Situation
 from router.isolation.text_work import TextWork
 from router.routing.prompts import DeskPersona
 from router.understanding.dialogue_acts import asks_who_this_is, greets, thanks
-from router.understanding.reader import Reader, called_skill
+from router.understanding.reader import Reader
 from router.understanding.route_reasons import overview
 
 HELLO = Localised(zh="你好！", en="Hello! ")
@@ -62,9 +62,8 @@ def without_skills(usable: Iterable[Capability]) -> list[Capability]:
 
 def _begins_skill(understood: activities.Understood, situation: Situation) -> bool:
     """Return whether a skill is called that isn't the one that has asked something."""
-    called = {each.skill for each in understood.commands if isinstance(each, RunSkill)}
-    by_name = understood.route is not None and understood.route.policy == called_skill.__name__
-    return by_name or bool(called - {situation.skill})
+    called = [each for each in understood.commands if isinstance(each, RunSkill)]
+    return any(each.addressed_by == "name" or each.skill != situation.skill for each in called)
 
 
 class Understander:

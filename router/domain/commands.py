@@ -134,6 +134,9 @@ class RunSkill(ValueObject):
     request: str
     agreed: bool = False
     about: str = ""
+    addressed_by: Literal["name", "answer"] | None = None
+    """How the person addressed the skill: by its name, or by answering its question; `None` if it
+    was chosen for them."""
 
 
 class LeaveSkill(ValueObject):

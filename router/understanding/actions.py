@@ -170,7 +170,7 @@ def of_plan(situation: Situation, *, agreed: bool, by: messages.RouteBy) -> Poli
     """Having the plan worked on that a sub-agent shows, or not."""
     skill, reason = situation.skill, why.PLAN_AGREED if agreed else why.SKILL_LEFT
     route = reason.route(situation.locale, skill, skill=skill).replace(by=by)
-    agrees = commands.RunSkill(skill=skill, request="", agreed=True)
+    agrees = commands.RunSkill(skill=skill, request="", agreed=True, addressed_by="answer")
     return route, agrees if agreed else commands.LeaveSkill()
 
 

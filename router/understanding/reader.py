@@ -169,7 +169,7 @@ class _Wish:
     def aim(self) -> str | None:
         """What rules take it for; None where they don't, or leave it to the skill that asks."""
         taken = self.reading.route
-        if taken is None or taken.policy == skill_answer.__name__:
+        if taken is None or any(map(_is_for_asking_skill, self.reading.commands)):
             return None
         return taken.target or taken.kind
 
@@ -243,6 +243,12 @@ def _of_several(heard: ParsedMessage, wishes: Sequence[_Wish]) -> Reading:
     return Reading(
         normalised=heard.text, route=first, others=others, commands=in_order(given), rest=rest
     )
+
+
+def _is_for_asking_skill(command: commands.Command) -> bool:
+    """Return whether the command answers the skill that has asked something, or leaves it."""
+    answers = isinstance(command, commands.RunSkill) and command.addressed_by == "answer"
+    return answers or isinstance(command, commands.LeaveSkill)
 
 
 def _of_its_own(command: commands.Command, words: str) -> commands.Command:
@@ -511,7 +517,8 @@ def called_skill(heard: ParsedMessage) -> PolicyDecision | None:
     skill, situation = heard.known.skills.called_in(heard.text), heard.situation
     if skill is None or not situation.may_use("skill", skill.name, skill.roles):
         return None
-    command = commands.RunSkill(skill=skill.name, request=heard.as_typed(0, len(heard.text)))
+    said = heard.as_typed(0, len(heard.text))
+    command = commands.RunSkill(skill=skill.name, request=said, addressed_by="name")
     title = skill.title.within(heard.locale)
     return why.SKILL_CALLED.route(heard.locale, skill.name, title=title), command
 
@@ -526,7 +533,8 @@ def skill_answer(heard: ParsedMessage) -> PolicyDecision | None:
         return actions.of_plan(heard.situation, agreed=agreed, by="slot")
     if acts.cancels(heard.text):
         return why.SKILL_LEFT.route(heard.locale, skill, skill=skill), commands.LeaveSkill()
-    command = commands.RunSkill(skill=skill, request=heard.as_typed(0, len(heard.text)))
+    said = heard.as_typed(0, len(heard.text))
+    command = commands.RunSkill(skill=skill, request=said, addressed_by="answer")
     return why.SKILL_ANSWERED.route(heard.locale, skill, skill=skill), command
 
 

@@ -288,5 +288,5 @@ def test_what_is_addressed_to_a_skill_begins_no_flow_but_answers_one_that_asks()
 def test_what_is_addressed_to_the_skill_that_asked_answers_it() -> None:
     addressed = messages.Message(text="三年", skill="policy-advisor")
     told = command(addressed, skill="policy-advisor")
-    assert told == RunSkill(skill="policy-advisor", request="三年")
+    assert told == RunSkill(skill="policy-advisor", request="三年", addressed_by="answer")
     assert read(addressed, skill="trip-planner").route is None

@@ -93,7 +93,7 @@ def test_it_is_called_whatever_else_is_asked_or_said(view: object) -> None:
     said = "/weekly-report 我要请年假，顺便报销打车"
     reading = read(said, view, reader=READER)  # type: ignore[arg-type]
     assert routed(reading) == ("skill", "weekly-report", "pattern")
-    assert reading.commands == [RunSkill(skill="weekly-report", request=said)]
+    assert reading.commands == [RunSkill(skill="weekly-report", request=said, addressed_by="name")]
 
 
 def test_one_that_the_person_may_not_use_is_not_called() -> None:

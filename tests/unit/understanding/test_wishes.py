@@ -159,8 +159,9 @@ def test_what_a_skill_asked_is_answered_beside_a_request(reader: Reader) -> None
     assert isinstance(first, commands.RunSkill)
     assert first.request == "第二个吧"
     whole = read(reader, "短一点，顺便查一下有没有错字", skill="blog-writer")
-    assert [c.model_dump() for c in whole.commands] == [
-        commands.RunSkill(skill="blog-writer", request="短一点，顺便查一下有没有错字").model_dump()
+    said = "短一点，顺便查一下有没有错字"
+    assert whole.commands == [
+        commands.RunSkill(skill="blog-writer", request=said, addressed_by="answer")
     ]
 
 
