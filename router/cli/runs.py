@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote
 
 import typer
@@ -177,13 +177,17 @@ def reassign(  # noqa: PLR0913, PLR0917 - one run's, or everything of one person
     _of_several(came, f"still wait for {instead_of}", yes=yes)
 
 
-REFUSED = "refused: "
+class Outcome(NamedTuple):
+    """What came of a command for one run, in words, and whether the API refused it."""
+
+    text: str
+    refused: bool = False
 
 
-def _of_several(came: Sequence[Row], refused_ones: str, *, yes: bool) -> None:
+def _of_several(came: Sequence[tuple[Row, Outcome]], refused_ones: str, *, yes: bool) -> None:
     """Print what came of each; raises `RouterError` where some were refused."""
-    _echo([], came, as_json=False)
-    refused = sum(said.startswith(REFUSED) for *_, said in came)
+    _echo([], [(*row, outcome.text) for row, outcome in came], as_json=False)
+    refused = sum(outcome.refused for _, outcome in came)
     if refused:
         raise RouterError(f"{refused} of {len(came)} {refused_ones}")
     if came and not yes:
@@ -202,39 +206,39 @@ async def _every(rest: Rest, **query: Any) -> list[dict[str, Any]]:
 
 async def _ended(
     rest: Rest, requester: str | None, body: dict[str, Any], *, yes: bool
-) -> list[Row]:
+) -> list[tuple[Row, Outcome]]:
     """Each run of the person's that goes on, and what came of ending it; parts of others aside."""
     query = {"all": "true", "requester": requester, "limit": 200}
-    rows = list[Row]()
+    rows = list[tuple[Row, Outcome]]()
     for run in await _every(rest, **query):
         if run["status"] in ENDED or run["parent"]:
             continue
-        said = f"{run['status']} at {run['state']}"
+        outcome = Outcome(f"{run['status']} at {run['state']}")
         if yes:
-            said = await _posted(rest, f"/v1/flow-runs/{run['id']}/terminate", body, "ended")
-        rows.append((run["id"], run["flow"], run["requester"], said))
+            outcome = await _posted(rest, f"/v1/flow-runs/{run['id']}/terminate", body, "ended")
+        rows.append(((run["id"], run["flow"], run["requester"]), outcome))
     return rows
 
 
-async def _handed_over(rest: Rest, body: dict[str, Any], *, yes: bool) -> list[Row]:
+async def _handed_over(rest: Rest, body: dict[str, Any], *, yes: bool) -> list[tuple[Row, Outcome]]:
     """Each run that waits for the person, and what came of handing it over."""
     query = {"all": "true", "waiting_for": body["instead_of"], "limit": 200}
-    rows = list[Row]()
+    rows = list[tuple[Row, Outcome]]()
     for run in await _every(rest, **query):
-        said = f"waits for {body['instead_of']}"
+        outcome = Outcome(f"waits for {body['instead_of']}")
         if yes:
             path = f"/v1/flow-runs/{run['id']}/reassign"
-            said = await _posted(rest, path, body, f"waits for {body['to']}")
-        rows.append((run["id"], run["flow"], run["requester"], said))
+            outcome = await _posted(rest, path, body, f"waits for {body['to']}")
+        rows.append(((run["id"], run["flow"], run["requester"]), outcome))
     return rows
 
 
-async def _posted(rest: Rest, path: str, body: dict[str, Any], done: str) -> str:
+async def _posted(rest: Rest, path: str, body: dict[str, Any], done: str) -> Outcome:
     try:
         await rest.post(path, body)
     except Refused as refused:
-        return f"{REFUSED}{refused}"
-    return done
+        return Outcome(f"refused: {refused}", refused=True)
+    return Outcome(done)
 
 
 @app.command()

@@ -82,9 +82,8 @@ class DateType(SlotType):
 
     def in_brackets(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
         """Without its weekday, and without a label: it is plain what it is."""
-        written = day(value, locale)
-        without = written.partition("（")[0] if locale == "zh" else written.partition(" ")[2]
-        return without or written
+        found = _date_of(value)
+        return _without_weekday(found, locale) if found else plain(value)
 
     def examples(self, known: list[date], today: date) -> Iterator[Example]:
         """Days that people mean: after one that is known already, else around today."""
@@ -252,14 +251,24 @@ def _of_unit(unit: str, number: JsonValue, locale: Locale) -> str:
 
 def day(value: JsonValue, locale: Locale) -> str:
     """A date such as `2026-11-23`, or the date of a moment, as people read it."""
-    try:
-        found = date.fromisoformat(str(value)[:10])
-    except ValueError:
+    found = _date_of(value)
+    if found is None:
         return plain(value)
-    weekday = WEEKDAYS[locale][found.weekday()]
+    weekday, written = WEEKDAYS[locale][found.weekday()], _without_weekday(found, locale)
+    return f"{written}（周{weekday}）" if locale == "zh" else f"{weekday} {written}"
+
+
+def _date_of(value: JsonValue) -> date | None:
+    try:
+        return date.fromisoformat(str(value)[:10])
+    except ValueError:
+        return None
+
+
+def _without_weekday(found: date, locale: Locale) -> str:
     if locale == "zh":
-        return f"{found.year}年{found.month}月{found.day}日（周{weekday}）"
-    return f"{weekday} {found.day} {MONTHS[found.month - 1]} {found.year}"
+        return f"{found.year}年{found.month}月{found.day}日"
+    return f"{found.day} {MONTHS[found.month - 1]} {found.year}"
 
 
 def short_date(value: JsonValue, locale: Locale) -> str:
