@@ -4,8 +4,8 @@ The last `MAX_HELD_TURNS` messages are held with their answers, and of `MAX_KNOW
 and digests are known; what is older is only in the event log. Pure functions of the transcript.
 """
 
-import re
 from collections.abc import Collection, Iterable, Sequence
+from typing import Literal
 
 from router.contracts.conversation_state import (
     MAX_HELD_TURNS,
@@ -92,11 +92,16 @@ def remember(
     calls = transcript.turn_calls
     lines = [
         *transcript.history,
-        messages.SpokenLine(role="user", text=_cut(said, MAX_LINE_CHARS), files=[*files]),
-        messages.SpokenLine(role="assistant", text=_cut(answered, MAX_LINE_CHARS), calls=calls),
+        _make_line("user", said).replace(files=[*files]),
+        _make_line("assistant", answered).replace(calls=calls),
     ]
     history = shorten(lines[-MAX_HISTORY_LINES:])
     return transcript.replace(history=history, gists=[*transcript.gists, gist], turn_calls=[])
+
+
+def _make_line(role: Literal["user", "assistant"], text: str) -> messages.SpokenLine:
+    shown, whole_chars = _cut(text, MAX_LINE_CHARS)
+    return messages.SpokenLine(role=role, text=shown, whole_chars=whole_chars)
 
 
 def remember_results(
@@ -112,8 +117,10 @@ def remember_results(
         return remember(transcript, wanted, answered, routes) if made else transcript
     line = transcript.history[place]
     known = [made.pop(call.id, call) for call in line.calls]
-    said = _cut("\n".join(filter(None, (line.text, answered))), MAX_LINE_CHARS)
-    whole = line.replace(text=said, calls=[*known, *made.values()])
+    whole = line.replace(calls=[*known, *made.values()])
+    if answered:
+        said, whole_chars = _cut("\n".join(filter(None, (line.text, answered))), MAX_LINE_CHARS)
+        whole = whole.replace(text=said, whole_chars=whole_chars)
     lines = [*transcript.history[:place], whole, *transcript.history[place + 1 :]]
     return transcript.replace(history=shorten(lines), turn_calls=[])
 
@@ -133,8 +140,13 @@ def tell_model(turn: messages.Turn) -> str:
 
 def recall_call(call: messages.ToolCallView, result: str) -> messages.RecalledCall:
     """Return a call and its result as a model is told of them."""
+    shown, whole_chars = _cut(result, MAX_RESULT_CHARS)
     return messages.RecalledCall(
-        id=call.id, name=call.name, arguments=call.arguments, result=_cut(result, MAX_RESULT_CHARS)
+        id=call.id,
+        name=call.name,
+        arguments=call.arguments,
+        result=shown,
+        whole_chars=whole_chars,
     )
 
 
@@ -153,25 +165,34 @@ def shorten(lines: Sequence[messages.SpokenLine]) -> list[messages.SpokenLine]:
 
 
 def _with_short_results(line: messages.SpokenLine) -> messages.SpokenLine:
-    short = [call.replace(result=_cut(call.result, SHORT_RESULT_CHARS)) for call in line.calls]
-    return line.replace(calls=short)
+    return line.replace(calls=[_with_short_result(call) for call in line.calls])
+
+
+def _with_short_result(call: messages.RecalledCall) -> messages.RecalledCall:
+    result, whole_chars = _cut(call.result, SHORT_RESULT_CHARS, call.whole_chars)
+    return call.replace(result=result, whole_chars=whole_chars)
 
 
 def _with_short_words(line: messages.SpokenLine) -> messages.SpokenLine:
-    return line.replace(text=_cut(line.text, SHORT_LINE_CHARS))
+    text, whole_chars = _cut(line.text, SHORT_LINE_CHARS, line.whole_chars)
+    return line.replace(text=text, whole_chars=whole_chars)
 
 
-def _cut(text: str, longest: int) -> str:
-    """Return the beginning of a longer text, and how long it was before anything was cut of it."""
-    head, length = text, len(text)
-    if cut := _LEFT_OUT.search(text):
-        head, length = text[: cut.start()], int(cut[1])
+def _cut(text: str, longest: int, whole_chars: int = 0) -> tuple[str, int]:
+    """Return the beginning of a text, with its whole length at the end, and that length.
+
+    `whole_chars` is the length if the text was cut before. The length returned is 0 if the text is
+    whole.
+    """
+    head = text[: -len(_length_note(whole_chars))] if whole_chars else text
     if len(head) <= longest:
-        return text
-    return f"{head[:longest]}… ({length} characters in all)"
+        return text, whole_chars
+    chars = whole_chars or len(text)
+    return head[:longest] + _length_note(chars), chars
 
 
-_LEFT_OUT = re.compile(r"… \((\d{1,9}) characters in all\)$")
+def _length_note(chars: int) -> str:
+    return f"… ({chars} characters in all)"
 
 
 def names_in_play(transcript: Transcript) -> list[str]:

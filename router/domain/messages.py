@@ -311,6 +311,8 @@ class RecalledCall(ValueObject):
     name: str
     arguments: dict[str, JsonValue] = {}
     result: str
+    whole_chars: int = 0
+    """Characters of the result before it was cut; 0 if it wasn't."""
 
 
 class SpokenLine(ValueObject):
@@ -323,6 +325,8 @@ class SpokenLine(ValueObject):
     text: str
     files: list[str] = []
     calls: list[RecalledCall] = []
+    whole_chars: int = 0
+    """Characters of the text before it was cut; 0 if it wasn't."""
 
     @property
     def told(self) -> str:

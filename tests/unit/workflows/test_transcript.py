@@ -41,9 +41,16 @@ def test_however_long_a_conversation_is_the_memory_is_bounded() -> None:
 
 
 def test_what_is_cut_again_tells_the_length_that_it_had_at_first() -> None:
-    once = transcript._cut("x" * 50_000, 800)
-    assert transcript._cut(once, 200) == f"{'x' * 200}… (50000 characters in all)"
-    assert transcript._cut(once, 800) == once
+    once, chars = transcript._cut("x" * 50_000, 800)
+    again = f"{'x' * 200}… (50000 characters in all)"
+    assert transcript._cut(once, 200, chars) == (again, 50_000)
+    assert transcript._cut(once, 800, chars) == (once, 50_000)
+
+
+def test_what_a_person_says_of_a_length_is_no_length() -> None:
+    said = "x" * 5_000 + "… (7 characters in all)"
+    spoken = talked(said, *("y" * 5_000 for _ in range(3)))
+    assert spoken.history[0].text.endswith(f"… ({len(said)} characters in all)")
 
 
 def told(number: int) -> HeldTurn:
