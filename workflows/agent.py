@@ -5,6 +5,7 @@ last that finished, and none is paid for twice.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
@@ -16,6 +17,7 @@ from router.contracts import activities
 from router.contracts.flow import CallLimits
 from router.contracts.payload import ActivityStub
 from router.contracts.skill_run import Ending, SkillStart, Steer
+from router.contracts.tool_rounds import ToolFinding
 from router.domain.commands import StartFlow
 from router.domain.locale import Localised
 from router.domain.messages import ConfirmReply, ToolCallView, Usage
@@ -23,7 +25,7 @@ from router.routing.planner import Planned, Reflected
 from router.routing.skill_step import CREATE_SUBAGENT
 from router.skill.loop import LoopProgress
 from workflows.activity import ends_turn, perform
-from workflows.tool_calls import worded
+from workflows.tool_calls import bounded_results, worded
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class SkillAgent(ABC):
         self.memory = start.memory
         self.progress = start.progress
         self.calls: list[ToolCallView] = list(start.calls)
+        self.results: list[ToolFinding] = list(start.results)
         self.heard: list[str] = list(start.heard)
         self.inner = start.inner
         self._start = start
@@ -83,6 +86,11 @@ class SkillAgent(ABC):
         """What its calls came to so far, a line each, for people."""
         tools = {CREATE_SUBAGENT: _SUBAGENT, **self._start.tools}
         return worded(self.calls, tools, self._start.locale)
+
+    def keep_results(self, found: Iterable[ToolFinding]) -> None:
+        """Keep what calls found, if it is needed after the run."""
+        if self._start.keeps_results:
+            self.results = bounded_results([*self.results, *found])
 
     @property
     def _seconds_left(self) -> float:

@@ -5,7 +5,6 @@ most; each call is an activity. Nothing is written in any round: what writes is 
 """
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -345,6 +344,7 @@ class AnswerFinder:
             inner=skill.inner,
             progress=skill.progress,
             accounted=skill.progress.usage,
+            keeps_results=self.message.submission.response_schema is not None,
         )
         try:
             outcome = await self.skills.run(start, self.message.locale)
@@ -365,7 +365,7 @@ class AnswerFinder:
             cards=[outcome.card] if outcome.card else [],
             calls=outcome.calls,
             made=[recall_call(call, came_to(call)) for call in outcome.calls],
-            findings=[_found_by(call) for call in outcome.calls if call.status == "done"],
+            findings=outcome.results,
             usage=outcome.usage,
             waiting=[
                 WaitingCall(id=id_, tool=c.name, arguments=c.arguments, **about)
@@ -380,15 +380,6 @@ class AnswerFinder:
 
 def _limits(decided: RoutingDecision, tool: str) -> CallLimits:
     return decided.tools.get(tool, CallLimits())
-
-
-def _found_by(call: ToolCallView) -> ToolFinding:
-    """What a sub-agent's call came to, as far as that is shown: a long result is cut."""
-    try:
-        result = json.loads(call.result_preview)
-    except ValueError:
-        result = call.result_preview
-    return ToolFinding(tool=call.name, result=result)
 
 
 def _is_edited(skill: OpenSkill, decided: RoutingDecision) -> bool:

@@ -80,6 +80,7 @@ def part_of(first: SkillStart, inner: OpenSkill, room: Share, account: Account) 
         continue_after=first.continue_after,
         memory=inner.memory,
         inner=inner.inner,
+        keeps_results=first.keeps_results,
     )
 
 

@@ -119,6 +119,7 @@ class PartExecutor:
         for run in runs:
             done = run.agent.progress
             whole.calls = bounded([*whole.calls, *run.agent.calls])
+            whole.keep_results(run.agent.results)
             spent = whole.progress.beside(done.steps - run.began, done.usage)
             whole.progress = spent.timed(done.pace)
             whole.memory = whole.memory.being_exposed(run.agent.memory.exposed)
@@ -141,6 +142,7 @@ class PartExecutor:
             progress=loop.LoopProgress(steps=progress.steps, pace=progress.pace),
             memory=AgentMemory(exposed=self._whole.memory.exposed),
             calls=[],
+            results=[],
             heard=[],
         )
 

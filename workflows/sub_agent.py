@@ -222,6 +222,7 @@ class SubAgent(SkillAgent):
             self._taken_back(f"error: {BROKE_OFF}")
             return None
         self.calls = bounded([*self.calls, *outcome.calls])
+        self.keep_results(outcome.results)
         self.heard += outcome.heard
         self.progress = self.progress.beside(outcome.progress.steps, outcome.usage)
         self.memory = self.memory.being_exposed(outcome.memory.exposed)
@@ -422,6 +423,8 @@ class SubAgent(SkillAgent):
             return SKIPPED if self._steered else NEVER_BEGUN
         given = completed(self._start.tools, call.name, arguments)
         self.calls.append(shown(id_, call.name, given, found))
+        if found.error is None and not (found.asks_back or found.awaited):
+            self.keep_results([found])
         self.progress = self.progress.with_cost(found.usage)
         return told(found)
 

@@ -37,6 +37,7 @@ from router.domain.principals import Principal
 from router.domain.sizes import measure_bytes
 from router.domain.summaries import cut_summary
 from router.flow.prompts.values import readable
+from router.routing.excerpt import excerpt
 from router.skill.skill import OF_FOLDER
 from workflows.activity import ends_turn
 from workflows.hook_runs import at, hooks_here
@@ -46,6 +47,8 @@ Limits = Mapping[str, CallLimits]
 
 FOUND_SHOWN = 3
 """Of what was found, where a run is cut short: the last few."""
+RESULTS_KEPT, RESULTS_LENGTH = 16, 48_000
+"""Findings that a sub-agent keeps for the turn, and characters of all of them."""
 CALLS_SHOWN = 100
 """Of a run: those of a longer one that came first are only in the Temporal UI."""
 CALLS_BYTES = 60_000
@@ -300,6 +303,13 @@ def bounded(calls: Sequence[ToolCallView]) -> list[ToolCallView]:
         whole = left >= 0 or call.status == "waiting"
         kept.append(call if whole else call.replace(arguments={}, result_preview=""))
     return kept[::-1]
+
+
+def bounded_results(found: Sequence[ToolFinding]) -> list[ToolFinding]:
+    """Return the last findings, with so much of each result as all of them have room for."""
+    last = found[-RESULTS_KEPT:]
+    longest = RESULTS_LENGTH // max(len(last), 1)
+    return [each.replace(result=json.loads(excerpt(each.result, longest).text)) for each in last]
 
 
 def worded(calls: Sequence[ToolCallView], tools: Limits, locale: Locale) -> list[str]:

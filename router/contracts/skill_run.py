@@ -7,6 +7,7 @@ from router.contracts.activities import Account
 from router.contracts.conversation_state import OpenSkill
 from router.contracts.flow import CallLimits
 from router.contracts.payload import Payload
+from router.contracts.tool_rounds import ToolFinding
 from router.domain.commands import StartFlow
 from router.domain.locale import Locale
 from router.domain.messages import ConfirmReply, ToolCallView, Usage
@@ -54,6 +55,9 @@ class SkillStart(Payload):
     heard: list[str] = []
     ends: datetime | None = None
     inner: OpenSkill | None = None
+    keeps_results: bool = False
+    """True if the turn needs what was found, not only how it is shown."""
+    results: list[ToolFinding] = []
 
     def account_after(self, progress: LoopProgress, seconds: float) -> Account:
         """On whose account models are asked once the run is so far, with so much time left."""
@@ -72,6 +76,8 @@ class SkillOutcome(Payload):
     text: str
     ending: Ending
     calls: list[ToolCallView] = []
+    results: list[ToolFinding] = []
+    """What its last calls found, long results cut, if the start `keeps_results`."""
     usage: Usage = Usage()
     memory: AgentMemory
     flow: StartFlow | None = None

@@ -13,7 +13,16 @@ from router.routing.skill_context import STEP_TOKENS
 from router.runtime.composition import Parts
 from tests.fakes.model_server import Behaviour, fails, says
 from tests.fakes.web_server import Received, Reply
-from tests.workflow.long_runs import ANSWER, TOLD, Archive, archive, estimate, histories, reads
+from tests.workflow.long_runs import (
+    ANSWER,
+    TOLD,
+    Archive,
+    archive,
+    estimate,
+    file,
+    histories,
+    reads,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -140,3 +149,14 @@ async def test_sixty_steps_with_240_calls_stay_within_all_limits(opened: Opened)
 def answered(messages: list[Any]) -> list[Any]:
     """The calls that the model made, in their order."""
     return [call for message in messages for call in message.get("tool_calls", [])]
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+async def test_what_its_calls_found_comes_back_whole_if_the_turn_needs_it(
+    opened: Opened, keeps: bool
+) -> None:
+    async with opened(reads(2, size=900)) as house:
+        outcome, _ = await house.run(keeps_results=keeps, continue_after=1)
+    assert [call.status for call in outcome.calls] == ["done", "done"]
+    found = [finding.result for finding in outcome.results]
+    assert found == ([file(100, 900), file(200, 900)] if keeps else [])
