@@ -1,7 +1,6 @@
 """Telling whoever watches what an activity does, while it does it; no call waits for its rows."""
 
 import asyncio
-import json
 import logging
 import time
 from collections import deque
@@ -260,8 +259,7 @@ _LOOKED_AT = 4 * PREVIEW
 
 
 def _arguments(call: ToolCall) -> JsonValue:
-    shown: JsonValue = json.loads(excerpt(redacted(call.arguments), 2 * PREVIEW).text)
-    return shown
+    return excerpt(redacted(call.arguments), 2 * PREVIEW).value
 
 
 def _called(call: ToolCall) -> ToolCallProgress | None:

@@ -85,12 +85,12 @@ class SkillAgent(ABC):
     def found(self) -> list[str]:
         """What its calls came to so far, a line each, for people."""
         tools = {CREATE_SUBAGENT: _SUBAGENT, **self._start.tools}
-        return worded(self.calls, tools, self._start.locale)
+        return worded(self.results, tools, self._start.locale)
 
     def keep_results(self, found: Iterable[ToolFinding]) -> None:
-        """Keep what calls found, if it is needed after the run."""
-        if self._start.keeps_results:
-            self.results = bounded_results([*self.results, *found])
+        """Keep what calls found: whole if the turn needs it, else as people are shown it."""
+        whole = self._start.keeps_results
+        self.results = bounded_results([*self.results, *found], whole=whole)
 
     @property
     def _seconds_left(self) -> float:

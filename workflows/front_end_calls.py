@@ -4,7 +4,6 @@ A result may come at any time: after a crash, in a run that continues this one, 
 Nothing waits for it meanwhile but the answer that it is for.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
@@ -76,8 +75,7 @@ def _cut_finding(finding: ToolFinding, longest: int) -> ToolFinding:
 
 def _excerpt(result: JsonValue, longest: int) -> JsonValue:
     """The result, or where it is long so much of it, with how much there is."""
-    shown: JsonValue = json.loads(excerpt(result, longest).text)
-    return shown
+    return excerpt(result, longest).value
 
 
 def receive_result(front_end: FrontEnd, action: messages.ToolResultAction) -> FrontEnd:

@@ -32,7 +32,7 @@ from router.domain.errors import (
 from router.domain.file_types import SkillFile
 from router.domain.hooks import LONGEST_TEXT, ErrorEvent, ToolEvent, ToolResultEvent
 from router.domain.locale import Locale, Localised
-from router.domain.messages import ToolCallView, Usage
+from router.domain.messages import PREVIEW, ToolCallView, Usage
 from router.domain.principals import Principal
 from router.domain.sizes import measure_bytes
 from router.domain.summaries import cut_summary
@@ -305,22 +305,20 @@ def bounded(calls: Sequence[ToolCallView]) -> list[ToolCallView]:
     return kept[::-1]
 
 
-def bounded_results(found: Sequence[ToolFinding]) -> list[ToolFinding]:
-    """Return the last findings, with so much of each result as all of them have room for."""
-    last = found[-RESULTS_KEPT:]
-    longest = RESULTS_LENGTH // max(len(last), 1)
-    return [each.replace(result=json.loads(excerpt(each.result, longest).text)) for each in last]
+def bounded_results(found: Sequence[ToolFinding], *, whole: bool) -> list[ToolFinding]:
+    """Return the last findings: those that people are shown, or as much as a turn may need."""
+    last = found[-RESULTS_KEPT if whole else -FOUND_SHOWN :]
+    longest = RESULTS_LENGTH // max(len(last), 1) if whole else PREVIEW
+    return [each.replace(result=excerpt(each.result, longest).value) for each in last]
 
 
-def worded(calls: Sequence[ToolCallView], tools: Limits, locale: Locale) -> list[str]:
-    """What the last calls found that came to something, a line each, for people."""
+def worded(found: Sequence[ToolFinding], tools: Limits, locale: Locale) -> list[str]:
+    """What the last calls found, a line each, for people."""
     lines = []
-    for call in [call for call in calls if call.status == "done"][-FOUND_SHOWN:]:
-        limits = tools.get(call.name)
-        title = limits.title.within(locale) if limits and limits.title else call.name
-        try:
-            found = readable(json.loads(call.result_preview), locale)
-        except ValueError:  # a preview is cut where it is long
-            found = call.result_preview
-        lines.append(f"{title}{'：' if locale == 'zh' else ': '}{found}")
+    for finding in found[-FOUND_SHOWN:]:
+        limits = tools.get(finding.tool)
+        title = limits.title.within(locale) if limits and limits.title else finding.tool
+        colon = "：" if locale == "zh" else ": "
+        shown = readable(excerpt(finding.result, PREVIEW).value, locale)
+        lines.append(f"{title}{colon}{shown}")
     return lines

@@ -6,7 +6,6 @@ request may give up waiting, or be repeated, without harm.
 """
 
 import asyncio
-import json
 from asyncio import FIRST_COMPLETED
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
@@ -105,7 +104,7 @@ def tool_result(call: str, content: str, where: str, error: str | None = None) -
         check_plain([result, error])
     except ValueError as fault:
         raise InvalidInput.at(where, str(fault)) from None
-    kept = json.loads(excerpt(result, LONGEST_RESULT).text)
+    kept = excerpt(result, LONGEST_RESULT).value
     why = error[:MOST_OF_ERROR] if error else None
     about = {"tool_call_id": call, "result": kept, "error": why}
     return Message(action=ToolResultAction(type="tool_result", **about))

@@ -77,7 +77,7 @@ class SkillOutcome(Payload):
     ending: Ending
     calls: list[ToolCallView] = []
     results: list[ToolFinding] = []
-    """What its last calls found, long results cut, if the start `keeps_results`."""
+    """What its last calls found; if the start `keeps_results`, as good as whole."""
     usage: Usage = Usage()
     memory: AgentMemory
     flow: StartFlow | None = None

@@ -42,6 +42,12 @@ class Excerpt:
     text: str
     parts: list[Part] = field(default_factory=list)
 
+    @property
+    def value(self) -> JsonValue:
+        """The part of the result that the text shows."""
+        shown: JsonValue = json.loads(self.text)
+        return shown
+
 
 def excerpt(result: JsonValue, longest: int) -> Excerpt:
     """The result as JSON of at most so many characters, cut between the elements it is made of.

@@ -166,7 +166,7 @@ class Evidence:
             self._numbers.add(Decimal(0))
         self._take_money(result)
         # A model sees no more of its sentences either.
-        seen = facts.scalars(json.loads(excerpt(result, _READ).text))
+        seen = facts.scalars(excerpt(result, _READ).value)
         self._take_text("\n".join(each for each in seen if isinstance(each, str)))
 
     def _take_money(self, result: JsonValue) -> None:

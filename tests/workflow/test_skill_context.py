@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowHistory
 
+from router.domain.messages import PREVIEW
 from router.routing.skill_context import STEP_TOKENS
 from router.runtime.composition import Parts
 from tests.fakes.model_server import Behaviour, fails, says
@@ -159,4 +160,5 @@ async def test_what_its_calls_found_comes_back_whole_if_the_turn_needs_it(
         outcome, _ = await house.run(keeps_results=keeps, continue_after=1)
     assert [call.status for call in outcome.calls] == ["done", "done"]
     found = [finding.result for finding in outcome.results]
-    assert found == ([file(100, 900), file(200, 900)] if keeps else [])
+    assert (found == [file(100, 900), file(200, 900)]) == keeps
+    assert all(keeps or len(str(result)) <= PREVIEW for result in found)

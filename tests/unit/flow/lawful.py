@@ -141,7 +141,7 @@ class Life:
         run, definition = self.run, whole(self.definition, self.run)
         if run.status in ENDED or run.work.departs:
             return
-        passed = [v.state for v in run.trail if v.state != run.state]
+        passed = [v.state for v in run.recovery.trail if v.state != run.state]
         needed = {n for s in passed for n in definition.states[s].collects}
         needed = {n for n in needed if definition.slots[n].required}
         forgotten = {n for s in definition.states.values() for n in s.forgets}

@@ -34,7 +34,8 @@ def test_news_bring_the_slots_along_since_nobody_has_asked() -> None:
 def test_a_run_that_asks_what_to_change_has_a_set_of_its_own() -> None:
     slots = {"kind": "annual", "start": "2026-11-23", "end": "2026-11-25", "reason": "x"}
     run = Driver(DEFINITION).begin(**slots).run
-    asked = run.replace(status="collecting", asked="change", changing=True)
+    question = run.question.replace(path="change", asks_what_to_change=True)
+    asked = run.replace(status="collecting", question=question)
 
     views = [ConversationNotifier(each).answer(DEFINITION, each) for each in (run, asked)]
 
