@@ -141,7 +141,8 @@ async def test_cancelling_stops_the_turn_that_runs(alice: AsyncClient, conversat
 async def test_a_cancel_counts_once(alice: AsyncClient, conversation: str, unique: str) -> None:
     key = {"Idempotency-Key": unique}
     for message_id, status in (("first", 202), ("later", 422)):
-        body = {"text": "soon", "message_id": message_id}
+        body = {"text": "held", "message_id": message_id}
         await alice.post(f"{conversation}/messages?wait=0", json=body)
         assert (await alice.post(f"{conversation}/cancel", headers=key)).status_code == status
+        await alice.post(f"{conversation}/messages", json={"text": "release"})
         assert (await alice.post(f"{conversation}/messages", json=body)).json()["status"] == "done"

@@ -245,12 +245,14 @@ async def test_what_the_conversation_refuses_is_passed_on(
 
 async def test_a_long_turn_is_202_and_goes_on(alice: AsyncClient, messages: str) -> None:
     running = {"message_id": "m", "status": "running"}
-    sent = await alice.post(f"{messages}?wait=0", json={"text": "soon", "message_id": "m"})
+    held = {"text": "held", "message_id": "m"}
+    sent = await alice.post(f"{messages}?wait=0", json=held)
     assert (sent.status_code, sent.json()) == (202, running)
     asked = await alice.get(f"{messages}/m")
     assert (asked.status_code, asked.json()) == (202, running)
-    again = await alice.post(messages, json={"text": "soon", "message_id": "m"})
-    assert (again.status_code, again.json()["turn"]) == (200, 1)
+    await alice.post(messages, json={"text": "release"})
+    again = await alice.post(messages, json=held)
+    assert (again.status_code, again.json()["message_id"]) == (200, "m")
 
 
 async def test_the_seventh_open_turn_is_refused(

@@ -46,6 +46,7 @@ class EchoConversation:
         self._running: list[str] = []
         self._cancelled = False
         self._closed = False
+        self._releases = 0
 
     @workflow.run
     async def run(self, start: conversation.ConversationStart) -> None:
@@ -63,6 +64,10 @@ class EchoConversation:
         self._running.append(submission.message_id)
         if text in {"slow", "break"}:
             await workflow.wait_condition(lambda: self._cancelled)
+        if text == "held":
+            before = self._releases
+            await workflow.wait_condition(lambda: self._releases > before)
+        self._releases += text == "release"
         if text == "soon":
             await workflow.sleep(timedelta(seconds=1))
         self._running.remove(submission.message_id)

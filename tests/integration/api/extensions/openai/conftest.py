@@ -8,6 +8,7 @@ from httpx import AsyncClient, Response
 
 from router.api.dependencies import Services
 from router.directory.file import FileDirectory
+from tests.integration.api.conftest import until
 
 PATH = "/v1/chat/completions"
 SERVICE = """
@@ -32,6 +33,18 @@ async def ask(
     client: AsyncClient, *texts: str, headers: dict[str, str] | None = None, **more: Any
 ) -> Response:
     return await client.post(PATH, json=body(*texts, **more), headers=headers or {})
+
+
+async def release(client: AsyncClient) -> None:
+    """Let the held turn of the latest conversation end, as soon as it runs."""
+
+    async def standing() -> Response:
+        latest = (await client.get("/v1/conversations")).json()["items"]
+        return await client.get(f"/v1/conversations/{latest[0]['id'] if latest else 'none'}")
+
+    await until(standing, lambda answer: answer.json()["status"] == "running")
+    path = f"/v1/conversations/{(await standing()).json()['id']}/messages"
+    assert (await client.post(path, json={"text": "release"})).status_code == 200
 
 
 def fault(answer: Response, status: int) -> Any:

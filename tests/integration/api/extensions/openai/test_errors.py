@@ -14,7 +14,7 @@ from router.extensions.openai import identity, response
 from router.routing.front_end_tools import MAX_SENT_CHARS
 from tests.costly import REFUSED_PATTERNS, object_of
 from tests.integration.api.conftest import client_of, until
-from tests.integration.api.extensions.openai.conftest import PATH, ask, body, fault
+from tests.integration.api.extensions.openai.conftest import PATH, ask, body, fault, release
 from tests.table import each_row
 
 USER = {"role": "user", "content": "hi"}
@@ -184,10 +184,11 @@ async def test_what_takes_too_long_is_503_and_the_same_request_gets_the_answer(
     chat = {"X-Conversation-Id": unique}
     with monkeypatch.context() as patch:
         patch.setattr(response, "WAIT", 0.2)
-        slow = await ask(alice, "soon", headers=chat)
+        slow = await ask(alice, "held", headers=chat)
     assert fault(slow, 503)["type"] == "server_error"
     assert slow.headers["retry-after"]
-    assert (await ask(alice, "soon", headers=chat)).status_code == 200
+    await release(alice)
+    assert (await ask(alice, "held", headers=chat)).status_code == 200
 
 
 async def test_a_broken_turns_stream_ends_with_that(alice: AsyncClient, unique: str) -> None:
