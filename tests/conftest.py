@@ -39,9 +39,12 @@ sys.dont_write_bytecode = False
 
 # Two busy cores, and tables of Unicode that a fresh clone builds at its first draw: how long a
 # draw takes says nothing here. Whoever promises a time measures it in a test of its own.
+# Examples are the same in every run, so that no test is red by chance. Other ones are drawn by
+# `--hypothesis-profile=explore`, and by `make fuzz`.
 settings.register_profile(
-    "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "explore", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
+settings.register_profile("house", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("house")
 # Hypothesis reads the constants of every module that is imported, to draw them more often: five
 # seconds of each process, before the first test.
