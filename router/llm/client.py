@@ -277,9 +277,10 @@ class ChatModel:
         strayed: Refused = frozenset()
         unsure: Refused = frozenset()
         attempt = before + 1
+        names = [function.name for function in request.functions]
         while True:  # ends: every round sends a feature less, or leaves
             asking = self._sending(request, refused, streams=on_text is not None)
-            speech = Speech(asking.how, bool(request.functions), request.spoken)
+            speech = Speech(asking.how, names, request.spoken)
             try:
                 body = await self._body(asking, speech, attempt, on_text)
             except StatusAnswer as answer:

@@ -10,7 +10,7 @@ thoughts, calls written as text, and JSON; nor the beginning of what may become 
 
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from router.llm.calls import MARKS, without_thinking
@@ -166,8 +166,13 @@ _HIDDEN = ("<think>", "{", "[", "```", *MARKS)
 class Speech:
     """Gives the sayable text of an answer piece by piece."""
 
-    def __init__(self, how: How, asks_for_calls: bool, spoken: Mapping[str, str]) -> None:
-        self._is_json = asks_for_calls and how != "functions"
+    def __init__(self, how: How, functions: Collection[str], spoken: Mapping[str, str]) -> None:
+        """Take the names of the functions that the model may call.
+
+        `spoken` has those whose argument of this name is said.
+        """
+        self._is_json = bool(functions) and how != "functions"
+        self._calls = tuple(f"{name}(" for name in functions)
         self._spoken = spoken
         self._said = ""
         self._due = 0
@@ -194,7 +199,7 @@ class Speech:
         if self._is_json and content.lstrip().startswith("{"):
             if opening := _OPENING.match(content):
                 function, arguments = opening["name"], content[opening.end() :]
-        elif sayable := sayable_content(content):
+        elif sayable := sayable_content(content, self._calls):
             return sayable
         elif answer.calls and isinstance(answer.calls[0]["arguments"], str):
             function, arguments = answer.calls[0]["name"], answer.calls[0]["arguments"]
@@ -202,14 +207,17 @@ class Speech:
         return string_so_far(arguments, argument) if argument else ""
 
 
-def sayable_content(content: str) -> str:
+def sayable_content(content: str, calls: Iterable[str] = ()) -> str:
     """The part of unfinished content that is certainly meant for the user.
+
+    Some models write a call as text, which begins as one of `calls` does.
 
     >>> sayable_content("One moment. <tool_c")
     'One moment. '
     """
     text = without_thinking(content).lstrip()
-    if any(text.startswith(mark) or mark.startswith(text) for mark in _HIDDEN):
+    hidden = (*_HIDDEN, *calls)
+    if any(text.startswith(mark) or mark.startswith(text) for mark in hidden):
         return ""
     found = [position for mark in MARKS if (position := text.find(mark)) >= 0]
     text = text[: min(found, default=len(text))]

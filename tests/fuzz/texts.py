@@ -137,7 +137,10 @@ async def _answered(data: bytes) -> Outcome:
     for at, spoken in enumerate(PROTOCOLS):
         how = HOWS[(len(data) + at) % len(HOWS)]
         if isinstance(whole, list):
-            answer, speech = spoken.partial(), Speech(how, True, {"respond_message": "text"})
+            answer, speech = (
+                spoken.partial(),
+                Speech(how, ["get_balance"], {"respond_message": "text"}),
+            )
             for event in [*whole[:200], DONE]:
                 answer.add(event)
                 speech.more(answer)

@@ -231,7 +231,10 @@ def test_any_text_is_an_answer_that_can_be_stored(text: str, how: How) -> None:
 @pytest.mark.slow
 @given(st.lists(SHAPES | JSON, max_size=6), st.sampled_from(HOWS))
 def test_any_events_make_an_answer(events: list[Any], how: How) -> None:
-    answer, speech = chat_completions.partial(), Speech(how, True, {"respond_message": "text"})
+    answer, speech = (
+        chat_completions.partial(),
+        Speech(how, ["get_balance"], {"respond_message": "text"}),
+    )
     for event in events:
         answer.add({"choices": [{"delta": event}]})
         answer.add(event)
@@ -241,8 +244,10 @@ def test_any_events_make_an_answer(events: list[Any], how: How) -> None:
 
 @given(MARKED | st.text(), st.integers(1, 5))
 @example("\0<think>Hm.</think>", 1)
+@example("get_balance()", 1)
+@example("get_balance( is what I would call", 4)
 def test_what_was_told_early_is_what_was_meant(text: str, step: int) -> None:
-    answer, speech = chat_completions.partial(), Speech("functions", True, {})
+    answer, speech = chat_completions.partial(), Speech("functions", ["get_balance"], {})
     told = ""
     for at in range(0, len(text), step):
         answer.add({"choices": [{"delta": {"content": text[at : at + step]}}]})
