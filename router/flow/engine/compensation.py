@@ -286,7 +286,9 @@ def go_back(context: StepContext, names: set[str]) -> bool:
     A slot that no state asks for (half days, say) goes to the last state that collected.
     """
     states = context.definition.states
-    passed = [v.state for v in context.run.recovery.trail if states[v.state].collects] if names else []
+    passed = (
+        [v.state for v in context.run.recovery.trail if states[v.state].collects] if names else []
+    )
     affected = (state for state in passed if names & set(states[state].collects))
     earlier = next(affected, passed[-1] if passed else None)
     if earlier is None or earlier == context.run.state:

@@ -106,9 +106,7 @@ class StepContext:
         run.approvals.close()
         run.question.clear()
         run.work.begin_visit()
-        run.recovery.begin_visit()
-        been = next((n for n, v in enumerate(run.recovery.trail) if v.state == target), len(run.recovery.trail))
-        run.recovery.trail = [*run.recovery.trail[:been], Visit(state=target, visit=run.visit)]
+        run.recovery.begin_visit(Visit(state=target, visit=run.visit))
         self.note(event, by, comment)
 
     def _why(self) -> str | None:

@@ -6,7 +6,6 @@ So a run can be carried to a new workflow run, or replayed, from this value alon
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Self, overload
 
@@ -17,7 +16,6 @@ from router.domain.locale import Locale
 from router.domain.messages import FlowStatus
 from router.domain.principals import Principal
 from router.domain.run_history import HistoryEntry, Incident
-from router.domain.value import Value
 from router.flow.engine.run_parts.approvals import Approvals
 from router.flow.engine.run_parts.draftable import Bound, Draftable
 from router.flow.engine.run_parts.form import Form

@@ -1,5 +1,6 @@
 """What went wrong in a run, what it did, and how that is taken back."""
 
+from itertools import takewhile
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import JsonValue
@@ -89,6 +90,8 @@ class Recovery(Draftable):
         """Why the run waits for an operator; `None` if it doesn't."""
         return self.incident if self.held is not None or self.owes == "operator" else None
 
-    def begin_visit(self) -> None:
-        """Forget the tries of the state that was left."""
+    def begin_visit(self, visit: Visit) -> None:
+        """Put the visit on the trail, and forget the tries of the state that was left."""
+        before = takewhile(lambda earlier: earlier.state != visit.state, self.trail)
+        self.trail = [*before, visit]
         self.held, self.tries, self.missing_tries, self.again = None, 0, 0, 0

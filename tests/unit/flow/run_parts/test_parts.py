@@ -199,5 +199,12 @@ class TestWork:
 class TestRecovery:
     def test_a_new_visit_begins_without_tries_and_keeps_what_is_owed(self) -> None:
         recovery = Recovery(held="unknown", tries=2, missing_tries=1, again=1, owes="later")
-        recovery.begin_visit()
-        assert recovery == Recovery(owes="later")
+        visit = Visit(state="details", visit=1)
+        recovery.begin_visit(visit)
+        assert recovery == Recovery(owes="later", trail=[visit])
+
+    def test_a_visit_of_a_state_on_the_trail_is_behind_what_came_before_it(self) -> None:
+        trail = [Visit(state=state, visit=n) for n, state in enumerate("abc", 1)]
+        recovery = Recovery(trail=trail)
+        recovery.begin_visit(Visit(state="b", visit=4))
+        assert recovery.trail == [trail[0], Visit(state="b", visit=4)]
