@@ -1,6 +1,6 @@
 """The way of a call around the gate: rated, remembered, sent at most once, audited.
 
-    rate ▸ gate ▸ cache ▸ a free place ▸ ledger (writes) ▸ check ▸ circuit ▸ the tool ▸ page ▸ audit
+    rate ▸ gate ▸ cache ▸ a free slot ▸ ledger (writes) ▸ check ▸ circuit ▸ the tool ▸ page ▸ audit
 
 A refusal is audited like a call. Flows call on the authority of what was approved: no rate
 holds them up, and no page is made of what they save. A tool's form only shows what it gets.
@@ -10,12 +10,11 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import (
+    AbstractAsyncContextManager,
     AbstractContextManager,
     asynccontextmanager,
-    contextmanager,
     nullcontext,
 )
 from dataclasses import replace
@@ -40,7 +39,9 @@ from router.contracts.activities import CallOutcome, CallProgress, ToolCall
 from router.contracts.failures import RETRYABLE, from_json, to_json
 from router.contracts.hook_calls import UNCHECKED, HookCall
 from router.contracts.outages import carried as carried_progress
+from router.domain.bounded_cache import BoundedCache
 from router.domain.circuit import ANSWERED, FAILED, CallVerdict, CircuitBreaker, Clock
+from router.domain.concurrency import ConcurrencyLimiter
 from router.domain.errors import (
     AnswersNeeded,
     BackendUnavailable,
@@ -71,45 +72,39 @@ from router.tool.hook import Hook
 from router.tool.registry import Registry
 from router.tool.tool import Tool
 
-PATIENCE = 10.0
-"""Seconds that a call waits for a place: less than `activities.capabilities.MARGIN` allows, so that
-whoever gets one still has all of the tool's own time."""
-AGAIN = 2.0
-"""Seconds before the next try of a call that got none."""
+MAX_SLOT_WAIT_S = 10.0
+"""How long a call waits for a slot: less than `activities.capabilities.MARGIN` allows, so that a
+call that gets one still has all of the tool's own time."""
+SLOT_RETRY_S = 2.0
+"""Before the next try of a call that got no slot."""
 
 
-class Places:
-    """Where calls wait before anything is noted of them: one that gets no place was never sent."""
+class ToolLimiters:
+    """The limiter of each tool, or pool of tools, that says how many calls may run `at_once`.
 
-    def __init__(self, patience: float = PATIENCE) -> None:
-        self._patience = patience
-        self._free: dict[tuple[str, int], asyncio.Semaphore] = {}
+    Calls wait for a slot before anything is noted of them: one that gets none was never sent.
+    """
 
-    @asynccontextmanager
-    async def taken(self, tool: Tool) -> AsyncIterator[None]:
-        """A place while within; raises `TransientToolError` where none became free in time."""
-        most = tool.options.at_once
-        if most is None:
-            yield
-            return
-        pool = tool.options.pool or tool.name
-        # Under the number too: a file that says another begins anew with that many.
-        free = self._free.setdefault((pool, most), asyncio.Semaphore(most))
-        try:
-            await asyncio.wait_for(free.acquire(), self._patience)
-        except TimeoutError:
-            REFUSED.labels("tool").inc()
-            raise self._crowded(tool, most) from None
-        try:
-            yield
-        finally:
-            free.release()
+    def __init__(self, max_wait_s: float = MAX_SLOT_WAIT_S) -> None:
+        self._max_wait_s = max_wait_s
+        self._limiters: dict[tuple[str, int], ConcurrencyLimiter] = {}
 
-    def _crowded(self, tool: Tool, most: int) -> TransientToolError:
-        seconds = f"{self._patience:g}"
-        zh = f"“{tool.title.zh}”正忙：已有 {most} 个调用在进行，{seconds} 秒内没有空出来"
-        en = f"{tool.name} is busy: {most} calls are under way, and none ended in {seconds} s"
-        return TransientToolError(Localised(zh=zh, en=en), retry_after=AGAIN)
+    def slot(self, tool: Tool) -> AbstractAsyncContextManager[float | None]:
+        """Hold a slot within the block; raises `TransientToolError` if none becomes free in time."""
+        limit = tool.options.at_once
+        if limit is None:
+            return nullcontext()
+        # Under the limit too: a file that sets another one begins anew with that many.
+        key = (tool.options.pool or tool.name, limit)
+        limiter = self._limiters.setdefault(key, ConcurrencyLimiter(limit))
+        return limiter.slot(self._max_wait_s, partial(self._refuse, tool, limit))
+
+    def _refuse(self, tool: Tool, limit: int) -> TransientToolError:
+        REFUSED.labels("tool").inc()
+        seconds = f"{self._max_wait_s:g}"
+        zh = f"“{tool.title.zh}”正忙：已有 {limit} 个调用在进行，{seconds} 秒内没有空出来"
+        en = f"{tool.name} is busy: {limit} calls are under way, and none ended in {seconds} s"
+        return TransientToolError(Localised(zh=zh, en=en), retry_after=SLOT_RETRY_S)
 
 
 class CallNotRecorded(Exception):
@@ -158,31 +153,21 @@ class ToolCircuits:
         return {system: breaker.state for system, breaker in self._breakers.items()}
 
     def through(self, tool: Tool) -> AbstractContextManager[None]:
-        """What is within is a try of the tool; raises `OutOfReach` where none may be made."""
+        """Judge the block as a try of the tool; raises `OutOfReach` if none may be made."""
         breaker = self._breakers.setdefault(tool.system, self._breaker())
-        if tool.writes:
-            return breaker.call() if breaker.admits else breaker.trial()
-        return _told_of(tool, breaker)
+        if tool.writes and not breaker.admits:
+            return breaker.trial()
+        return breaker.call(partial(_out_of_reach, tool))
 
     def _breaker(self) -> CircuitBreaker:
-        return CircuitBreaker(_judged, _Resting, failures=self._failures, clock=self._clock)
+        return CircuitBreaker(_judged, failures=self._failures, clock=self._clock)
 
 
-class _Resting(Exception):
-    """The system is left alone for so many seconds."""
-
-
-@contextmanager
-def _told_of(tool: Tool, breaker: CircuitBreaker) -> Iterator[None]:
-    try:
-        with breaker.call():
-            yield
-    except _Resting as resting:
-        seconds = ceil(resting.args[0])
-        zh = f"“{tool.title.zh}”现在用不了：它接连出错，{seconds} 秒后再试"
-        en = f"{tool.name} isn't working just now: it failed again and again"
-        said = Localised(zh=zh, en=f"{en}, and is tried again in {seconds} s")
-        raise OutOfReach(said) from None
+def _out_of_reach(tool: Tool, wait: float) -> OutOfReach:
+    seconds = ceil(wait)
+    zh = f"“{tool.title.zh}”现在用不了：它接连出错，{seconds} 秒后再试"
+    en = f"{tool.name} isn't working just now: it failed again and again"
+    return OutOfReach(Localised(zh=zh, en=f"{en}, and is tried again in {seconds} s"))
 
 
 def _judged(error: Exception) -> CallVerdict | None:
@@ -195,28 +180,7 @@ def _judged(error: Exception) -> CallVerdict | None:
     return ANSWERED if is_answer else None
 
 
-class Remembered:
-    """Results of reads that may be given again, the oldest forgotten first."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[object, tuple[float, JsonValue]] = OrderedDict()
-
-    def find(self, tool: Tool, call: ToolCall) -> tuple[JsonValue] | None:
-        """The result, in a tuple since it may be null; None where there is none that is fresh."""
-        until, result = self._kept.get(_place(call), (0.0, None))
-        return (result,) if tool.options.cache and monotonic() < until else None
-
-    def keep(self, tool: Tool, call: ToolCall, result: JsonValue) -> None:
-        """Keep it for as long as the tool allows."""
-        if tool.options.cache:
-            until = monotonic() + tool.options.cache.total_seconds()
-            self._kept.pop(_place(call), None)
-            self._kept[_place(call)] = (until, result)
-            while len(self._kept) > REMEMBERED:
-                self._kept.popitem(last=False)
-
-
-def _place(call: ToolCall) -> object:
+def _cache_key(call: ToolCall) -> tuple[str, bool, str]:
     # A flow gets a long result whole or not at all, and a person its first page.
     return digest(call), _is_read_by_a_person(call), call.spoken
 
@@ -226,8 +190,8 @@ def _is_read_by_a_person(call: ToolCall) -> bool:
     return call.flow_run is None or call.form
 
 
-REMEMBERED = 2_000
-"""Results that a worker keeps for calls that come again."""
+MAX_CACHED_RESULTS = 2_000
+"""Results of reads that a worker keeps for calls that come again."""
 _DETAIL = 500
 """Characters of why a call was refused or failed."""
 
@@ -245,7 +209,7 @@ class ToolCaller:
         audit: ToolCallAudit,
         results: Results,
         telling: ProgressPublisher | None = None,
-        places: Places | None = None,
+        limiters: ToolLimiters | None = None,
     ) -> None:
         dependencies.require(registry.providers())
         self.registry = registry
@@ -254,8 +218,9 @@ class ToolCaller:
         self._audit = audit
         self._results = results
         self._telling = telling
-        self._remembered = Remembered()
-        self._places = places or Places()
+        # In a tuple, since a result may be null.
+        self._cache = BoundedCache[tuple[str, bool, str], tuple[JsonValue]](MAX_CACHED_RESULTS)
+        self._limiters = limiters or ToolLimiters()
         self._hooks = HookCaller(registry.hooks, dependencies)
         self.circuits = ToolCircuits()
 
@@ -351,15 +316,16 @@ class ToolCaller:
                 raise PermanentToolError(answer.refused)
 
     async def _answered(self, tool: Tool, call: ToolCall) -> tuple[JsonValue, str]:
-        known = self._remembered.find(tool, call)
-        if known is not None:
-            return known[0], "cached"
+        key = _cache_key(call) if tool.options.cache else None
+        if key is not None and (cached := self._cache.get(key)) is not None:
+            return cached[0], "cached"
         page = Paging(self._results, call) if _is_read_by_a_person(call) else None
-        async with self._places.taken(tool):
+        async with self._limiters.slot(tool):
             result = await run_admitted(
                 tool, call, self._ledger, self._dependencies, page, self._telling, self.circuits
             )
-        self._remembered.keep(tool, call, result)
+        if key is not None:
+            self._cache.put(key, (result,), tool.options.cache.total_seconds())
         return result, "done"
 
     async def _check_rate(self, call: ToolCall) -> None:

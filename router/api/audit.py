@@ -3,14 +3,14 @@
 Where a line can't be written the request fails (503) and nothing is done, looked at or decrypted.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from starlette.requests import Request
 
 from router.api.params import fresh_id
+from router.domain.bounded_cache import BoundedCache
 from router.domain.principals import Principal
 from router.domain.records import Act, AuditEntry
 from router.store.audit import AuditTrail
@@ -18,7 +18,7 @@ from router.telemetry import tracing
 
 REQUEST_ID = "x-request-id"
 LONGEST_ID = 64
-REMEMBERED = 10_000
+MAX_REMEMBERED_ARRIVALS = 10_000
 
 
 @dataclass(frozen=True)
@@ -55,21 +55,19 @@ class AuditWriter:
         await self.trail.note(deed)
 
 
-@dataclass(frozen=True)
 class Arrivals:
     """Who came in without a proof of their own: noted once for each process that they come to."""
 
-    _seen: OrderedDict[tuple[str, ...], None] = field(default_factory=OrderedDict)
+    def __init__(self) -> None:
+        self._seen = BoundedCache[tuple[str, ...], bool](MAX_REMEMBERED_ARRIVALS)
 
     async def note(self, audit: AuditWriter, act: Act, *, whose: str, detail: str) -> None:
         """Note it, unless this process has."""
         arrival = (audit.person.tenant, audit.person.id, act, whose)
-        if arrival in self._seen:
+        if self._seen.get(arrival):
             return
         await audit.note(act, whose=whose, detail=detail)
-        self._seen[arrival] = None
-        if len(self._seen) > REMEMBERED:
-            self._seen.popitem(last=False)
+        self._seen.put(arrival, True)
 
 
 def request_id_of(request: Request) -> str:

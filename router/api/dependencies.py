@@ -1,7 +1,5 @@
 """What routes are given: the services they use, the caller, and the parts all requests share."""
 
-import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,6 +23,7 @@ from router.api.turns import Turns
 from router.contracts.start_options import Fairness
 from router.directory.persona import Persona
 from router.directory.tenants import LiveTenants
+from router.domain.bounded_cache import BoundedCache
 from router.domain.configuration_documents import DocumentKind, Examined
 from router.domain.errors import Forbidden, NotFound, Unauthenticated
 from router.domain.hand_offs import HandOffDesk
@@ -42,43 +41,40 @@ from router.store.conversations import Conversations
 from router.store.store import Store
 from router.webhook.webhook_files import OtherSystems
 
-REMEMBERED = 10_000
-GOOD_FOR = 60.0
-"""Seconds: after that one that was erased, or has expired, isn't there any more."""
+MAX_REMEMBERED_CONVERSATIONS = 10_000
+CONVERSATION_TTL_S = 60.0
+"""After it one that another process has erased, or that has expired, is no longer there."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_Recent = OrderedDict[tuple[str, str], tuple[ConversationRecord, float]]
 
 
-@dataclass(frozen=True)
 class Ownership:
-    """Conversations by owner, with the last used in memory: their rows never change.
+    """Conversations by owner, with those used last in memory: their rows never change.
 
-    But for being forgotten; other processes learn of that within `GOOD_FOR`.
+    They may be erased; other processes learn of that within `CONVERSATION_TTL_S`.
     """
 
-    conversations: Conversations
-    remembered: int = REMEMBERED
-    _recent: _Recent = field(default_factory=OrderedDict)
+    def __init__(
+        self, conversations: Conversations, max_remembered: int = MAX_REMEMBERED_CONVERSATIONS
+    ) -> None:
+        self._conversations = conversations
+        self._recent = BoundedCache[tuple[str, str], ConversationRecord](max_remembered)
 
     async def owned(self, caller: Principal, conversation: str) -> ConversationRecord:
         """The caller's conversation with this id; `NotFound` where there is none, or another's."""
-        place = (caller.tenant, conversation)
-        record, found = self._recent.pop(place, (None, 0.0))
-        if record is None or time.monotonic() - found > GOOD_FOR:
-            record, found = await self.conversations.find(*place), time.monotonic()
-        if record is not None:
-            self._recent[place] = (record, found)
-            if len(self._recent) > self.remembered:
-                self._recent.popitem(last=False)
+        key = (caller.tenant, conversation)
+        if (record := self._recent.get(key)) is None:
+            record = await self._conversations.find(*key)
+            if record is not None:
+                self._recent.put(key, record, CONVERSATION_TTL_S)
         if record is None or record.owner != caller.id:
             raise NotFound("There is no such conversation.")
         return record
 
     def forget(self, tenant: str, conversation: str) -> None:
-        """It is gone, or about to be: the next who asks for it is answered by the database."""
-        self._recent.pop((tenant, conversation), None)
+        """Drop a conversation that is erased: the next request for it asks the database."""
+        self._recent.discard((tenant, conversation))
 
 
 OPERATOR = "operator"

@@ -8,7 +8,6 @@ worker has in its cache go to that worker first, and to the queue some seconds l
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from math import ceil, inf
@@ -17,6 +16,7 @@ from time import monotonic
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from router.domain.bounded_cache import BoundedCache
 from router.domain.errors import TooManyRequests, Unavailable
 from router.domain.locale import Localised
 from router.domain.principals import Principal
@@ -24,9 +24,9 @@ from router.gateway.builds import waiting_seconds
 from router.telemetry.metrics import BACKLOG, REFUSED
 
 MINUTE = 60.0
-MOST = 100_000
-"""Buckets of a process. Beyond it the one that was used least lately is forgotten: it is full by
-then, or its owner gets a few requests more."""
+MAX_BUCKETS = 100_000
+"""Of a process. Beyond it the one that was used least recently is dropped: it is full again, or its
+owner gets a few requests more."""
 
 
 @dataclass
@@ -35,18 +35,22 @@ class _Bucket:
     at: float
 
 
-@dataclass(frozen=True)
 class Buckets:
     """One bucket for each key: holds a minute's worth, and fills up evenly."""
 
-    per_minute: float
-    clock: Callable[[], float] = monotonic
-    most: int = MOST
-    _buckets: OrderedDict[Hashable, _Bucket] = field(default_factory=OrderedDict)
+    def __init__(
+        self,
+        per_minute: float,
+        clock: Callable[[], float] = monotonic,
+        max_buckets: int = MAX_BUCKETS,
+    ) -> None:
+        self._per_minute = per_minute
+        self._clock = clock
+        self._buckets = BoundedCache[Hashable, _Bucket](max_buckets)
 
     def wait(self, key: Hashable) -> float:
         """Take a token, and 0; or take none, and the seconds until there is one."""
-        bucket, rate = self._filled(key), self.per_minute / MINUTE
+        bucket, rate = self._filled(key), self._per_minute / MINUTE
         if bucket.tokens < 1:
             return (1 - bucket.tokens) / rate
         bucket.tokens -= 1
@@ -58,15 +62,14 @@ class Buckets:
 
     def owed_seconds(self, key: Hashable) -> float:
         """Return for how many seconds more is owed than there is; 0: nothing is."""
-        return max(0.0, -self._filled(key).tokens) / (self.per_minute / MINUTE)
+        return max(0.0, -self._filled(key).tokens) / (self._per_minute / MINUTE)
 
     def _filled(self, key: Hashable) -> _Bucket:
         """Return the key's bucket with what has filled up since it was used."""
-        now, size, rate = self.clock(), float(self.per_minute), self.per_minute / MINUTE
-        bucket = self._buckets.setdefault(key, _Bucket(size, now))
-        self._buckets.move_to_end(key)
-        if len(self._buckets) > self.most:
-            self._buckets.popitem(last=False)
+        now, size, rate = self._clock(), float(self._per_minute), self._per_minute / MINUTE
+        if (bucket := self._buckets.get(key)) is None:
+            bucket = _Bucket(size, now)
+            self._buckets.put(key, bucket)
         bucket.tokens = min(size, bucket.tokens + (now - bucket.at) * rate)
         bucket.at = now
         return bucket

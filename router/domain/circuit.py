@@ -34,22 +34,19 @@ Judge = Callable[[Exception], CallVerdict | None]
 class CircuitBreaker:
     """Opens after `failures` in a row; then lets one call at a time try whether it is over.
 
-    It opens at once where the verdict is that it is to be left alone. What is kept out is refused
-    by what `refusal` makes of the wait. While it is `attended`, somebody makes trials beside the
-    calls: those then find it closed, or nothing.
+    It opens at once where the verdict is that it is to be left alone. While it is `attended`,
+    somebody makes trials next to the calls: those then find it closed, or nothing.
     """
 
     def __init__(
         self,
         judge: Judge,
-        refusal: Callable[[float], Exception],
         *,
         failures: int,
         rest: float = REST_SECONDS,
         clock: Clock = monotonic,
     ) -> None:
         self._judge = judge
-        self._refusal = refusal
         self._limit = failures
         self._rest = rest
         self._clock = clock
@@ -87,11 +84,14 @@ class CircuitBreaker:
         return max(0.0, self._wanted_until - self._clock())
 
     @contextmanager
-    def call(self) -> Iterator[None]:
-        """What is within is a call; raises the refusal where none may be made."""
+    def call(self, refusal: Callable[[float], Exception]) -> Iterator[None]:
+        """Judge the block as a call.
+
+        Raises what `refusal` makes of the seconds until the next trial, if no call may be made.
+        """
         if not self.admits:
             wait = max(0.0, (self._until or 0.0) - self._clock())
-            raise self._refusal(wait or self._rest)
+            raise refusal(wait or self._rest)
         with self._judged(is_trial=self._until is not None):
             yield
         self.has_answered = True

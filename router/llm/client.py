@@ -7,6 +7,7 @@ the rest. Each question is a span, and measured.
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from time import monotonic
 from typing import Any
@@ -14,9 +15,9 @@ from urllib.parse import urlsplit
 
 from opentelemetry.trace import Span
 
+from router.domain.concurrency import ConcurrencyLimiter
 from router.domain.messages import Cost
 from router.llm.connection import ModelConnection
-from router.llm.fallback import ConcurrencyLimiter
 from router.llm.health import ModelAddress, trouble_at
 from router.llm.prices import ModelPrice
 from router.llm.protocols import DEFAULT, protocol
@@ -35,6 +36,7 @@ from router.llm.types import (
     AssistantMessage,
     ChatAnswer,
     ChatRequest,
+    Crowded,
     Message,
     ModelRefused,
     OnText,
@@ -176,7 +178,11 @@ class ChatModel:
         more of them.
         """
         with self._question("chat") as asked:
-            async with self._slots.taken(seconds) as left, self._connection.failing_as_ours(left):
+            waited = f", and none ended in {seconds:.3g} s"
+            async with (
+                self._slots.slot(seconds, partial(self._refuse_slot, waited)) as left,
+                self._connection.failing_as_ours(left),
+            ):
                 answer = self._priced(await self._at_length(request, on_text))
             asked.chat(request, answer)
             self._note(request, answer)
@@ -218,12 +224,15 @@ class ChatModel:
         return sha256(compact(body).encode()).hexdigest()
 
     async def read(self, request: ChatRequest, seconds: float) -> None:
-        """Have the server read what this begins with, in a place that nobody else needs.
+        """Have the server read what this begins with, in a slot that no call needs.
 
-        Raises as `answer`, and `Crowded` as soon as somebody does.
+        Raises as `answer`, and `Crowded` as soon as a call needs the slot.
         """
         with self._question("read") as asked:
-            async with self._slots.lent(), self._connection.failing_as_ours(seconds):
+            async with (
+                self._slots.borrowed_slot(self._refuse_slot),
+                self._connection.failing_as_ours(seconds),
+            ):
                 try:
                     read = self._priced(await self._ask(request, None, only_reads=True))
                     asked.paid(read.usage, read.cost)
@@ -231,6 +240,9 @@ class ChatModel:
                     # Cut after its first token a call is off any format, and has been read.
                     if not is_off_format(answer.status, answer.said):
                         raise
+
+    def _refuse_slot(self, waited: str = "") -> Crowded:
+        return Crowded(f"{self._slots.limit} questions are under way there{waited}")
 
     def _question(self, operation: str) -> AbstractContextManager[ObservedQuestion]:
         return question(operation, self._protocol.PROVIDER, self._model, self._base_url)

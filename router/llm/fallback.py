@@ -1,12 +1,9 @@
 """The model, then its fallbacks in order, until one of them answers.
 
-A circuit breaker keeps a dead provider from costing every turn its timeout; a limiter bounds
-how many questions one server is asked at once.
+A circuit breaker keeps a dead provider from costing every turn its timeout.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Literal, NamedTuple, Protocol
@@ -32,16 +29,12 @@ from router.settings.models import ModelRole
 FAILURES = 3
 
 
-def breaker_of_model(*, failures: int = FAILURES, clock: Clock = monotonic) -> CircuitBreaker:
-    """A breaker for one model.
+def judge_model_error(error: Exception) -> CallVerdict | None:
+    """Judge by what a model raised whether its server works.
 
-    It opens at once where the key is refused, and where the server says how long to stay
-    away. A request that is refused for its own sake is an answer, and no failure.
+    A server whose key is refused, or that says how long to stay away, is left alone at once. A
+    request that is refused for its own sake is an answer, and no failure.
     """
-    return CircuitBreaker(_judged, _not_asked, failures=failures, clock=clock)
-
-
-def _judged(error: Exception) -> CallVerdict | None:
     match error:
         case Crowded():
             return None  # it says nothing about the server
@@ -54,57 +47,9 @@ def _judged(error: Exception) -> CallVerdict | None:
     return None
 
 
-def _not_asked(wait: float) -> ModelUnavailable:
+def refuse_question(wait: float) -> ModelUnavailable:
+    """Return the error of a model that isn't asked for so many seconds."""
     return ModelUnavailable("not asked, for it failed just now", wait)
-
-
-class ConcurrencyLimiter:
-    """Places at one server; whoever finds none waits for one, within their own time.
-
-    Shared by all models at the server. Waiting is no fault of the server's: what comes of it
-    is `Crowded`, which no circuit breaker counts.
-    """
-
-    def __init__(self, at_once: int) -> None:
-        self._at_once = at_once
-        self._free = asyncio.Semaphore(at_once)
-        self._lent: set[asyncio.Timeout] = set()
-
-    @asynccontextmanager
-    async def taken(self, seconds: float) -> AsyncIterator[float]:
-        """A place while within, and what is left of the seconds; raises `Crowded` for none."""
-        began = monotonic()
-        if self._free.locked() and self._lent:
-            self._lent.pop().reschedule(asyncio.get_running_loop().time())
-        try:
-            await asyncio.wait_for(self._free.acquire(), seconds)
-        except TimeoutError:
-            raise Crowded(
-                f"{self._at_once} questions are under way there, and none ended in {seconds:.3g} s"
-            ) from None
-        try:
-            yield max(0.0, seconds - (monotonic() - began))
-        finally:
-            self._free.release()
-
-    @asynccontextmanager
-    async def lent(self) -> AsyncIterator[None]:
-        """A place that nobody needs, for as long as that is so; raises `Crowded` from then on."""
-        if self._free.locked():
-            raise Crowded(f"{self._at_once} questions are under way there")
-        until = asyncio.timeout(None)
-        await self._free.acquire()
-        try:
-            async with until:
-                self._lent.add(until)
-                yield
-        except TimeoutError:
-            if not until.expired():
-                raise
-            raise Crowded("somebody else needs the place") from None
-        finally:
-            self._lent.discard(until)
-            self._free.release()
 
 
 class Model(Protocol):
@@ -163,7 +108,10 @@ class FallbackChain:
     """
 
     def __init__(self, models: Sequence[Model], clock: Clock = monotonic) -> None:
-        self.links = [Link(model, breaker_of_model(clock=clock)) for model in models]
+        self.links = [
+            Link(model, CircuitBreaker(judge_model_error, failures=FAILURES, clock=clock))
+            for model in models
+        ]
         self._clock = clock
 
     def below(self, model: Model) -> "FallbackChain":
@@ -213,7 +161,7 @@ class FallbackChain:
                 continue
             before = last
             try:
-                with breaker.call():
+                with breaker.call(refuse_question):
                     answer = await model.answer(request, left, tell if on_text else None)
                 return ChainAnswer(answer, model.endpoint, failures)
             except (ModelUnavailable, ModelRefused) as error:

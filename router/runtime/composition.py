@@ -20,6 +20,7 @@ from activities.writer import Writer, writer
 from router.directory.sources import LiveDirectory, source_of
 from router.directory.tenants import LiveTenants, Tenants
 from router.documents.reader import DocumentReader
+from router.domain.concurrency import ConcurrencyLimiter
 from router.domain.errors import MisconfiguredError
 from router.domain.principals import PeopleDirectory as Everybody
 from router.flow.loader import WatchedFlows
@@ -222,7 +223,6 @@ async def chains_of(
         yield FallbackChains()
         return
     from router.llm.client import ChatModel
-    from router.llm.fallback import ConcurrencyLimiter
 
     of_tenants = tenants or LiveTenants(Tenants)
     prices = prices or Prices.load(settings.llm_prices)

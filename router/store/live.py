@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 from sqlalchemy import text
 
+from router.domain.bounded_cache import BoundedCache
 from router.domain.errors import Unavailable
 from router.domain.progress import Progress
 from router.store.database import Database
@@ -260,7 +261,7 @@ class Pieces:
     """Payloads that come in pieces, each in order, put together again."""
 
     def __init__(self) -> None:
-        self._begun: dict[str, list[str]] = {}
+        self._begun = BoundedCache[str, list[str]](MOST_BEGUN)
 
     def joined(self, payload: str) -> str | None:
         """The payload, or all of which it is the last piece; None where more of it is to come."""
@@ -269,11 +270,12 @@ class Pieces:
             return payload
         id_, number, of, said = piece[1], int(piece[2]), int(piece[3]), piece[4]
         if number == 1:
-            if len(self._begun) >= MOST_BEGUN:
-                del self._begun[next(iter(self._begun))]
-            self._begun[id_] = []
+            self._begun.put(id_, [])
         before = self._begun.get(id_)
         if before is None or len(before) != number - 1:
             return None
         before.append(said)
-        return "".join(self._begun.pop(id_)) if number == of else None
+        if number < of:
+            return None
+        self._begun.discard(id_)
+        return "".join(before)

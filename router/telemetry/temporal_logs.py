@@ -8,33 +8,30 @@ them. A core line names a run; which workflow that is, workers note in `RUN_NAME
 import logging
 import re
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-RUNS_MAX = 10_000
+from router.domain.bounded_cache import BoundedCache
+
+MAX_NAMED_RUNS = 10_000
 
 
 class RunNames:
     """The ids and types of the workflows whose runs this process worked on last."""
 
-    def __init__(self, most: int = RUNS_MAX) -> None:
-        self._most = most
-        self._names: OrderedDict[str, tuple[str, str]] = OrderedDict()
+    def __init__(self, max_runs: int = MAX_NAMED_RUNS) -> None:
+        self._names = BoundedCache[str, tuple[str, str]](max_runs)
         self._lock = threading.Lock()
 
     def note(self, run_id: str, workflow_id: str, workflow_type: str) -> None:
         """Keep the run's workflow; the oldest is dropped if there are too many."""
         with self._lock:
-            self._names[run_id] = (workflow_id, workflow_type)
-            self._names.move_to_end(run_id)
-            if len(self._names) > self._most:
-                self._names.popitem(last=False)
+            self._names.put(run_id, (workflow_id, workflow_type))
 
     def find(self, run_id: str) -> dict[str, str]:
         """Return the run's workflow; nothing if this process hasn't worked on it."""
         with self._lock:
-            workflow_id, workflow_type = self._names.get(run_id, ("", ""))
+            workflow_id, workflow_type = self._names.get(run_id) or ("", "")
         found = {"workflow_id": workflow_id, "workflow_type": workflow_type}
         return {name: value for name, value in found.items() if value}
 

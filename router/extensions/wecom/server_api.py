@@ -1,12 +1,12 @@
 """WeCom's server API: posts, cards that change, files in and out, answers in groups."""
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
 import httpx2
 
 from router.api.markdown import markdown
+from router.domain.bounded_cache import BoundedCache
 from router.domain.errors import TooManyRequests, Unavailable
 from router.extensions.channels.base import (
     AccessToken,
@@ -30,7 +30,7 @@ EARLY = 60.0
 """Seconds before its end at which a token is fetched anew."""
 BUSY = 60
 """WeCom counts by the minute."""
-REMEMBERED = 1000
+MAX_REMEMBERED_POSTS = 1000
 """Posts of which it is known how much is posted."""
 
 MOST_MARKDOWN = 20_480
@@ -57,7 +57,7 @@ class WecomClient:
         self._app = {"corpid": settings.corp_id, "corpsecret": secret}
         self._agent = settings.agent_id
         self._token = AccessToken(self._granted, EARLY)
-        self._posted: OrderedDict[str, int] = OrderedDict()
+        self._posted = BoundedCache[str, int](MAX_REMEMBERED_POSTS)
 
     async def aclose(self) -> None:
         """Let go of connections."""
@@ -72,9 +72,9 @@ class WecomClient:
         if isinstance(post, Statement) and await self._answered(place, in_group(post), key):
             return
         for number, body in enumerate(messages(post, key)):
-            if number >= self._posted.get(key, 0):
+            if number >= (self._posted.get(key) or 0):
                 await self._send(place, body)
-                self._note(key, number + 1)
+                self._posted.put(key, number + 1)
 
     async def say(self, place: Place, text: str) -> None:
         """Say it, in the group where it was asked and can be answered, else to the person alone."""
@@ -100,9 +100,9 @@ class WecomClient:
         refused, why = _code_of(answer)
         if refused in _BUSY | {-1}:
             raise _refusal(refused, why)
-        self._note(code, IN_GROUP)
+        self._posted.put(code, IN_GROUP)
         if key and not refused:
-            self._note(key, IN_GROUP)
+            self._posted.put(key, IN_GROUP)
         return not refused
 
     async def update(self, place: Place, code: str, card: Body) -> None:
@@ -110,7 +110,7 @@ class WecomClient:
         body = {"userids": [_to(place)], "agentid": self._agent, "response_code": code}
         if not self._posted.get(code):
             await self._call("/message/update_template_card", json={**body, "template_card": card})
-            self._note(code, 1)
+            self._posted.put(code, 1)
 
     async def fetch(self, file: InboundFile) -> bytes:
         """What is in a file that the app was sent, for three days."""
@@ -125,12 +125,7 @@ class WecomClient:
         answer = await self._call("/media/upload", {"type": kind}, files=part)
         media = {"media_id": str(answer.json().get("media_id"))}
         await self._send(place, {"msgtype": kind, kind: media})
-        self._note(key, 1)
-
-    def _note(self, key: str, posted: int) -> None:
-        self._posted[key] = posted
-        if len(self._posted) > REMEMBERED:
-            self._posted.popitem(last=False)
+        self._posted.put(key, 1)
 
     async def _send(self, place: Place, body: Body) -> None:
         to = {"touser": _to(place), "agentid": self._agent}

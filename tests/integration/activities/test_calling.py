@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from activities import provided
 from activities.builtin.skill_files import read_more
 from activities.progress import ProgressPublisher
-from activities.tool_caller import Places, ToolCaller
+from activities.tool_caller import ToolLimiters, ToolCaller
 from router.contracts.activities import ToolCall
 from router.domain.errors import (
     ArgumentsToolError,
@@ -56,13 +56,13 @@ class House:
     async def _plainly(self, ctx: ToolContext, what: str) -> JsonValue:
         return {"by": ctx.caller.id, "what": what, "time": len(self.asked)}
 
-    def made(self, places: Places | None = None, **options: Any) -> ToolCaller:
+    def made(self, limiters: ToolLimiters | None = None, **options: Any) -> ToolCaller:
         async def look(ctx: ToolContext, what: str = "") -> Any:
             """Look."""
             self.asked.append(what)
             return await self.answering(ctx, what)
 
-        return self.caller_of(tool(**{"permission": "read", **options})(look), places=places)
+        return self.caller_of(tool(**{"permission": "read", **options})(look), limiters=limiters)
 
     def caller_of(self, called: Tool, **more: Any) -> ToolCaller:
         registry, store, dependencies = Registry(), self.store, Dependencies()

@@ -44,7 +44,7 @@ def test_a_minutes_worth_may_come_at_once_and_then_evenly(clock: Clock) -> None:
 
 
 def test_it_keeps_no_more_buckets_than_it_may(clock: Clock) -> None:
-    buckets = Buckets(1, clock, most=2)
+    buckets = Buckets(1, clock, max_buckets=2)
     for name in ("alice", "bob", "carol"):
         assert buckets.wait(name) == 0
     assert buckets.wait("carol") > 0

@@ -21,7 +21,7 @@ class CountingConversations:
 
 async def test_ownership_remembers_what_was_used_last() -> None:
     rows = CountingConversations()
-    ownership = Ownership(rows, remembered=2)  # type: ignore[arg-type]
+    ownership = Ownership(rows, max_remembered=2)  # type: ignore[arg-type]
     alice = Principal(id="alice", name="Alice")
     for conversation in ("a", "b", "a", "a", "c", "a"):
         await ownership.owned(alice, conversation)

@@ -7,14 +7,15 @@ from contextlib import asynccontextmanager
 import pytest
 
 from router.domain.circuit import CircuitBreaker
+from router.domain.concurrency import ConcurrencyLimiter
 from router.llm.client import ChatModel
 from router.llm.fallback import (
     ChainAnswer,
-    ConcurrencyLimiter,
     FallbackChain,
     FallbackChains,
     LedRole,
-    breaker_of_model,
+    judge_model_error,
+    refuse_question,
 )
 from router.llm.prices import ModelPrice
 from router.llm.types import (
@@ -174,7 +175,7 @@ async def test_a_dead_provider_is_left_alone_and_tried_again_later(clock: Clock)
 
 
 def attempt(breaker: CircuitBreaker, error: BaseException | None = None) -> None:
-    with breaker.call():
+    with breaker.call(refuse_question):
         if error is not None:
             raise error
 
@@ -200,17 +201,17 @@ DOWN = ModelUnavailable("x")
 def test_failures_in_a_row_open_the_breaker_and_a_refused_key_at_once(
     ends: list[Exception | None], states: list[str]
 ) -> None:
-    breaker = breaker_of_model(failures=3)
+    breaker = CircuitBreaker(judge_model_error, failures=3)
     for error, state in zip(ends, states, strict=True):
         attempt(breaker) if error is None else fail(breaker, error)
         assert breaker.state == state
 
 
 def test_a_server_that_asks_for_a_wait_gets_it(clock: Clock) -> None:
-    breaker = breaker_of_model(clock=clock)
+    breaker = CircuitBreaker(judge_model_error, failures=3, clock=clock)
     fail(breaker, ModelUnavailable("x", retry_after=12))
     clock.now += 11
-    with pytest.raises(ModelUnavailable) as caught, breaker.call():
+    with pytest.raises(ModelUnavailable) as caught, breaker.call(refuse_question):
         pass
     assert caught.value.retry_after == 1
     clock.now += 1
@@ -218,7 +219,7 @@ def test_a_server_that_asks_for_a_wait_gets_it(clock: Clock) -> None:
 
 
 def test_a_wait_asked_for_has_a_limit(clock: Clock) -> None:
-    breaker = breaker_of_model(clock=clock)
+    breaker = CircuitBreaker(judge_model_error, failures=3, clock=clock)
     fail(breaker, ModelUnavailable("x", retry_after=1e9))
     clock.now += 301
     assert breaker.state == "half-open"
@@ -227,14 +228,14 @@ def test_a_wait_asked_for_has_a_limit(clock: Clock) -> None:
 @pytest.fixture
 def rested(clock: Clock) -> CircuitBreaker:
     """A breaker that one failure opened, and that has rested long enough to try again."""
-    breaker = breaker_of_model(failures=3, clock=clock)
+    breaker = CircuitBreaker(judge_model_error, failures=3, clock=clock)
     fail(breaker, AccessRefused("x"))
     clock.now += 31
     return breaker
 
 
 def test_one_call_at_a_time_tries_whether_it_is_over(rested: CircuitBreaker) -> None:
-    with rested.call():
+    with rested.call(refuse_question):
         fail(rested, ModelUnavailable("not asked"))
     assert rested.state == "closed"
 
@@ -253,7 +254,7 @@ def test_a_trial_that_is_given_up_lets_the_next_one_try(rested: CircuitBreaker) 
 @pytest.fixture
 def attended(clock: Clock) -> CircuitBreaker:
     """One that failed once too often, and beside which somebody makes trials."""
-    breaker = breaker_of_model(failures=1, clock=clock)
+    breaker = CircuitBreaker(judge_model_error, failures=1, clock=clock)
     breaker.attended = True
     fail(breaker, DOWN)
     return breaker
@@ -362,31 +363,10 @@ async def test_one_question_more_waits_until_another_is_answered() -> None:
         await second.aclose()
 
 
-async def test_who_finds_no_place_in_time_is_told_so() -> None:
+async def test_a_question_that_gets_no_slot_in_time_is_told_so() -> None:
     slots = ConcurrencyLimiter(1)
-    async with slots.taken(1):
-        with pytest.raises(Crowded, match="1 questions"):
-            async with slots.taken(0.01):
-                pass
-    async with slots.taken(0.01) as left:
-        assert left > 0
-
-
-async def test_a_lent_place_is_given_back_when_somebody_needs_it() -> None:
-    slots, lent = ConcurrencyLimiter(1), asyncio.Event()
-
-    async def borrow() -> None:
-        async with slots.lent():
-            lent.set()
-            await asyncio.Event().wait()
-
-    borrowing = asyncio.create_task(borrow())
-    await lent.wait()
-    async with slots.taken(5):
-        with pytest.raises(Crowded, match="somebody else"):
-            await borrowing
-        with pytest.raises(Crowded, match="1 questions"):
-            async with slots.lent():
-                pass
-    async with slots.lent():
-        pass
+    model = ChatModel("http://localhost:1", "a", slots=slots)
+    async with slots.slot(1, AssertionError):
+        with pytest.raises(Crowded, match=r"1 questions are under way there, and none ended in 0"):
+            await model.answer(question(), 0.01)
+    await model.aclose()

@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from router.llm.client import ChatModel
-from router.llm.fallback import ConcurrencyLimiter, FallbackChains
+from router.domain.concurrency import ConcurrencyLimiter
+from router.llm.fallback import FallbackChains
 from router.llm.servers import ServerMemory
 from router.llm.supervisor import COLD, ModelSupervisor
 from router.llm.types import ChatAnswer, ChatRequest, NoModelAnswered

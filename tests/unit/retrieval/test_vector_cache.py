@@ -44,7 +44,7 @@ async def test_another_version_of_the_encoder_encodes_anew(tmp_path: Path) -> No
 
 async def test_what_was_used_longest_ago_is_forgotten_first() -> None:
     encoder = PairsEncoder()
-    remembered = RememberedEncoder(encoder, RecentVectors(most=2))
+    remembered = RememberedEncoder(encoder, RecentVectors(max_vectors=2))
     for text in ("a", "b", "a", "c", "a", "b"):
         await remembered.queries([text])
     assert encoder.encoded == ["a", "b", "c", "b"]

@@ -90,7 +90,7 @@ def test_a_line_of_a_worker_has_the_workflow_in_fields() -> None:
 
 
 def test_only_the_last_runs_are_remembered() -> None:
-    names = RunNames(most=2)
+    names = RunNames(max_runs=2)
     for run in ("r1", "r2", "r1", "r3"):
         names.note(run, f"workflow-of-{run}", "Flow")
     assert [bool(names.find(run)) for run in ("r1", "r2", "r3")] == [True, False, True]

@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from activities.capabilities import MARGIN
-from activities.tool_caller import AGAIN, PATIENCE, Places
+from activities.tool_caller import MAX_SLOT_WAIT_S, SLOT_RETRY_S, ToolLimiters
 from router.domain.errors import TransientToolError
 from router.store.database import Database
 from router.tool.context import ToolContext
@@ -49,7 +49,7 @@ async def test_only_so_many_calls_run_at_once(house: House) -> None:
     assert most == 2
 
 
-async def test_who_finds_no_place_in_time_may_try_again_and_has_sent_nothing(house: House) -> None:
+async def test_who_finds_no_slot_in_time_may_try_again_and_has_sent_nothing(house: House) -> None:
     started, free = asyncio.Event(), asyncio.Event()
 
     async def slowly(_: ToolContext, __: str) -> JsonValue:
@@ -58,49 +58,49 @@ async def test_who_finds_no_place_in_time_may_try_again_and_has_sent_nothing(hou
         return None
 
     house.answering = slowly
-    caller = house.made(at_once=1, places=Places(patience=0.01))
+    caller = house.made(at_once=1, limiters=ToolLimiters(max_wait_s=0.01))
     first = asyncio.create_task(caller.call(call("first")))
     await started.wait()
     with pytest.raises(TransientToolError, match="look is busy: 1 calls are under way") as refused:
         await caller.call(call("second"))
     free.set()
     await first
-    assert refused.value.retry_after == AGAIN
+    assert refused.value.retry_after == SLOT_RETRY_S
     assert "正忙" in refused.value.said.zh
     assert house.asked == ["first"]
     await caller.call(call("third"))
 
 
-async def test_a_write_that_got_no_place_is_no_unknown_outcome(house: House) -> None:
-    places = Places(patience=0.01)
-    caller = house.made(permission="write", idempotent=False, at_once=1, places=places)
+async def test_a_write_that_got_no_slot_is_no_unknown_outcome(house: House) -> None:
+    limiters = ToolLimiters(max_wait_s=0.01)
+    caller = house.made(permission="write", idempotent=False, at_once=1, limiters=limiters)
     write = call("x", key="k1")
-    async with places.taken(caller.registry["look"]):
+    async with limiters.slot(caller.registry["look"]):
         with pytest.raises(TransientToolError, match="busy"):
             await caller.call(write, confirmed=True)
     await caller.call(write, confirmed=True)
     assert house.asked == ["x"]
 
 
-async def test_tools_of_one_pool_share_its_places_and_others_have_their_own() -> None:
-    places = Places(patience=0.01)
+async def test_tools_of_one_pool_share_its_slots_and_others_have_their_own() -> None:
+    limiters = ToolLimiters(max_wait_s=0.01)
     one, other = named("a", 1, "mcp crm"), named("b", 1, "mcp crm")
-    async with places.taken(one):
+    async with limiters.slot(one):
         with pytest.raises(TransientToolError):
-            async with places.taken(other):
+            async with limiters.slot(other):
                 pass
-        async with places.taken(named("c", 1)), places.taken(named("d")):
+        async with limiters.slot(named("c", 1)), limiters.slot(named("d")):
             pass
-    async with places.taken(other):
+    async with limiters.slot(other):
         pass
 
 
 async def test_another_number_in_the_file_counts_at_once() -> None:
-    places = Places(patience=0.01)
+    limiters = ToolLimiters(max_wait_s=0.01)
     one, two = named("a", 1), named("a", 2)
-    async with places.taken(one), places.taken(two), places.taken(two):
+    async with limiters.slot(one), limiters.slot(two), limiters.slot(two):
         pass
 
 
-def test_who_waited_for_a_place_still_has_all_of_the_tools_own_time() -> None:
-    assert MARGIN.total_seconds() > PATIENCE
+def test_who_waited_for_a_slot_still_has_all_of_the_tools_own_time() -> None:
+    assert MARGIN.total_seconds() > MAX_SLOT_WAIT_S
