@@ -90,7 +90,7 @@ class ToolLimiters:
         self._limiters: dict[tuple[str, int], ConcurrencyLimiter] = {}
 
     def slot(self, tool: Tool) -> AbstractAsyncContextManager[float | None]:
-        """Hold a slot within the block; raises `TransientToolError` if none becomes free in time."""
+        """Hold a slot within the block; raises `TransientToolError` if none is free in time."""
         limit = tool.options.at_once
         if limit is None:
             return nullcontext()

@@ -208,6 +208,47 @@ async def run_in_background(
         await asyncio.wait({task})
 
 
+START_WITHIN_S = 60.0
+"""How long anything that an extension adds may take to start. A process doesn't wait longer."""
+
+
+@asynccontextmanager
+async def run_bounded(
+    running: AbstractAsyncContextManager[None], name: str, *, stop_s: float
+) -> AsyncIterator[None]:
+    """Enter what an extension runs, and leave it with the block, each within its time.
+
+    If it can't be left, the log has the traceback.
+
+    Args:
+        running: What the extension runs. It doesn't learn of errors of the block.
+        name: How the log names it.
+        stop_s: How many seconds it may take to be left.
+
+    Raises:
+        TimeoutError: It can't be entered within `START_WITHIN_S`.
+        Exception: Whatever it raises as it is entered.
+    """
+    import asyncio
+
+    limit = asyncio.timeout(START_WITHIN_S)
+    try:
+        async with limit:
+            await running.__aenter__()
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise TimeoutError(f"it didn't start within {START_WITHIN_S:g} s") from error
+    try:
+        yield
+    finally:
+        try:
+            async with asyncio.timeout(stop_s):
+                await running.__aexit__(None, None, None)
+        except Exception:  # noqa: BLE001 - it may be anybody's code
+            _log.exception("%s failed to stop within %g s", name, stop_s)
+
+
 class ExtensionConflict(Exception):
     """What an extension adds can't be used, or has the name of something that is there."""
 
@@ -231,7 +272,7 @@ class Extension:
     """
 
     name: ClassVar[str]
-    """Unique among all installed extensions: lower-case letters, digits and `_`."""
+    """Unique among all installed extensions: up to 40 lower-case letters, digits and `_`."""
     requires: ClassVar[tuple[str, ...]] = ()
     """The names of extensions that have to be loaded before this one."""
 

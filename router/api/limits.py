@@ -9,7 +9,7 @@ worker has in its cache go to that worker first, and to the queue some seconds l
 import asyncio
 import logging
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil, inf
 from time import monotonic
 

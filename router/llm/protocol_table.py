@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from router.domain.errors import MisconfiguredError
+from router.domain.extension_names import EXTENSION_NAME_RULE, is_extension_name
 from router.extension import Extension, ExtensionConflict
-from router.settings.models import PROTOCOL_NAME
 
 _CORE = "router.llm.protocols"
 """The package with a module for each protocol of the core."""
@@ -53,10 +53,10 @@ class ProtocolTable:
             ExtensionConflict: There is a protocol of that name, or it can't be one.
         """
         for name, target in targets.items():
-            if not isinstance(name, str) or not PROTOCOL_NAME.fullmatch(name):
+            if not is_extension_name(name):
                 raise ExtensionConflict(
-                    f"its model protocol has the name {name!r:.80}: give it one of up to 40 "
-                    "lower-case letters, digits and _"
+                    f"its model protocol has the name {name!r:.80}: give it one of "
+                    f"{EXTENSION_NAME_RULE}"
                 )
             if name in self._targets:
                 raise ExtensionConflict(

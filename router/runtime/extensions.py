@@ -8,7 +8,6 @@ is wrong.
 """
 
 import logging
-import re
 from collections.abc import (
     AsyncIterator,
     Callable,
@@ -28,12 +27,12 @@ from traceback import format_exception
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from router.extension import ENTRY_POINT_GROUP, Extension, ExtensionConflict
+from router.domain.extension_names import EXTENSION_NAME_RULE, is_extension_name
+from router.extension import ENTRY_POINT_GROUP, Extension, ExtensionConflict, run_bounded
 
 if TYPE_CHECKING:
     from router.settings import Section, Settings
 
-NAME = re.compile(r"[a-z][a-z0-9_]*")
 _REQUIRED = "ROUTER_REQUIRED_EXTENSIONS"
 _OFF = "ROUTER_EXTENSIONS_OFF"
 T = TypeVar("T")
@@ -146,7 +145,9 @@ class Extensions:
                 name = each.extension.name
                 try:
                     if name in running:
-                        await stack.enter_async_context(_stop_in_time(name, running[name]))
+                        part = f"extension {name}: what it runs"
+                        bounded = run_bounded(running[name], part, stop_s=BACKGROUND_STOP_S)
+                        await stack.enter_async_context(bounded)
                 except Exception as error:  # noqa: BLE001 - it may be anybody's code
                     self._report(each, error)
             yield
@@ -220,25 +221,6 @@ def import_formats(extension: Extension) -> list[str]:
     packages = [*extension.file_formats()]
     load_formats(packages)
     return packages
-
-
-@asynccontextmanager
-async def _stop_in_time(
-    name: str, running: AbstractAsyncContextManager[None]
-) -> AsyncIterator[None]:
-    import asyncio
-
-    await running.__aenter__()
-    try:
-        yield
-    finally:
-        try:
-            async with asyncio.timeout(BACKGROUND_STOP_S):
-                await running.__aexit__(None, None, None)
-        except Exception:  # noqa: BLE001 - it may be anybody's code
-            _log.exception(
-                "extension %s: what it runs failed to stop within %g s", name, BACKGROUND_STOP_S
-            )
 
 
 def register_flow_kinds(extension: Extension) -> None:
@@ -382,10 +364,10 @@ def _fault_of(extension: Any, point: EntryPoint, candidates: dict[str, LoadedExt
     if not isinstance(extension, Extension):
         return f"{point.value} is no subclass of router.extension.Extension; derive it from that"
     name = getattr(extension, "name", None)
-    if name != point.name or not NAME.fullmatch(point.name):
+    if name != point.name or not is_extension_name(point.name):
         return (
             f"{point.value} has the name {name!r} and its entry point the name {point.name!r}: "
-            "give both the same name, of lower-case letters, digits and _"
+            f"give both the same name, of {EXTENSION_NAME_RULE}"
         )
     if name in candidates:
         other = candidates[name].distribution

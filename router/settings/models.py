@@ -1,7 +1,6 @@
 """Which models are asked, where, in which protocol and how: by role, and where the first fails."""
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self, get_args
@@ -16,6 +15,7 @@ from pydantic import (
     model_validator,
 )
 
+from router.domain.extension_names import EXTENSION_NAME_PATTERN, is_extension_name
 from router.domain.value import Value
 from router.settings import values
 
@@ -32,11 +32,9 @@ ADDRESSES: Mapping[str, str] = {
 }
 """Where the provider of each protocol of the core is, for who sets no address."""
 
-PROTOCOL_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-
 
 def _protocol_name(written: str) -> str:
-    if not PROTOCOL_NAME.fullmatch(written):
+    if not is_extension_name(written):
         raise ValueError(f"write {', '.join(ADDRESSES)}, or the name of an extension's protocol")
     return written
 
@@ -48,7 +46,7 @@ ProtocolName = Annotated[
         {
             "anyOf": [
                 {"enum": [*ADDRESSES]},
-                {"type": "string", "pattern": f"^{PROTOCOL_NAME.pattern}$"},
+                {"type": "string", "pattern": f"^{EXTENSION_NAME_PATTERN}$"},
             ]
         }
     ),

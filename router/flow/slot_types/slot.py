@@ -5,7 +5,6 @@ types of the core are classes in the modules of this package, those of extension
 `Extension.slot_types`; `register_slot_type` takes both.
 """
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
@@ -22,6 +21,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from router.domain.errors import NotDeployed, RouterError
+from router.domain.extension_names import EXTENSION_NAME_RULE, is_extension_name
 from router.domain.locale import Locale, Localised
 from router.domain.messages import digest_of
 from router.domain.value import Value
@@ -353,7 +353,6 @@ SLOT_TYPES: dict[str, SlotType] = {}
 T = TypeVar("T", bound=type[SlotType])
 
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _OTHERWISE = {"fits": "hint", "stored": "schema", "said": "quoted"}
 """What a type may leave out, and what it has to answer itself then."""
 
@@ -388,8 +387,8 @@ def _create(kind: type[SlotType]) -> SlotType:
         if not hasattr(kind, value) and getattr(kind, method) is getattr(SlotType, method):
             raise TypeError(f"{kind.__name__} has neither {value} nor {method}")
     made = kind()
-    if not _NAME.fullmatch(str(getattr(kind, "name", ""))):
-        raise TypeError(f"{kind.__name__} needs a name of lower-case letters, digits and _")
+    if not is_extension_name(getattr(kind, "name", None)):
+        raise TypeError(f"{kind.__name__} needs a name of {EXTENSION_NAME_RULE}")
     for words in ("label", "about"):
         if not isinstance(vars(kind).get(words), Localised):
             raise TypeError(f"{kind.__name__} has no {words} of its own for whoever writes flows")

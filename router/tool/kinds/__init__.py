@@ -9,23 +9,20 @@ import asyncio
 import importlib
 import logging
 import pkgutil
-import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import fields
-from functools import partial
 from types import ModuleType
 from typing import Any, ClassVar
 
-from router.extension import Extension, ExtensionConflict
+from router.domain.extension_names import EXTENSION_NAME_RULE, is_extension_name
+from router.extension import Extension, ExtensionConflict, run_bounded
 from router.settings import Settings
 from router.tool.registry import Registry
 from router.tool.stand_ins import make_stand_in
 from router.tool.tool import Tool
 
-START_WITHIN_S = 60.0
-"""How long a source may take to start. A process doesn't wait longer."""
 STOP_WITHIN_S = 10.0
 """How long a source may take to stop."""
 FIRST_FETCH_WITHIN_S = 5.0
@@ -33,8 +30,6 @@ FIRST_FETCH_WITHIN_S = 5.0
 FETCH_WITHIN_S = 30.0
 """How long one fetch may take later."""
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_PREFIX = re.compile(r"[a-z][a-z0-9_]{0,39}__")
 _log = logging.getLogger("router.tools")
 
 
@@ -46,7 +41,7 @@ class ToolSource:
     """
 
     name: ClassVar[str]
-    """Unique among all sources: lower-case letters, digits and `_`."""
+    """Unique among all sources: up to 40 lower-case letters, digits and `_`."""
     prefix: ClassVar[str] = ""
     """What the names of all its tools begin with, such as `catalog__`, if they come only while the
     source is running. Flows and stories may name such a tool before it is there."""
@@ -288,8 +283,13 @@ class ToolSources:
         """
         async with AsyncExitStack() as stack:
             for source in self.each:
-                if (context := await _start(source)) is not None:
-                    stack.push_async_callback(partial(_stop, source, context))
+                try:
+                    bounded = run_bounded(source.running(), source.group, stop_s=STOP_WITHIN_S)
+                    await stack.enter_async_context(bounded)
+                except Exception as error:  # noqa: BLE001 - it may be anybody's code
+                    said = (source.group, _describe(error))
+                    _log.exception("%s can't start, and has no tools: %s", *said)
+                    source.withdraw()
             yield
 
 
@@ -306,13 +306,13 @@ def _check_kind(kind: object, others: Iterable[type[ToolSource]]) -> None:
             f"its source of tools {kind!r:.80} is no subclass of ToolSource: derive it from that"
         )
     name, prefix = getattr(kind, "name", None), kind.prefix
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not is_extension_name(name):
         raise ExtensionConflict(
-            f"its source of tools {kind.__name__} has the name {name!r}: give it one of up to 40 "
-            "lower-case letters, digits and _"
+            f"its source of tools {kind.__name__} has the name {name!r}: give it one of "
+            f"{EXTENSION_NAME_RULE}"
         )
     needs_prefix = issubclass(kind, PolledToolSource)
-    if (prefix or needs_prefix) and not (isinstance(prefix, str) and _PREFIX.fullmatch(prefix)):
+    if (prefix or needs_prefix) and not _is_prefix(prefix):
         raise ExtensionConflict(
             f"its source of tools {name} has the prefix {prefix!r:.80}: write it like {name}__"
         )
@@ -327,6 +327,11 @@ def _check_kind(kind: object, others: Iterable[type[ToolSource]]) -> None:
                 f"its source of tools {name} has the prefix {prefix!r}, which can't be told from "
                 f"{other.prefix!r} of {other.name}: choose another"
             )
+
+
+def _is_prefix(prefix: object) -> bool:
+    is_text = isinstance(prefix, str) and prefix.endswith("__")
+    return is_text and is_extension_name(str(prefix).removesuffix("__"))
 
 
 def _declaration(tool: Tool) -> Mapping[str, Any]:
@@ -350,26 +355,3 @@ async def _look(source: ToolSource, within: float) -> Mapping[str, str]:
         return {source.group: f"it doesn't answer within {2 * within:g} s"}
     except Exception as error:  # noqa: BLE001 - it may be anybody's code
         return {source.group: _describe(error)}
-
-
-async def _start(source: ToolSource) -> AbstractAsyncContextManager[None] | None:
-    """Start a source, and return what stops it. One that can't start has no tools."""
-    try:
-        async with asyncio.timeout(START_WITHIN_S):
-            context = source.running()
-            await context.__aenter__()
-    except Exception as error:  # noqa: BLE001 - it may be anybody's code
-        said = (source.group, START_WITHIN_S, _describe(error))
-        _log.exception("%s can't start within %g s, and has no tools: %s", *said)
-        source.withdraw()
-        return None
-    return context
-
-
-async def _stop(source: ToolSource, context: AbstractAsyncContextManager[None]) -> None:
-    try:
-        async with asyncio.timeout(STOP_WITHIN_S):
-            await context.__aexit__(None, None, None)
-    except Exception as error:  # noqa: BLE001 - it may be anybody's code
-        said = (source.group, STOP_WITHIN_S, _describe(error))
-        _log.exception("%s can't stop within %g s: %s", *said)

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from activities import provided
 from activities.builtin.skill_files import read_more
 from activities.progress import ProgressPublisher
-from activities.tool_caller import ToolLimiters, ToolCaller
+from activities.tool_caller import ToolCaller, ToolLimiters
 from router.contracts.activities import ToolCall
 from router.domain.errors import (
     ArgumentsToolError,

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from router.llm.client import ChatModel
 from router.domain.concurrency import ConcurrencyLimiter
+from router.llm.client import ChatModel
 from router.llm.fallback import FallbackChains
 from router.llm.servers import ServerMemory
 from router.llm.supervisor import COLD, ModelSupervisor

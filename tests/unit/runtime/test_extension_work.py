@@ -132,10 +132,17 @@ async def unstartable(_: WorkerServices) -> AsyncIterator[None]:
     yield
 
 
+@asynccontextmanager
+async def never_starting(_: WorkerServices) -> AsyncIterator[None]:
+    await asyncio.Event().wait()
+    yield
+
+
 @each_row(
     ("running", "said"),
     [
         (unstartable, "it can't be used: RuntimeError: no badge printer"),
+        (never_starting, "it can't be used: TimeoutError: it didn't start within 0 s"),
         (unstoppable, "what it runs failed to stop within 0 s"),
         (lambda _: None, "TypeError"),
         (lambda: None, "TypeError"),
@@ -147,6 +154,7 @@ async def test_what_cannot_be_started_or_stopped_is_logged_and_the_rest_runs(
     running: Callable[..., AbstractAsyncContextManager[None]],
     said: str,
 ) -> None:
+    monkeypatch.setattr(extension_module, "START_WITHIN_S", 0)
     monkeypatch.setattr(extensions, "BACKGROUND_STOP_S", 0)
     started = asyncio.Event()
 

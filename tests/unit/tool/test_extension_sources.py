@@ -262,7 +262,7 @@ async def hang(_: float) -> None:
 async def test_a_source_that_cannot_start_or_stop_keeps_nobody_else_from_it(
     members: dict[str, Any], stays: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("router.tool.kinds.START_WITHIN_S", 0.01)
+    monkeypatch.setattr("router.extension.START_WITHIN_S", 0.01)
     monkeypatch.setattr("router.tool.kinds.STOP_WITHIN_S", 0.01)
     tools = ToolSources(SETTINGS)
     bad = type("Bad", (loads(service("order_badge")),), members)
