@@ -23,21 +23,21 @@ from router.domain.locale import Locale, Localised
 from router.domain.principals import EVERYONE, Capability
 from router.drawing import bpmn_of
 from router.extensions.authoring.drafts import LARGEST_STORIES, LARGEST_TEXT
-from router.extensions.authoring.editing.data_edit import (
+from router.extensions.authoring.flow_examination import MOST_TOLD, PlacedProblem
+from router.extensions.authoring.flow_impact import BothReaders, Impact, KnownSentence, impact_of
+from router.extensions.authoring.new_name import doubts, renames, with_new_name
+from router.flow.definition import FlowDefinition
+from router.flow.loader import Vocabulary, examine_text, sub_flow_faults
+from router.flow.validation.phrases import said_in, told
+from router.formats.data_edit import (
     Edit,
     EditRefused,
     InsertValue,
     RenameKey,
     SetValue,
 )
-from router.extensions.authoring.editing.new_name import doubts, renames, with_new_name
-from router.extensions.authoring.editing.yaml_edit import edited
-from router.extensions.authoring.flow_examination import MOST_TOLD, PlacedProblem
-from router.extensions.authoring.flow_impact import BothReaders, Impact, KnownSentence, impact_of
-from router.flow.definition import FlowDefinition
-from router.flow.loader import Vocabulary, examine_text, sub_flow_faults
-from router.flow.validation.phrases import said_in, told
 from router.formats.yaml_document import Place, read_yaml
+from router.formats.yaml_edit import edited
 from router.understanding.reader import Reader
 from router.understanding.triggers.patterns import ToolPhrases
 

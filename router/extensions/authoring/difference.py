@@ -23,7 +23,7 @@ from router.domain.locale import LOCALES, Locale, Localised
 from router.domain.visible_text import quoted
 from router.drawing.flowchart import EXITS
 from router.drawing.svg import Mark, Marks
-from router.extensions.authoring.editing.new_name import with_slots_read_as
+from router.extensions.authoring.new_name import with_slots_read_as
 from router.flow.definition import Branch, FlowDefinition, State
 from router.flow.prompts.values import span
 from router.flow.slot_types.slot import SKIPPABLE, Slot, SlotCheck

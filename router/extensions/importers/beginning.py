@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from router.domain.errors import DefinitionError, InvalidInput, Problem
 from router.domain.locale import Localised
 from router.domain.visible_text import one_line
-from router.extensions.authoring.editing.yaml_style import entry
 from router.flow.loader import LARGEST, Vocabulary, examine_text
 from router.flow.validation.phrases import said_in
 from router.formats.yaml_document import Place
+from router.formats.yaml_style import entry
 
 LONGEST_NAME = 48
 """Characters of a name that is made of a label: room is left for a number behind it."""

@@ -152,7 +152,11 @@ WAIT_KEY = kind(StampState, kind="collect", **words(StampState))
         ("slot_types", lambda: [17], "17 is no subclass of router.sdk.SlotType"),
         ("slot_types", lambda: [BadgeNumber()], "is no subclass of router.sdk.SlotType"),
         ("slot_types", lambda: [kind(BadgeNumber)], "has no label of its own"),
-        ("slot_types", lambda: [kind(BadgeNumber, name="Badge No")], "needs a name of up to 40 lower-case"),
+        (
+            "slot_types",
+            lambda: [kind(BadgeNumber, name="Badge No")],
+            "needs a name of up to 40 lower",
+        ),
         ("slot_types", lambda: [local()], "is defined in a function"),
         (
             "slot_types",

@@ -35,7 +35,6 @@ from router.extensions.authoring.drafts import (
     FlowSource,
     FlowText,
 )
-from router.extensions.authoring.editing.data_edit import Edit
 from router.extensions.authoring.flow_difference import DifferenceView, difference_of
 from router.extensions.authoring.flow_examination import (
     Examination,
@@ -51,6 +50,7 @@ from router.extensions.authoring.flow_impact import Impact, said_lately, sentenc
 from router.extensions.authoring.flow_vocabulary import FlowVocabulary, vocabulary_of
 from router.extensions.authoring.services import AuthoringServices, Given
 from router.flow.definition import FlowDefinition
+from router.formats.data_edit import Edit
 from router.isolation.runner import LimitExceeded
 
 PREFIX = "/v1/flow-drafts"

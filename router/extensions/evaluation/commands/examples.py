@@ -25,7 +25,6 @@ from router.domain.messages import Message
 from router.domain.principals import DEFAULT_TENANT, Capability
 from router.extensions.evaluation.commands.labels import known_of
 from router.extensions.evaluation.commands.routing import labelled_file
-from router.extensions.evaluation.examples.marked_text import Unwritable
 from router.extensions.evaluation.examples.nearness import RANKS, Added, Neighbourhood, key, recalls
 from router.extensions.evaluation.examples.objection import spoken_in
 from router.extensions.evaluation.examples.proposal import (
@@ -37,6 +36,7 @@ from router.extensions.evaluation.examples.question import Parameters, Rules, ar
 from router.extensions.evaluation.examples.source import ExampleSources, check_added
 from router.extensions.evaluation.examples.source_file import SourceFile
 from router.extensions.evaluation.examples.suggestion import Suggester
+from router.extensions.evaluation.examples.text_edit import Unwritable
 from router.flow.paused import Situation
 from router.runtime.composition import chains_of, index_of
 from router.runtime.definitions import (

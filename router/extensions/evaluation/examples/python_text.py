@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from router.extensions.evaluation.examples.marked_text import Unwritable
+from router.extensions.evaluation.examples.text_edit import Unwritable
 
 WIDEST = 100
 """Columns of a line, the house's; a Chinese character takes two."""

@@ -12,9 +12,12 @@ from typing import Protocol
 
 from router.domain.errors import InvalidInput
 from router.domain.principals import Capability
-from router.extensions.evaluation.examples import skill_text
-from router.extensions.evaluation.examples.marked_text import MarkedText, Unwritable
 from router.extensions.evaluation.examples.python_text import PythonText
+from router.extensions.evaluation.examples.text_edit import (
+    Unwritable,
+    add_list_items,
+    add_skill_examples,
+)
 from router.flow.loader import Vocabulary, read_flow
 from router.formats.strict_json import strict_json
 from router.formats.yaml_document import Place
@@ -52,7 +55,7 @@ class FlowSource:
 
     def changed(self, text: str, sentences: Sequence[str]) -> str:
         """Its text with more of `triggers.examples`."""
-        return MarkedText.read(text).with_items(("triggers", _EXAMPLES), sentences)
+        return add_list_items(text, ("triggers", _EXAMPLES), sentences)
 
     def examples(self) -> Sequence[str]:
         """What the flow has by now."""
@@ -67,7 +70,7 @@ class SkillSource:
 
     def changed(self, text: str, sentences: Sequence[str]) -> str:
         """Its text with more lines of `router.examples`."""
-        return skill_text.with_sentences(text, sentences)
+        return add_skill_examples(text, sentences)
 
     def examples(self) -> Sequence[str]:
         """What the skill has by now."""
@@ -106,7 +109,7 @@ class DeclarationFile:
         if isinstance(data, list):
             names = [each.get("name") for each in data if isinstance(each, dict)]
             place = (names.index(self.name), _EXAMPLES)
-        return MarkedText.read(text).with_items(place, sentences)
+        return add_list_items(text, place, sentences)
 
     def examples(self) -> Sequence[str]:
         """What the tool has by now."""
@@ -127,7 +130,7 @@ class ServerFile:
         data = strict_json(text, unique=False)
         around = ("mcpServers",) if isinstance(data, dict) and "mcpServers" in data else ()
         place = (*around, self.server, "tools", self.tool, _EXAMPLES)
-        return MarkedText.read(text).with_items(place, sentences)
+        return add_list_items(text, place, sentences)
 
     def examples(self) -> Sequence[str]:
         """What the file says of the tool by now."""

@@ -11,12 +11,12 @@ from router.drawing import graph_of, svg_of
 from router.drawing.flowchart import EXITS
 from router.drawing.svg import MARKS
 from router.extensions.authoring.difference import LABELS, FlowDifference, difference
-from router.extensions.authoring.editing.data_edit import RenameKey
-from router.extensions.authoring.editing.new_name import with_new_name
+from router.extensions.authoring.new_name import with_new_name
 from router.flow.definition import Branch, FlowDefinition, State
 from router.flow.loader import examine_text
 from router.flow.states import FILE_MODELS
 from router.flow.validation import Vocabulary
+from router.formats.data_edit import RenameKey
 from router.formats.yaml_document import read_yaml
 from router.runtime.definitions import load_registry, vocabulary
 from router.settings import Settings

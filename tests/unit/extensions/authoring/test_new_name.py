@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from router.extensions.authoring.editing.data_edit import EditRefused, RenameKey
-from router.extensions.authoring.editing.new_name import doubts, in_expression, with_new_name
+from router.extensions.authoring.new_name import doubts, in_expression, with_new_name
 from router.flow.loader import examine_text
 from router.flow.validation.phrases import said_in
+from router.formats.data_edit import EditRefused, RenameKey
 from router.formats.yaml_document import read_yaml
 from tests.samples import one_in
 from tests.table import each_row

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from router.extensions.evaluation.examples.marked_text import Unwritable
 from router.extensions.evaluation.examples.python_text import PythonText, literal
+from router.extensions.evaluation.examples.text_edit import Unwritable
 from tests.table import each_row
 
 BODY = "async def look_up() -> str:\n    return 'é'\n"

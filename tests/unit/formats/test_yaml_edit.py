@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from router.extensions.authoring.editing.data_edit import (
+from router.formats.data_edit import (
     Edit,
     EditRefused,
     InsertValue,
@@ -20,8 +20,8 @@ from router.extensions.authoring.editing.data_edit import (
     changed,
     value_at,
 )
-from router.extensions.authoring.editing.yaml_edit import edited, respelt
 from router.formats.yaml_document import Place, read_yaml
+from router.formats.yaml_edit import edited, respelt
 from tests.samples import one_in
 from tests.table import each_row
 
@@ -241,6 +241,71 @@ def test_an_anchored_mapping_takes_an_entry_more(place: Place) -> None:
     assert after == text + " " * 2 * (len(place) - 1) + "z: 2\n"
 
 
+JSON = """\
+{
+\t"servers": {
+\t\t"crm": {"url": "https://crm", "tools": {}},
+\t\t"files": {
+\t\t\t"args": ["}", ":"],
+\t\t\t"retries": 3
+\t\t}
+\t},
+\t"names": [
+\t\t"a"
+\t]
+}
+"""
+
+
+@each_row(
+    ("edit", "before", "after"),
+    [
+        (SetValue(place=("servers", "files", "retries"), value="no"), ": 3", ': "no"'),
+        (SetValue(place=("servers", "crm", "tools"), value={"a": [1]}), "{}", '{"a": [1]}'),
+        (SetValue(place=("servers", "crm", "url"), value="x"), '"https://crm"', '"x"'),
+        (SetValue(place=("servers", "crm", "n"), value="x"), "{}}", '{}, "n": "x"}'),
+        (
+            SetValue(place=("servers", "files", "tools"), value={"a": ["b"]}),
+            '"retries": 3\n',
+            '"retries": 3,\n\t\t\t"tools": {\n\t\t\t\t"a": [\n\t\t\t\t\t"b"\n\t\t\t\t]\n\t\t\t}\n',
+        ),
+        (InsertValue(place=("names",), at=1, value="b"), '"a"\n', '"a",\n\t\t"b"\n'),
+        (InsertValue(place=("names",), at=0, value="b"), '"a"\n', '"b",\n\t\t"a"\n'),
+        (
+            InsertValue(place=("servers", "files", "args"), at=1, value="b"),
+            '"}", ',
+            '"}", "b", ',
+        ),
+        (RenameKey(place=("names",), key="more"), '"names"', '"more"'),
+        (RemoveValue(place=("names", 0)), '[\n\t\t"a"\n\t]', "[]"),
+    ],
+    ids=str,
+)
+def test_json_stays_json_and_keeps_its_lines(edit: Edit, before: str, after: str) -> None:
+    written = edited(JSON, edit)
+
+    assert written == JSON.replace(before, after, 1)
+    assert json.loads(written) == changed(json.loads(JSON), edit)
+
+
+@each_row(
+    ("text", "after"),
+    [
+        ("- 'a'\n- 'b'\n", "- 'a'\n- 'b'\n- 'c'\n"),
+        ('- "a"\n', '- "a"\n- "c"\n'),
+        ("- a\n", "- a\n- c\n"),
+        ("- |\n  a\n", "- |\n  a\n- c\n"),
+        ("['a', b]\n", "['a', b, c]\n"),
+        ("[b, 'a']\n", "[b, 'a', 'c']\n"),
+        ("[\n  a,\n  b\n]\n", "[\n  a,\n  b,\n  c\n]\n"),
+    ],
+)
+def test_a_new_item_is_quoted_and_set_as_the_one_before(text: str, after: str) -> None:
+    at = len(read_yaml(text).data)
+
+    assert edited(text, InsertValue(place=(), at=at, value="c")) == after
+
+
 GALLERY = sorted(Path("flows/gallery").glob("*.yaml"))
 _WITH_ANCHOR = re.compile(r"^  (\w+):\n(?:(?: {4}.*)?\n)*? {4}[^\n#]*: &\w+ *\n", re.MULTILINE)
 NAMED = [
@@ -384,3 +449,20 @@ def test_random_edits_of_flows_with_aliases_are_right_or_refused(path: Path) -> 
     times = 100 // len(GALLERY) + 1
     # What stands by an alias, or is one's anchor, is for the text.
     assert _edit_at_random(path.read_text(), random.Random(path.name), times) < times
+
+
+@pytest.mark.slow
+@each_row("indent", [None, 2, "\t"])
+@each_row("seed", range(10))
+def test_random_edits_of_json_give_the_json_that_they_come_to(
+    seed: int, indent: int | str | None
+) -> None:
+    chosen = random.Random(seed)
+    data = {f"k{n}": _value(chosen) for n in range(4)}
+    text = json.dumps(data, indent=indent, ensure_ascii=False)
+    for _ in range(20):
+        if not data:
+            break
+        edit = _edit(chosen, data)
+        data, text = changed(data, edit), edited(text, edit)
+        assert json.dumps(json.loads(text)) == json.dumps(data), edit

@@ -1,5 +1,6 @@
 """Where in a YAML text everything stands, to the character: keys, dashes, values and their ends."""
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 
 from router.domain.errors import Fault
-from router.extensions.authoring.editing.data_edit import EditRefused
+from router.formats.data_edit import EditRefused
 from router.formats.yaml_document import Place, nodes_of
 
 UNWRITABLE = Fault(
@@ -49,12 +50,30 @@ _BEFORE_DASH = re.compile(r"(?:[&!]\S*|\s+|#[^\r\n]*)*")
 """An anchor, a tag and comments, which stand before the first dash and where the list's mark is."""
 
 
+def is_json(text: str) -> bool:
+    """Return whether a YAML text is JSON as well: a mapping or list in brackets, all in quotes."""
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def without_tabs(json_text: str) -> str:
+    """Return a JSON text with a blank for each tab: between JSON's tokens, YAML takes none."""
+    return json_text.replace("\t", " ")
+
+
 class YamlMarks:
     """A text with what is needed to find one's way in it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        root = nodes_of(text)
+        self.quote = '"' if is_json(text) else None
+        """In which all texts and keys have to stand; `None` if they may stand bare."""
+        root = nodes_of(without_tabs(text) if self.quote else text)
         if root is None:
             raise EditRefused(UNWRITABLE)
         start = root.start_mark.index

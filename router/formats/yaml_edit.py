@@ -1,9 +1,10 @@
-"""Edits of a YAML text that leave every byte alone which they aren't about.
+"""Edits of a YAML or JSON text that leave every byte alone which they aren't about.
 
 An edit is spliced in at the marks of the node it is about, so that comments, order, quotes and
 blank lines around it survive. Whatever the splice looks like, the text is read again: it is taken
 only where it says exactly what the edit, made in the data, would come to. So an edit that can't be
 written there is refused, and never half done: one within what stands elsewhere too, by an alias.
+JSON is YAML whose keys and texts are in double quotes, and it stays JSON.
 """
 
 import re
@@ -14,8 +15,8 @@ from typing import Any
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 
 from router.domain.errors import Fault
-from router.extensions.authoring.editing import yaml_style as style
-from router.extensions.authoring.editing.data_edit import (
+from router.formats import yaml_style as style
+from router.formats.data_edit import (
     Edit,
     EditRefused,
     InsertValue,
@@ -27,31 +28,35 @@ from router.extensions.authoring.editing.data_edit import (
     is_same,
     value_at,
 )
-from router.extensions.authoring.editing.yaml_marks import (
+from router.formats.yaml_document import REMEMBERED, Place, Unreadable, YamlDocument, read_yaml
+from router.formats.yaml_marks import (
     REPEATED,
     UNWRITABLE,
     MarkedEntry,
     YamlMarks,
+    is_json,
+    without_tabs,
 )
-from router.formats.yaml_document import REMEMBERED, Place, Unreadable, YamlDocument, read_yaml
 
 _COMMENT = re.compile(r"[ \t]+#[^\r\n]*")
 
 
 def edited(text: str, edit: Edit) -> str:
     """The text after the edit; raises `EditRefused`."""
-    found = _readable(text)
+    found = read_editable(text)
     wanted = changed(found.data, edit)
     if is_same(wanted, found.data):
         return text
     unfit: Fault | None = None
+    stays_json = is_json(text)
     for written in _attempts(text, found.data, edit):
         try:
-            after = read_yaml(written)
+            after = _read(written)
         except Unreadable as unreadable:
             unfit = unreadable.fault
             continue
-        if is_same(after.data, wanted) and len(after.faults) <= len(found.faults):
+        is_wanted = is_same(after.data, wanted) and len(after.faults) <= len(found.faults)
+        if is_wanted and (is_json(written) or not stays_json):
             return written
     raise EditRefused(unfit if unfit is not None else UNWRITABLE)
 
@@ -61,7 +66,7 @@ def respelt(text: str, values: Mapping[Place, str], keys: Mapping[Place, str]) -
 
     What stands by an alias is written where its anchor is. Raises `EditRefused`, nothing done.
     """
-    data = _readable(text).data
+    data = read_editable(text).data
     wanted = data
     for place, value in values.items():
         wanted = changed(wanted, SetValue(place=place, value=value))
@@ -93,21 +98,26 @@ def _values_at(found: YamlMarks, data: Any, values: Mapping[Place, str]) -> Iter
             continue
         written = found.text[entry.value : entry.end]
         patched = next(_pieces(written, value_at(data, place), value), None)
-        like = getattr(entry.node, "style", None)
+        like = found.quote or getattr(entry.node, "style", None)
         yield (entry.value, entry.end), style.scalar(value, like) if patched is None else patched
 
 
 def _keys_at(found: YamlMarks, keys: Mapping[Place, str]) -> Iterator[Piece]:
     for place, key in keys.items():
         if (entry := found.own(place)) is not None:
-            yield found.key_of(entry), style.scalar(key)
+            yield found.key_of(entry), style.scalar(key, found.quote)
 
 
-def _readable(text: str) -> YamlDocument:
+def read_editable(text: str) -> YamlDocument:
+    """Read a YAML or JSON text that can be edited; raises `EditRefused` if it can't be read."""
     try:
-        return read_yaml(text)
+        return _read(text)
     except Unreadable as bad:
         raise EditRefused(Fault(f"line {bad.line}: {bad.fault.what}", bad.fault.remedy)) from None
+
+
+def _read(text: str) -> YamlDocument:
+    return read_yaml(without_tabs(text) if is_json(text) else text)
 
 
 def _attempts(text: str, data: Any, edit: Edit) -> Iterator[str]:
@@ -232,7 +242,7 @@ def _replaced(
     if not bracketed and not style.is_short(value, column, in_list=in_list):
         yield _with_block(found, entry, value, column, in_list=in_list)
     like = entry.node.style if isinstance(entry.node, ScalarNode) and not entry.is_alias else None
-    short = style.scalar(value, like) if isinstance(value, str) else style.inline(value)
+    short = style.inline(value, found.quote or (like if isinstance(value, str) else None))
     if "\n" not in before:
         space = "" if before or (bracketed and in_list) or not entry.colon else " "
         yield text[: entry.value] + space + short + text[entry.end :]
@@ -273,20 +283,35 @@ def _insert(text: str, data: Any, edit: InsertValue) -> Iterator[str]:
         whole = [edit.value] if edit.key is None else {edit.key: edit.value}
         yield from _replaced(found, way, whole, bracketed=bracketed)
     elif bracketed or holder.in_brackets:
-        yield _insert_in_brackets(text, entries, edit)
+        yield from _insert_in_brackets(found, entries, edit)
     else:
         yield from _insert_lines(found, entries, edit)
 
 
-def _insert_in_brackets(text: str, entries: Sequence[MarkedEntry], edit: InsertValue) -> str:
-    written = style.inline(edit.value)
-    if edit.key is not None:
-        written = f"{style.scalar(edit.key)}: {written}"
-    if edit.at < len(entries):
-        at = entries[edit.at].start
-        return f"{text[:at]}{written}, {text[at:]}"
-    at = entries[-1].end
-    return f"{text[:at]}, {written}{text[at:]}"
+def _insert_in_brackets(
+    found: YamlMarks, entries: Sequence[MarkedEntry], edit: InsertValue
+) -> Iterator[str]:
+    """The text with an entry more, on a line of its own if the one next to it has one."""
+    text, beside = found.text, entries[min(edit.at, len(entries) - 1)]
+    like = found.quote or _quote_beside(beside, edit)
+    gap, written = ", ", [style.inline(edit.value, like)]
+    if found.leads_line(beside.start):
+        pad = text[found.line_start(beside.start) : beside.start]
+        gap = f",\n{pad}"
+        if found.quote:
+            written.insert(0, style.json_block(edit.value, pad))
+    head = "" if edit.key is None else f"{style.scalar(edit.key, found.quote)}: "
+    for each in written:
+        if edit.at < len(entries):
+            yield f"{text[: beside.start]}{head}{each}{gap}{text[beside.start :]}"
+        else:
+            yield f"{text[: beside.end]}{gap}{head}{each}{text[beside.end :]}"
+
+
+def _quote_beside(beside: MarkedEntry, edit: InsertValue) -> str | None:
+    """The quote of the item that a new text in a list stands next to."""
+    is_text = edit.key is None and isinstance(edit.value, str)
+    return getattr(beside.node, "style", None) if is_text else None
 
 
 def _insert_lines(
@@ -295,12 +320,13 @@ def _insert_lines(
     text, first = found.text, entries[0].start
     # Its own mark is where its anchor stands, if it has one.
     column = first - found.line_start(first)
+    like = _quote_beside(entries[min(edit.at, len(entries) - 1)], edit)
     long = (
-        style.item(edit.value, column)
+        style.item(edit.value, column, like)
         if edit.key is None
         else style.entry(edit.key, edit.value, column)
     )
-    short = style.inline(edit.value)
+    short = style.inline(edit.value, like)
     pad = " " * column
     for written in (
         long,
@@ -399,4 +425,4 @@ def _rename(text: str, edit: RenameKey) -> Iterator[str]:
     if holder.is_alias:
         raise EditRefused(REPEATED)
     start, end = found.key_of(entry)
-    yield text[:start] + style.scalar(edit.key) + text[end:]
+    yield text[:start] + style.scalar(edit.key, found.quote) + text[end:]

@@ -40,27 +40,40 @@ def scalar(value: Any, like: str | None = None) -> str:
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
-def inline(value: Any) -> str:
-    """The value in one line.
+def inline(value: Any, like: str | None = None) -> str:
+    """The value in one line; `like` is the quote of all its keys and texts.
 
     >>> inline({"if": "slots.days > 3", "to": "review"})
     '{if: "slots.days > 3", to: review}'
     """
     match value:
         case dict():
-            return f"{{{', '.join(f'{scalar(k)}: {_inline_at(k, v)}' for k, v in value.items())}}}"
+            entries = (f"{scalar(k, like)}: {_inline_at(k, v, like)}" for k, v in value.items())
+            return f"{{{', '.join(entries)}}}"
         case list():
-            return f"[{', '.join(map(inline, value))}]"
-    return scalar(value)
+            return f"[{', '.join(inline(each, like) for each in value)}]"
+    return scalar(value, like)
+
+
+def json_block(value: Any, pad: str) -> str:
+    r"""The value as JSON over several lines, all but the first behind `pad`.
+
+    >>> json_block({"tools": {}}, "  ")
+    '{
+    "tools": {}
+    }'
+    """
+    indent = "\t" if "\t" in pad else STEP
+    return json.dumps(value, ensure_ascii=False, indent=indent).replace("\n", f"\n{pad}")
 
 
 LANGUAGES = frozenset(LOCALES)
 
 
-def _inline_at(key: str, value: Any) -> str:
+def _inline_at(key: str, value: Any, like: str | None = None) -> str:
     """A value in one line; what people read is quoted, whatever it is."""
     is_text = key in LANGUAGES and isinstance(value, str)
-    return scalar(value, '"') if is_text else inline(value)
+    return scalar(value, '"') if is_text else inline(value, like)
 
 
 def entry(key: str, value: Any, column: int) -> str:
@@ -74,10 +87,10 @@ def entry(key: str, value: Any, column: int) -> str:
     return f"{head}\n{' ' * below}{block(value, below)}"
 
 
-def item(value: Any, column: int) -> str:
-    """An item of a list, whose dash stands in `column`."""
+def item(value: Any, column: int, like: str | None = None) -> str:
+    """An item of a list, whose dash stands in `column`; a text is quoted as `like`."""
     below = column + STEP
-    if (short := _short(value, below, in_list=True)) is not None:
+    if (short := _short(value, below, like, in_list=True)) is not None:
         return f"- {short}"
     return f"- {_literal(value, below) if isinstance(value, str) else block(value, below)}"
 
@@ -96,8 +109,10 @@ def is_short(value: Any, column: int, *, in_list: bool = False) -> bool:
     return _short(value, column, in_list=in_list) is not None
 
 
-def _short(value: Any, column: int, *, in_list: bool = False) -> str | None:
-    written = inline(value)
+def _short(
+    value: Any, column: int, like: str | None = None, *, in_list: bool = False
+) -> str | None:
+    written = inline(value, like)
     if not value:
         return written
     if isinstance(value, str):

@@ -12,15 +12,15 @@ from typing import Any, Literal
 
 from router.domain.errors import Fault
 from router.domain.locale import LOCALES
-from router.extensions.authoring.editing.data_edit import EditRefused, RenameKey
-from router.extensions.authoring.editing.yaml_edit import respelt
 from router.flow.definition import KINDS
 from router.flow.language import comparisons
 from router.flow.language.comparisons import EACH
 from router.flow.language.expressions import TOKEN
 from router.flow.validation.references import NAME
+from router.formats.data_edit import EditRefused, RenameKey
 from router.formats.regex import compiled
 from router.formats.yaml_document import Place, Unreadable, read_yaml
+from router.formats.yaml_edit import respelt
 
 Sort = Literal["states", "slots"]
 _FILLED_IN = compiled(r"(?s)\{\{.*?\}\}|\{%.*?%\}")
