@@ -1,4 +1,4 @@
-"""A model at a base URL, by the library of its provider, which only carries bytes here."""
+"""A model at a base URL: one HTTP client for it, and errors of this project for its own."""
 
 import asyncio
 import re
@@ -14,7 +14,6 @@ from router.domain.loopback import may_be_proxied
 from router.formats.http_body import PACKED, Unread, bounding
 from router.llm.protocols import DEFAULT, protocol
 from router.llm.refusals import BrokenOff, StatusAnswer, body_error, refusing, status_error
-from router.llm.servers import NO_KEY
 from router.llm.stream import MAX_BYTES, UnreadableAnswer
 from router.llm.types import ModelUnavailable
 
@@ -26,8 +25,8 @@ _UNBOUNDED = httpx2.Timeout(None, connect=CONNECT_SECONDS)
 class ModelConnection:
     """A model at a base URL, with the key for it; on loopback no proxy stands between.
 
-    Raises `MisconfiguredError` for a proxy of the environment that can't be used, and where the
-    library of the protocol isn't installed.
+    Raises `MisconfiguredError` for a proxy of the environment that can't be used, and if the
+    protocol of an extension makes no headers.
     """
 
     def __init__(
@@ -36,7 +35,7 @@ class ModelConnection:
         self.endpoint = f"{model} at {re.sub(r'//[^/@]*@', '//', base_url)}"
         """Which model and where, for people and as a key; holds no secret."""
         self._carrier = self._carried(base_url)
-        self.client: Any = protocol(spoken).connect(base_url, api_key or NO_KEY, self._carrier)
+        self.client: Any = protocol(spoken).connect(base_url, api_key, self._carrier)
         self._secret = api_key or ""
 
     def _carried(self, base_url: str) -> httpx2.AsyncClient:

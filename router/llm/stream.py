@@ -83,17 +83,6 @@ def parsed(text: bytes | str) -> Any:
         raise UnreadableAnswer(f"it isn't JSON: {error}") from None
 
 
-class BodyOfBytes(Protocol):
-    """A response of a client whose body is read piece by piece."""
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Its headers."""
-
-    def iter_bytes(self) -> AsyncIterator[bytes]:
-        """Its body."""
-
-
 class ServerAnswer(Protocol):
     """An answer that comes: its `events` where it `streams`, else the `whole` of it."""
 
@@ -109,23 +98,24 @@ class ServerAnswer(Protocol):
 
 
 class HttpAnswer:
-    """An answer as it comes over the wire."""
+    """An answer as it comes over the wire: its headers, and the pieces of its body."""
 
-    def __init__(self, response: BodyOfBytes) -> None:
-        self._response = response
+    def __init__(self, headers: Mapping[str, str], body: AsyncIterator[bytes]) -> None:
+        self._headers = headers
+        self._body = body
 
     @property
     def streams(self) -> bool:
         """By its type: some stream nothing, and some whatever they are asked."""
-        return "text/event-stream" in self._response.headers.get("content-type", "")
+        return "text/event-stream" in self._headers.get("content-type", "")
 
     def events(self) -> AsyncIterator[Any]:
         """The JSON of each event."""
-        return events(self._response.iter_bytes())
+        return events(self._body)
 
     async def whole(self) -> Any:
         """Its JSON document."""
-        return await whole(self._response.iter_bytes())
+        return await whole(self._body)
 
 
 class PartialAnswer(Protocol):

@@ -8,16 +8,17 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import httpx2
 
 from router.domain.errors import MisconfiguredError
 from router.llm.answers import ParsedAnswer, answer_of
+from router.llm.http_server import HttpServer
 from router.llm.request import BodyWriter, Sending
-from router.llm.servers import NO_KEY, ModelListing, Refused
-from router.llm.stream import HttpAnswer, PartialAnswer, ServerAnswer, UnreadableAnswer
+from router.llm.servers import ModelListing, Refused
+from router.llm.stream import PartialAnswer, ServerAnswer, UnreadableAnswer
 from router.llm.types import ChatAnswer, ChatRequest, How, Message, ModelRefused, UserMessage
 
 _log = logging.getLogger(__name__)
@@ -28,15 +29,6 @@ _NOT_TAKEN: Mapping[How, Refused] = {
     "json_object": frozenset({"tools", "json_schema"}),
     "text": frozenset({"tools", "json_schema", "json_object"}),
 }
-
-
-@dataclass(frozen=True)
-class _Client:
-    """A server, and what goes along with each request to it."""
-
-    carrier: httpx2.AsyncClient
-    base_url: str
-    headers: Mapping[str, str] = field(repr=False)
 
 
 class WireProtocol(ABC):
@@ -125,20 +117,21 @@ class GuardedProtocol:
         """Whose API it is."""
         return self.wire.provider
 
-    def connect(self, base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> _Client:
+    def connect(
+        self, base_url: str, api_key: str | None, carrier: httpx2.AsyncClient
+    ) -> HttpServer:
         """Return the server, to be posted to.
 
         Raises:
             MisconfiguredError: `headers` has raised something.
         """
-        key = None if api_key == NO_KEY else api_key
         try:
-            headers = dict(self.wire.headers(key))
+            headers = dict(self.wire.headers(api_key))
         except Exception as error:
             raise MisconfiguredError(
                 f"the protocol {self.wire.provider} makes no headers: {_describe(error)}"
             ) from error
-        return _Client(carrier, base_url.rstrip("/"), headers)
+        return HttpServer(carrier, base_url.rstrip("/"), headers)
 
     def listing(self, base_url: str, api_key: str | None) -> ModelListing:
         """Return where the server can be asked whether it is there; raises `UnreadableAnswer`."""
@@ -171,24 +164,17 @@ class GuardedProtocol:
 
     @asynccontextmanager
     async def post(
-        self, client: _Client, sent: Sending, headers: dict[str, str]
+        self, server: HttpServer, sent: Sending, headers: dict[str, str]
     ) -> AsyncIterator[ServerAnswer]:
         """Post a question, whose answer is read within the block; raises as `sending`."""
         try:
             may_stream = self.wire.begin_stream() is not None
-            request = client.carrier.build_request(
-                "POST",
-                self.wire.url(client.base_url, sent.body),
-                json=sent.body,
-                headers={**client.headers, **headers},
-            )
+            url = self.wire.url(server.base_url, sent.body)
+            request = server.request(url, sent.body, headers)
         except Exception as error:
             raise self._refusal("a question can't be sent", error) from error
-        response = await client.carrier.send(request, stream=True)
-        try:
-            yield _WireAnswer(response, may_stream=may_stream)
-        finally:
-            await response.aclose()
+        async with server.send(request) as answer:
+            yield answer if may_stream else _UnstreamedAnswer(answer)
 
     def read(
         self, body: Any, request: ChatRequest, how: How, model: str, attempts: int
@@ -229,31 +215,14 @@ def guard_protocol(found: object, about: str) -> GuardedProtocol:
     raise MisconfiguredError(f"{about} can't be used: {wrong}")
 
 
-class _WireAnswer(HttpAnswer):
-    """An answer that counts as streamed only if its protocol can put a stream together."""
+class _UnstreamedAnswer:
+    """An answer in a protocol that can't put a stream together: it is read whole."""
 
-    def __init__(self, response: httpx2.Response, *, may_stream: bool) -> None:
-        super().__init__(_Body(response))
-        self._may_stream = may_stream
+    streams = False
 
-    @property
-    def streams(self) -> bool:
-        """By its type, as far as its protocol knows streams."""
-        return self._may_stream and super().streams
-
-
-@dataclass(frozen=True)
-class _Body:
-    """The body of a response, as answers of libraries give theirs."""
-
-    response: httpx2.Response
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return self.response.headers
-
-    def iter_bytes(self) -> AsyncIterator[bytes]:
-        return self.response.aiter_bytes()
+    def __init__(self, answer: ServerAnswer) -> None:
+        self.events = answer.events
+        self.whole = answer.whole
 
 
 class _GuardedStream:

@@ -249,7 +249,7 @@ class Settings(Section):
     """The model's name there. None: the router runs without a model."""
     llm_protocol: ProtocolName = "chat_completions"
     """How it is spoken to: `chat_completions`, `responses`, `anthropic`, `gemini`, or as an
-    extension has it. `anthropic` and `gemini` need a library: the extra of that name."""
+    extension has it."""
     llm_options: Annotated[ModelOptions, NoDecode, BeforeValidator(values.from_json)] = (
         ModelOptions()
     )

@@ -1,24 +1,20 @@
 """The wire protocols in which models are asked, by name: those of the core and of extensions.
 
 The core's are modules of this package that have what `ModelProtocol` names. Extensions add more
-through `Extension.model_protocols`. Both are registered by `router.llm.protocol_table`. The library
-of a provider is imported where a model is connected to, and by nobody else.
+through `Extension.model_protocols`. Both are registered by `router.llm.protocol_table`.
 """
 
-import importlib
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, cast
 
 import httpx2
 import openai
 
-from router.domain.errors import MisconfiguredError
 from router.llm.protocol_table import protocols_in_use
 from router.llm.request import Sending
-from router.llm.servers import ModelListing, Refused
+from router.llm.servers import NO_KEY, ModelListing, Refused
 from router.llm.stream import PartialAnswer, ServerAnswer
 from router.llm.types import ChatAnswer, ChatRequest, How
-from router.settings.libraries import install_command
 
 DEFAULT = "chat_completions"
 
@@ -30,11 +26,8 @@ class ModelProtocol(Protocol):
     def PROVIDER(self) -> str:  # noqa: N802 - a constant of the module
         """Whose API it is, as traces and metrics call it, whoever serves it."""
 
-    def connect(self, base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> Any:
-        """A client of the provider's library that goes through this one.
-
-        Raises `MisconfiguredError` where the library isn't installed.
-        """
+    def connect(self, base_url: str, api_key: str | None, carrier: httpx2.AsyncClient) -> Any:
+        """Return what `post` takes, which sends through the carrier."""
 
     def listing(self, base_url: str, api_key: str | None) -> ModelListing:
         """Where the server lists its models."""
@@ -45,7 +38,12 @@ class ModelProtocol(Protocol):
     def post(
         self, client: Any, sent: Sending, headers: dict[str, str]
     ) -> AbstractAsyncContextManager[ServerAnswer]:
-        """The answer while within, as yet unread; raises `StatusAnswer`, `BrokenOff`."""
+        """Post a question, whose answer is read within the block.
+
+        Raises:
+            StatusAnswer: The server refuses it.
+            BrokenOff, httpx2.HTTPError: The server isn't there, or breaks off.
+        """
 
     def read(
         self, body: Any, request: ChatRequest, how: How, model: str, attempts: int
@@ -61,22 +59,14 @@ def protocol(name: str) -> ModelProtocol:
     return cast("ModelProtocol", protocols_in_use().find(name))
 
 
-def library(name: str, extra: str) -> Any:
-    """A provider's library; raises `MisconfiguredError` that says how to install it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MisconfiguredError(
-            f"ROUTER_LLM_PROTOCOL={extra} needs a library that isn't installed ({error}): "
-            f"`{install_command(extra)}`"
-        ) from error
-
-
-def openai_client(base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> openai.AsyncOpenAI:
+def openai_client(
+    base_url: str, api_key: str | None, carrier: httpx2.AsyncClient
+) -> openai.AsyncOpenAI:
     """OpenAI's client; it retries nothing, for whoever runs the activity does."""
     return openai.AsyncOpenAI(
         base_url=base_url,
-        api_key=api_key,
+        # Without one the library would look for one in the environment.
+        api_key=api_key or NO_KEY,
         max_retries=0,
         timeout=carrier.timeout,
         http_client=carrier,

@@ -4,8 +4,8 @@ What the system says stands apart, people and models take turns, results of call
 what a person says next, and what the model thought goes back in before its call, untouched.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from itertools import groupby
 from typing import Any
 
@@ -24,12 +24,11 @@ from router.llm.answers import (
     text_of,
 )
 from router.llm.calls import RawCall
-from router.llm.protocols import library
-from router.llm.refusals import unwrapping
+from router.llm.http_server import HttpServer
 from router.llm.request import BodyWriter, Sending, base64_of
 from router.llm.schema import portable
 from router.llm.servers import ModelListing, Refused
-from router.llm.stream import HttpAnswer, ServerAnswer
+from router.llm.stream import ServerAnswer
 from router.llm.types import (
     AssistantMessage,
     ChatAnswer,
@@ -53,30 +52,24 @@ UNSPOKEN = "…"
 begins."""
 
 
-def connect(base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> Any:
-    """Anthropic's client; it retries nothing, for whoever runs the activity does."""
-    return library("anthropic", "anthropic").AsyncAnthropic(
-        base_url=_root(base_url),
-        api_key=api_key,
-        max_retries=0,
-        timeout=carrier.timeout,
-        http_client=carrier,
-        # Questions have a span already.
-        open_telemetry=False,
-    )
+def connect(base_url: str, api_key: str | None, carrier: httpx2.AsyncClient) -> HttpServer:
+    """Return the server, to be posted to."""
+    return HttpServer(carrier, _root(base_url), _headers(api_key))
 
 
 def listing(base_url: str, api_key: str | None) -> ModelListing:
-    """Where the server lists its models."""
-    # As the library sends it.
+    """Return where the server lists its models."""
+    return ModelListing(f"{_root(base_url)}/models", _headers(api_key))
+
+
+def _headers(api_key: str | None) -> dict[str, str]:
     key = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    headers = {"anthropic-version": VERSION} | key
-    return ModelListing(f"{_root(base_url)}/v1/models", headers)
+    return {"anthropic-version": VERSION} | key
 
 
 def _root(base_url: str) -> str:
-    """The address as the library wants it, which goes on from there with the version."""
-    return base_url.rstrip("/").removesuffix("/v1")
+    """Return the address with its version, with which it may end already."""
+    return f"{base_url.rstrip('/').removesuffix('/v1')}/v1"
 
 
 def sending(model: str, request: ChatRequest, refused: Refused, stream: bool) -> Sending:
@@ -197,17 +190,11 @@ def _answered(message: AssistantMessage, writer: BodyWriter) -> list[dict[str, A
     return blocks
 
 
-@asynccontextmanager
-async def post(client: Any, sent: Sending, headers: dict[str, str]) -> AsyncIterator[ServerAnswer]:
-    """The answer while within, as yet unread; raises `StatusAnswer`, `BrokenOff`."""
-    create = client.messages.with_streaming_response.create
-    # As for Chat Completions: what is extra isn't walked through.
-    walked = {"messages": [], "model": sent.body["model"], "max_tokens": sent.body["max_tokens"]}
-    if sent.body.get("stream"):
-        walked["stream"] = True
-    with unwrapping(library("anthropic", "anthropic").APIConnectionError):
-        async with create(**walked, extra_body=sent.body, extra_headers=headers) as response:
-            yield HttpAnswer(response)
+def post(
+    server: HttpServer, sent: Sending, headers: dict[str, str]
+) -> AbstractAsyncContextManager[ServerAnswer]:
+    """Post a question, whose answer is read within the block; raises as `HttpServer.send`."""
+    return server.send(server.request(f"{server.base_url}/messages", sent.body, headers))
 
 
 _FINISHES: dict[str, Finish] = {

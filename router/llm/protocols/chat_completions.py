@@ -148,7 +148,7 @@ async def post(
         walked["stream"] = True
     with unwrapping(openai.APIConnectionError):
         async with create(**walked, extra_body=sent.body, extra_headers=headers) as response:
-            yield HttpAnswer(response)
+            yield HttpAnswer(response.headers, response.iter_bytes())
 
 
 _FINISHES: dict[str, Finish] = {

@@ -5,13 +5,12 @@ the signatures of what it thought, which go back where they were. Calls that ano
 have none, and say so in a way that Gemini takes.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from itertools import groupby
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
-from pydantic import ValidationError
 
 from router.llm.answers import (
     MAX_CALLS,
@@ -28,11 +27,11 @@ from router.llm.answers import (
     text_of,
 )
 from router.llm.calls import RawCall
-from router.llm.protocols import library
+from router.llm.http_server import HttpServer
 from router.llm.request import BodyWriter, Sending, base64_of
 from router.llm.schema import portable
 from router.llm.servers import ModelListing, Refused
-from router.llm.stream import ServerAnswer, UnreadableAnswer, parsed
+from router.llm.stream import ServerAnswer
 from router.llm.types import (
     AnswerProblem,
     AssistantMessage,
@@ -56,26 +55,24 @@ UNSPOKEN = "…"
 """Stands where nothing was said: contents without a part are refused."""
 
 
-def connect(base_url: str, api_key: str, carrier: httpx2.AsyncClient) -> Any:
-    """Google's client; it retries nothing, for whoever runs the activity does."""
-    genai = library("google.genai", "gemini")
-    root, version = _root(base_url)
-    options = genai.types.HttpOptions(
-        base_url=root, api_version=version, httpx_async_client=carrier
-    )
-    return genai.Client(api_key=api_key, vertexai=False, http_options=options)
+def connect(base_url: str, api_key: str | None, carrier: httpx2.AsyncClient) -> HttpServer:
+    """Return the server, to be posted to."""
+    return HttpServer(carrier, _root(base_url), _headers(api_key))
 
 
 def listing(base_url: str, api_key: str | None) -> ModelListing:
-    """Where the server lists its models."""
-    headers = {"x-goog-api-key": api_key} if api_key else {}
-    return ModelListing("/".join((*_root(base_url), "models")), headers)
+    """Return where the server lists its models."""
+    return ModelListing(f"{_root(base_url)}/models", _headers(api_key))
 
 
-def _root(base_url: str) -> tuple[str, str]:
-    """The address and the version, which may be part of it."""
-    root, _, last = base_url.rstrip("/").rpartition("/")
-    return (root, last) if last in {"v1", "v1beta", "v1alpha"} else (base_url.rstrip("/"), VERSION)
+def _headers(api_key: str | None) -> dict[str, str]:
+    return {"x-goog-api-key": api_key} if api_key else {}
+
+
+def _root(base_url: str) -> str:
+    """Return the address with its version, with which it may end already."""
+    root = base_url.rstrip("/")
+    return root if root.endswith(("/v1", "/v1beta", "/v1alpha")) else f"{root}/{VERSION}"
 
 
 def sending(model: str, request: ChatRequest, refused: Refused, stream: bool) -> Sending:
@@ -170,56 +167,16 @@ def _signed(message: AssistantMessage, writer: BodyWriter, call: str) -> dict[st
     return dict(kept[0]) if kept else {}
 
 
-@asynccontextmanager
-async def post(client: Any, sent: Sending, headers: dict[str, str]) -> AsyncIterator[ServerAnswer]:
-    """The answer while within, as yet unread; raises `StatusAnswer`, `BrokenOff`."""
-    types = library("google.genai", "gemini").types
+def post(
+    server: HttpServer, sent: Sending, headers: dict[str, str]
+) -> AbstractAsyncContextManager[ServerAnswer]:
+    """Post a question, whose answer is read within the block; raises as `HttpServer.send`."""
     body = {key: value for key, value in sent.body.items() if key not in {"model", "stream"}}
-    streams = bool(sent.body.get("stream"))
-    config = types.GenerateContentConfig(
-        # What is extra is sent as it is, in place of what the library made of the rest.
-        http_options=types.HttpOptions(headers=headers, extra_body=body),
-        automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
-        automatic_continuation=False,
-        should_return_http_response=None if streams else True,
-    )
-    ask = (
-        client.aio.models.generate_content_stream if streams else client.aio.models.generate_content
-    )
-    yield _Answer(ask(model=sent.body["model"], contents=UNSPOKEN, config=config), streams)
-
-
-class _Answer:
-    """What the library gives, as it would have come over the wire."""
-
-    def __init__(self, asked: Any, streams: bool) -> None:
-        self._asked = asked
-        self.streams = streams
-
-    async def whole(self) -> Any:
-        """Its JSON document."""
-        response = await self._asked
-        return parsed(response.sdk_http_response.body or "")
-
-    async def events(self) -> AsyncIterator[Any]:
-        """The JSON of each event."""
-        errors = library("google.genai", "gemini").errors
-        # The library fails in many ways on what it didn't expect.
-        unexpected = (ValidationError, ValueError, TypeError, AttributeError, KeyError)
-        try:
-            async with aclosing(await self._asked) as chunks:
-                async for chunk in chunks:
-                    yield chunk.model_dump(
-                        mode="json",
-                        by_alias=True,
-                        exclude_none=True,
-                        exclude={"sdk_http_response"},
-                    )
-        except errors.APIError as error:
-            told = {"code": error.code, "message": error.message, "details": error.details}
-            yield {"error": told}
-        except (*unexpected, RecursionError) as error:
-            raise UnreadableAnswer(f"it isn't what Gemini answers: {str(error)[:200]}") from None
+    named = sent.body["model"]
+    model = named if named.startswith(("models/", "tunedModels/")) else f"models/{named}"
+    method = "streamGenerateContent?alt=sse" if sent.body.get("stream") else "generateContent"
+    url = f"{server.base_url}/{quote(model)}:{method}"
+    return server.send(server.request(url, body, headers))
 
 
 _FINISHES: dict[str, Finish] = {

@@ -2,7 +2,6 @@
 
 import asyncio
 import gzip
-import importlib
 import json
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.domain.errors import MisconfiguredError
 from router.llm.client import ChatModel
 from router.llm.protocols import anthropic, chat_completions, gemini, responses
 from router.llm.types import AccessRefused, ContextTooLong, ModelRefused, ModelUnavailable
@@ -311,20 +309,3 @@ def test_events_with_anything_in_them_are_put_together_somehow(
         assert isinstance(partial.is_complete, bool)
         assert all({"name", "arguments"} <= set(call) for call in partial.calls)
     MODULES[dialect].read(partial.body(), question(), "functions", "scripted", 1)
-
-
-@each_row(("dialect", "library"), [(ANTHROPIC, "anthropic"), (GEMINI, "google-genai")])
-async def test_a_library_that_is_missing_is_named_with_the_command_that_installs_it(
-    dialect: Dialect, library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(name: str) -> Any:
-        raise ModuleNotFoundError(f"No module named {name!r}")
-
-    found = importlib.import_module
-    monkeypatch.setattr(
-        importlib,
-        "import_module",
-        lambda name: found(name) if name.startswith("router.") else missing(name),
-    )
-    with pytest.raises(MisconfiguredError, match=f"pip install '{library}<"):
-        ChatModel("http://127.0.0.1:1", "scripted", spoken=dialect.name)

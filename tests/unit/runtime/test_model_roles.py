@@ -8,7 +8,6 @@ from pydantic import ValidationError
 
 from router.directory.tenants import LiveTenants, Tenants
 from router.domain.errors import MisconfiguredError
-from router.llm import protocols
 from router.llm.fallback import FallbackChain
 from router.llm.types import ChatAnswer
 from router.runtime.composition import chains_of
@@ -70,21 +69,6 @@ async def test_without_roles_everything_is_the_usual_models(tmp_path: Path) -> N
         assert chains.stronger is None
     async with chains_of(Settings(data=tmp_path)) as chains:
         assert chains.usual is chains.of("skill") is chains.stronger is None
-
-
-async def test_a_library_that_is_missing_is_found_out_at_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(name: str, extra: str) -> Any:
-        raise MisconfiguredError(f"pip install 'intent-router[{extra}]'")
-
-    monkeypatch.setattr(protocols.protocol("anthropic"), "library", missing)
-    settings = settings_of(
-        tmp_path, llm_base_url="http://127.0.0.1:9/v1", llm_escalate={"protocol": "anthropic"}
-    )
-    with pytest.raises(MisconfiguredError, match="anthropic"):
-        async with chains_of(settings):
-            pass
 
 
 def priced(tmp_path: Path, **more: Any) -> Settings:

@@ -12,7 +12,7 @@ from router.flow.engine.run_parts.approvals import Agreement, Approvals
 from router.flow.engine.run_parts.draftable import Draftable
 from router.flow.engine.run_parts.form import Form, Inquiry
 from router.flow.engine.run_parts.question import HANDED_OFF, Question
-from router.flow.engine.run_parts.recovery import Recovery
+from router.flow.engine.run_parts.recovery import Recovery, Visit
 from router.flow.engine.run_parts.work import (
     Batch,
     BatchPart,
