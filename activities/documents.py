@@ -47,7 +47,7 @@ LONGEST_WAIT = 150.0
 """Seconds that a flow waits for a file; then it goes on as if nothing could be read of it."""
 
 
-Reads = Callable[[bytes, str, str], Awaitable[Material]]
+ReadDocument = Callable[[bytes, str, str], Awaitable[Material]]
 """Reads the content of a file of a tenant's person; raises `UnreadableFile` and `QueueFull`."""
 READING_SECONDS_PER_FILE = 2.5
 """Of a photograph, on one core."""
@@ -61,7 +61,7 @@ class DocumentActivities:
     def __init__(
         self,
         store: Store,
-        read: Reads,
+        read: ReadDocument,
         reading: DocumentReading,
         chain: FallbackChain | None = None,
     ) -> None:

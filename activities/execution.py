@@ -27,7 +27,7 @@ from router.contracts.failures import to_failure
 from router.domain.errors import BrokenTool, RouterError, SetAside, ToolError, TransientToolError
 from router.domain.locale import Localised
 from router.telemetry import tracing
-from router.telemetry.crashes import ActivityRegister, Work
+from router.telemetry.crashes import ActivityRegister, ActivityWork
 from router.telemetry.logs import about
 from router.telemetry.metrics import ACTIVITIES, RETRIES, SET_ASIDE
 
@@ -227,7 +227,9 @@ class _Watched(ActivityInboundInterceptor):
             return nullcontext()
         run, workflow = info.workflow_run_id or "", info.workflow_id or ""
         try:
-            return self._register.trying(Work(run, info.activity_id, info.activity_type, workflow))
+            return self._register.trying(
+                ActivityWork(run, info.activity_id, info.activity_type, workflow)
+            )
         except SetAside as refused:
             SET_ASIDE.labels(name).inc()
             raise to_failure(refused) from refused

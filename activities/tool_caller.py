@@ -34,7 +34,7 @@ from activities.capabilities import MARGIN
 from activities.execution import is_of_code, unforeseen
 from activities.outages import outlast, record
 from activities.progress import ProgressPublisher
-from activities.tool_results import FileOpening, Keeping, Page, Paging, carried, kept
+from activities.tool_results import FileOpening, Keeping, MakePage, Paging, carried, kept
 from router.contracts.activities import CallOutcome, CallProgress, ToolCall
 from router.contracts.failures import RETRYABLE, from_json, to_json
 from router.contracts.hook_calls import UNCHECKED, HookCall
@@ -487,7 +487,7 @@ async def run_admitted(
     call: ToolCall,
     ledger: EffectsLedger,
     dependencies: Dependencies,
-    page: Page | None = None,
+    page: MakePage | None = None,
     telling: ProgressPublisher | None = None,
     circuits: ToolCircuits | None = None,
 ) -> JsonValue:

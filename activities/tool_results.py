@@ -29,7 +29,7 @@ from router.tool.tool import Tool
 
 @dataclass(frozen=True)
 class Keeping:
-    """`router.tool.results.Keep`: files are their caller's, as if they had handed them in."""
+    """`router.tool.results.KeepFiles`: files are their caller's, as if they had handed them in."""
 
     tool: Tool
     owner: Principal
@@ -76,7 +76,7 @@ class FileOpening:
 RESULT_BYTES = 64 * 1024
 """The longest result, as JSON: workflows carry it in their history, and models read it."""
 
-Page = Callable[[Tool, str], Awaitable[JsonValue]]
+MakePage = Callable[[Tool, str], Awaitable[JsonValue]]
 """What becomes of a result that is too long, given as JSON."""
 
 
@@ -89,7 +89,9 @@ async def kept(tool: Tool, answering: Awaitable[JsonValue], locale: Locale) -> J
     return result
 
 
-async def carried(tool: Tool, result: JsonValue, page: Page | None, locale: Locale) -> JsonValue:
+async def carried(
+    tool: Tool, result: JsonValue, page: MakePage | None, locale: Locale
+) -> JsonValue:
     """The result if short enough, else what `page` makes of it, or `UnusableResult` for a read."""
     text = json.dumps(result, ensure_ascii=False, allow_nan=False)
     size = len(text.encode())

@@ -20,9 +20,9 @@ import numpy as np
 from router.llm.client import ChatModel
 from router.llm.types import (
     AssistantMessage,
+    ChatMessage,
     ChatRequest,
     Function,
-    Message,
     SystemMessage,
     ToolMessage,
     UserMessage,
@@ -63,7 +63,7 @@ async def plain(steps: int) -> list[int]:
             parameters=dict(read_file.parameters),
         ),
     )
-    said: list[Message] = [SystemMessage(text="Read the archive."), UserMessage(text="查档")]
+    said: list[ChatMessage] = [SystemMessage(text="Read the archive."), UserMessage(text="查档")]
     async with ModelServer(reads(steps, AT_ONCE, SIZE)) as server:
         model = ChatModel(server.url, "scripted")
         while True:

@@ -21,7 +21,7 @@ from document_set import Example
 from document_sheets import Sheet, Text
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from router.documents.page import Line, Material, Page, PageCode
+from router.documents.page import Material, Page, PageCode, TextLine
 from router.domain.documents import Place
 
 _FONTS = Path("/usr/share/fonts")
@@ -171,7 +171,7 @@ def material(sheet: Sheet) -> Material:
             top=text.y / sheet.height,
             bottom=(text.y + text.size) / sheet.height,
         )
-        lines.append(Line(text.text, place))
+        lines.append(TextLine(text.text, place))
     at = Place(left=0, top=0, right=0.1, bottom=0.1)
     codes = (PageCode(sheet.code, at),) if sheet.code else ()
     return Material((Page(sheet.width, sheet.height, tuple(lines), codes),))

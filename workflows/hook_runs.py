@@ -15,7 +15,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 from router.contracts.failures import from_failure
 from router.contracts.hook_calls import NO_ANSWER, UNCHECKED, HookAnswer, HookCall, HookStub
 from router.domain.errors import NotDeployed
-from router.domain.hooks import AnyEvent, HookPoint
+from router.domain.hooks import AnyHookEvent, HookPoint
 from workflows.background import start_awaited_task, start_task
 
 MARGIN = timedelta(seconds=2)
@@ -43,14 +43,14 @@ class HookRuns:
         """The hooks that it knows at this point."""
         return at(self.known, point)
 
-    async def asked(self, hooks: Sequence[HookStub], event: AnyEvent) -> HookAnswer:
+    async def asked(self, hooks: Sequence[HookStub], event: AnyHookEvent) -> HookAnswer:
         """What these answer together; one that is required and fails refuses."""
         if not hooks:
             return NO_ANSWER
         tasks = [start_awaited_task(f"hook {hook.name}", _answer, hook, event) for hook in hooks]
         return HookAnswer.of(await asyncio.gather(*tasks))
 
-    def tell(self, hooks: Sequence[HookStub], event: AnyEvent) -> None:
+    def tell(self, hooks: Sequence[HookStub], event: AnyHookEvent) -> None:
         """Have these look on, while everything goes on."""
         for hook in hooks:
             task = start_task(f"hook {hook.name}", _told, hook, event)
@@ -80,7 +80,7 @@ def hooks_here() -> HookRuns:
     return hooked.hooks
 
 
-async def _answer(hook: HookStub, event: AnyEvent) -> HookAnswer:
+async def _answer(hook: HookStub, event: AnyHookEvent) -> HookAnswer:
     try:
         return await _called(hook, event)
     except ActivityError as failure:
@@ -93,14 +93,14 @@ async def _answer(hook: HookStub, event: AnyEvent) -> HookAnswer:
         return HookAnswer(refused=UNCHECKED, refused_by=hook.name, not_deployed=gone)
 
 
-async def _told(hook: HookStub, event: AnyEvent) -> None:
+async def _told(hook: HookStub, event: AnyHookEvent) -> None:
     try:
         await _called(hook, event)
     except ActivityError as failure:
         _log_failure(hook, failure)
 
 
-async def _called(hook: HookStub, event: AnyEvent) -> HookAnswer:
+async def _called(hook: HookStub, event: AnyHookEvent) -> HookAnswer:
     each = hook.timeout + MARGIN
     answer: HookAnswer = await workflow.execute_activity(
         hook.activity,

@@ -174,7 +174,7 @@ class PlanAgent(SkillAgent):
             return AgentEnded(reflected.text or "", "answered")
         return self._heeded(reflected.verdict, reflected)
 
-    def _heeded(self, verdict: plans.Verdict, reflected: Reflected) -> AgentEnded | None:
+    def _heeded(self, verdict: plans.PlanVerdict, reflected: Reflected) -> AgentEnded | None:
         plan = self.memory.plan or plans.Plan()
         match verdict:
             case plans.Accept():

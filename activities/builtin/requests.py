@@ -278,10 +278,10 @@ Which = Annotated[
 ]
 Temporal = Annotated[Connect, Depends(provided.temporal)]
 AllRuns = Annotated[Runs, Depends(provided.runs)]
-Queue = Annotated[str, Depends(provided.task_queue)]
-Outcome = Literal["withdrawn", "under_way", "asked", "reminded"] | NotNow
+GivenQueue = Annotated[str, Depends(provided.task_queue)]
+RequestOutcome = Literal["withdrawn", "under_way", "asked", "reminded"] | NotNow
 
-_SAID: dict[Outcome, Localised] = {
+_SAID: dict[RequestOutcome, Localised] = {
     "withdrawn": Localised(zh="已经撤回。", en="It is taken back."),
     "under_way": Localised(
         zh="正在撤回，已经办了的事还在取消。",
@@ -328,7 +328,7 @@ class Told(BaseModel):
 
     request: str
     title: str
-    outcome: Outcome
+    outcome: RequestOutcome
     status: FlowStatus
     waits_for: list[str] = []
     others: int = 0
@@ -409,7 +409,7 @@ async def withdraw_request(
     runs: AllRuns,
     kinds: provided.Kinds,
     connect: Temporal,
-    queue: Queue,
+    queue: GivenQueue,
     request: Which = ANY,
     comment: Annotated[
         str | None, Field(description="Why, if you like", max_length=1000), ChineseLabel("原因")
@@ -434,7 +434,7 @@ async def withdraw_request(
         ended = await _status(ctx, run, runs)
         # A try before this one may have done it, and was cut short before it could say so.
         return _told(ctx, run, "withdrawn" if ended == "cancelled" else "already_over", ended)
-    outcome: Outcome = "already_over" if standing.status in ENDED else "under_way"
+    outcome: RequestOutcome = "already_over" if standing.status in ENDED else "under_way"
     if standing.status == "cancelled":
         outcome = "withdrawn"
     return _told(ctx, run, outcome, standing.status)
@@ -523,7 +523,7 @@ async def _status(ctx: ToolContext, run: RunRecord, runs: Runs) -> FlowStatus:
 def _told(
     ctx: ToolContext,
     run: RunRecord,
-    outcome: Outcome,
+    outcome: RequestOutcome,
     status: FlowStatus,
     waits_for: Sequence[str] = (),
 ) -> Told:

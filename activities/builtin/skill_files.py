@@ -59,7 +59,7 @@ LONGEST_PATH = 200
 LONGEST_INPUT = 20_000
 _NAMED = 5
 
-Path = Annotated[
+SkillFileParameter = Annotated[
     str, Field(description="As listed, such as references/a.md", max_length=LONGEST_PATH)
 ]
 
@@ -91,7 +91,7 @@ class Ran(BaseModel):
 async def read_skill_file(
     ctx: ToolContext,
     files: Annotated[SkillFiles, Depends(provided.skill_files)],
-    path: Annotated[Path, ChineseLabel("文件路径")] = "",
+    path: Annotated[SkillFileParameter, ChineseLabel("文件路径")] = "",
     page: Annotated[
         int,
         Field(description="Which page, where there are several", ge=1, le=10_000),
@@ -123,7 +123,7 @@ async def read_skill_file(
     listed=False,
 )
 async def run_skill_script(
-    path: Annotated[Path, ChineseLabel("脚本路径")],
+    path: Annotated[SkillFileParameter, ChineseLabel("脚本路径")],
     ctx: ToolContext,
     files: Annotated[SkillFiles, Depends(provided.skill_files)],
     box: Annotated[Sandbox, Depends(sandbox)],

@@ -37,7 +37,7 @@ _LONGEST_WORD = 20
 _AND: dict[Locale, str] = {"zh": "，", "en": ", "}
 _TO: dict[Locale, str] = {"zh": " 至 ", "en": " to "}
 
-Slots = Mapping[str, JsonValue]
+ShownSlots = Mapping[str, JsonValue]
 Purses = dict[str, Decimal]
 
 
@@ -47,7 +47,7 @@ class RequestStanding:
 
     title: str
     status: FlowStatus
-    slots: Slots
+    slots: ShownSlots
     waits_for: Sequence[str]
     since: str
     files: Sequence[str] = ()
@@ -91,7 +91,7 @@ def _about(parts: Iterable[str], title: str, locale: Locale) -> str:
     return f"{title}（{what}）" if locale == "zh" else f"{title} ({what})"
 
 
-def sums(slots: Slots, locale: Locale) -> str:
+def sums(slots: ShownSlots, locale: Locale) -> str:
     """What the slots come to in money, totals counted once; or how many things they ask for."""
     purses = _purses(slots)
     if purses:
@@ -104,7 +104,7 @@ def sums(slots: Slots, locale: Locale) -> str:
     return f"{count} 件" if locale == "zh" else f"{count} item{'s' if count > 1 else ''}"
 
 
-def days_of(slots: Slots) -> list[tuple[date, date]]:
+def days_of(slots: ShownSlots) -> list[tuple[date, date]]:
     """The stretches of days that the slots are about, both ends included: of `items` too."""
     start, end = slots.get("start"), slots.get("end")
     found = []
@@ -150,16 +150,16 @@ def _short(day_: date, year: int, locale: Locale) -> str:
     return f"{day_.day} {MONTHS[day_.month - 1]}" + f" {day_.year}" * (day_.year != year)
 
 
-def _texts(slots: Slots) -> list[tuple[str, str]]:
+def _texts(slots: ShownSlots) -> list[tuple[str, str]]:
     return [(name, value) for name, value in slots.items() if isinstance(value, str)]
 
 
-def _items(slots: Slots) -> list[dict[str, JsonValue]]:
+def _items(slots: ShownSlots) -> list[dict[str, JsonValue]]:
     listed = (value for value in slots.values() if isinstance(value, list))
     return [item for value in listed for item in value if isinstance(item, dict)]
 
 
-def _purses(slots: Slots) -> Purses:
+def _purses(slots: ShownSlots) -> Purses:
     parts: Purses = {}
     _add_up([value for value in slots.values() if isinstance(value, list)], parts)
     purses = dict(parts)

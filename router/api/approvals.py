@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 
 from router.api.dependencies import Caller, Given, Services, known
 from router.api.idempotency import claim
-from router.api.params import Comment, Key, PersonId
+from router.api.params import Comment, KeyParameter, PersonId
 from router.api.runs import word_of
 from router.domain.errors import (
     ApprovalClosed,
@@ -57,7 +57,7 @@ class DecisionBody(BaseModel):
     comment: Comment | None = None
     to: PersonId | None = None
     position: Position | None = None
-    digest: Key
+    digest: KeyParameter
     """The `digest` of the approval as shown. If that has changed since, nothing is decided."""
 
     @model_validator(mode="after")

@@ -24,7 +24,7 @@ from typing import Self
 
 from router.api import streams
 from router.api.limits import BUSY_RETRY
-from router.api.streams import Attempts, Part, event, parts_of, replies_in
+from router.api.streams import Attempts, EventPart, event, parts_of, replies_in
 from router.domain.errors import FieldProblem, InvalidInput, TooManyRequests, Unavailable
 from router.domain.locale import Localised
 from router.domain.principals import Principal
@@ -92,9 +92,9 @@ class Feed:
     """The number of its last row; 0 where there is none."""
     since: Callable[[int, int], Awaitable[list[LogEntry]]]
     """The rows after this one, oldest first, at most so many."""
-    parts: Callable[[LogEntry], Iterator[Part]]
+    parts: Callable[[LogEntry], Iterator[EventPart]]
     """The events of a row; another time the same ones."""
-    passing: Callable[[Progress], Part | None]
+    passing: Callable[[Progress], EventPart | None]
     """The event of what is told and never recorded; None where it makes none."""
     exists: Callable[[], Awaitable[bool]]
     """True as long as more can come: false of a conversation that was forgotten."""
@@ -107,7 +107,7 @@ def conversation_feed(
     place = (record.tenant, record.id)
     attempts: dict[str, Attempts] = defaultdict(Attempts)
 
-    def parts(row: LogEntry) -> Iterator[Part]:
+    def parts(row: LogEntry) -> Iterator[EventPart]:
         about = {"message_id": row.message_id} if row.message_id else {}
         if row.kind == "turn":
             # With its turn, what was written for a message is over.
@@ -121,7 +121,7 @@ def conversation_feed(
             # What a run says by itself. What answers a message is in the row of its turn.
             yield from replies_in(row.data)
 
-    def passing(progress: Progress) -> Part | None:
+    def passing(progress: Progress) -> EventPart | None:
         """Text, and how far tools say they are."""
         about = {"message_id": progress.message_id}
         if progress.type == "text_delta":
@@ -155,7 +155,7 @@ def person_feed(live: Live, log: EventLog, person: Principal, besides: Collectio
     async def exists() -> bool:
         return True
 
-    def parts(row: LogEntry) -> Iterator[Part]:
+    def parts(row: LogEntry) -> Iterator[EventPart]:
         """One event, or none; titles are in the person's language."""
         if row.kind == "message":
             about = {"message_id": row.message_id} if row.message_id else {}

@@ -12,7 +12,7 @@ from router.flow.paused import Situation
 from router.isolation.text_work import TextWork
 from router.understanding.reading import PatternHit, Reading
 
-Decide = Callable[[Message, Situation], Awaitable[tuple[Route, list[Command]]]]
+DecideMessage = Callable[[Message, Situation], Awaitable[tuple[Route, list[Command]]]]
 """What decides where rules can't."""
 
 
@@ -55,7 +55,7 @@ class Explanation(BaseModel):
 
 
 async def explain(
-    reader: Reads, work: TextWork, text: str, situation: Situation, decide: Decide
+    reader: Reads, work: TextWork, text: str, situation: Situation, decide: DecideMessage
 ) -> dict[str, Any]:
     """How the text would be routed: by rules, or by `decide` where they can't tell."""
     message = Message(text=text)

@@ -11,25 +11,25 @@ from fastapi import Depends, Query, Response
 from router.api.audit import in_words
 from router.api.dependencies import OPERATOR, Author, Caller, RequestWork
 from router.api.files import disposition
-from router.api.params import Day
+from router.api.params import DayParameter
 from router.domain.errors import Forbidden, InvalidInput
 from router.domain.locale import Localised
 from router.domain.periods import MOST_DAYS, Period
 from router.drawing import Graph, Journey, can_be_drawn, svg_of
 from router.drawing.svg import MOST_STATES, MOST_WAYS
 
-Row = dict[str, Any]
+FigureRow = dict[str, Any]
 
 
-Since = Annotated[Day | None, Query(description="The first day.")]
-Until = Annotated[Day | None, Query(description="The last day; today by default.")]
-Days = Annotated[
+SinceQuery = Annotated[DayParameter | None, Query(description="The first day.")]
+Until = Annotated[DayParameter | None, Query(description="The last day; today by default.")]
+DaysQuery = Annotated[
     int | None, Query(ge=1, le=MOST_DAYS, description="How many, in place of `since`; else 7.")
 ]
 
 
 async def _period(
-    caller: Caller, since: Since = None, until: Until = None, days: Days = None
+    caller: Caller, since: SinceQuery = None, until: Until = None, days: DaysQuery = None
 ) -> Period:
     if OPERATOR not in caller.roles:
         raise Forbidden("Only an operator may see the traffic of the house.")
@@ -37,12 +37,12 @@ async def _period(
 
 
 async def _authors_period(
-    author: Author, since: Since = None, until: Until = None, days: Days = None
+    author: Author, since: SinceQuery = None, until: Until = None, days: DaysQuery = None
 ) -> Period:
     return Period.read(since, until, author.timezone, datetime.now(UTC), days)
 
 
-Asked = Annotated[Period, Depends(_period)]
+PeriodQuery = Annotated[Period, Depends(_period)]
 """The days that an operator asks about."""
 AskedByAuthor = Annotated[Period, Depends(_authors_period)]
 """The days that an author, or an operator, asks about."""
@@ -58,7 +58,7 @@ def days_of(period: Period) -> str:
     return in_words({"since": period.first, "until": period.last})
 
 
-def written_csv(columns: Sequence[str], rows: Iterable[Row]) -> str:
+def written_csv(columns: Sequence[str], rows: Iterable[FigureRow]) -> str:
     """A table as CSV, its names first; no cell of it is a formula to a spreadsheet."""
     written = io.StringIO(newline="")
     writer = csv.DictWriter(written, columns)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from router.api import errors, params
 from router.extension import OperationLink
 
-Call = tuple[str, str]
+OperationKey = tuple[str, str]
 """A method, in lower case, and the template of a path."""
 
 
@@ -21,12 +21,14 @@ FIRST = "$response.body#/items/0/id"
 IN_PATH = "$request.path.conversation"
 
 
-def _from(of: Call, status: int, parameter: str, value: str, *to: Call) -> list[OperationLink]:
+def _from(
+    of: OperationKey, status: int, parameter: str, value: str, *to: OperationKey
+) -> list[OperationLink]:
     """Links from one field of an answer to each call whose parameter it is."""
     return [OperationLink(_named(call), of, status, call, {parameter: value}) for call in to]
 
 
-def _named(call: Call) -> str:
+def _named(call: OperationKey) -> str:
     """`("post", "/v1/flow-runs/{run}/withdraw")` as `post_flow_runs_run_withdraw`."""
     words = call[1].removeprefix("/v1/").replace("-", "_").replace("{", "").replace("}", "")
     return f"{call[0]}_{words.replace('/', '_')}"
@@ -71,7 +73,7 @@ LINKS: tuple[OperationLink, ...] = (
     *(_next_page(path) for path in LISTS),
 )
 
-Json = dict[str, Any]
+JsonObject = dict[str, Any]
 
 REF = "#/components/schemas/{model}"
 
@@ -80,8 +82,8 @@ SCHEMAS: tuple[type[BaseModel], ...] = (errors.ProblemDetails,)
 
 
 def describe(
-    document: Json, models: Iterable[type[BaseModel]], links: Iterable[OperationLink]
-) -> Json:
+    document: JsonObject, models: Iterable[type[BaseModel]], links: Iterable[OperationLink]
+) -> JsonObject:
     """Add the schemas that the document refers to, and the links between its operations."""
     schemas = document["components"]["schemas"]
     for model in models:
@@ -100,12 +102,12 @@ def describe(
     return document
 
 
-def _of(model: type[BaseModel]) -> Json:
+def _of(model: type[BaseModel]) -> JsonObject:
     schema = model.model_json_schema(ref_template=REF)
     return {**schema.pop("$defs", {}), model.__name__: schema}
 
 
-def _of_texts() -> Json:
+def _of_texts() -> JsonObject:
     own = {"$ref": REF.format(model=params.PLAIN_JSON)}
     text = {"type": "string", "pattern": params.PLAIN}
     scalars = [text, *({"type": kind} for kind in ("number", "boolean", "null"))]
@@ -143,7 +145,7 @@ def _span(codes: list[int]) -> str:
     return first if first == last else f"{first}-{last}"
 
 
-def _each_object(value: Any) -> Iterator[Json]:
+def _each_object(value: Any) -> Iterator[JsonObject]:
     if isinstance(value, dict):
         yield value
     within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -151,7 +153,7 @@ def _each_object(value: Any) -> Iterator[Json]:
         yield from _each_object(one)
 
 
-def _require_discriminator(schema: Json, schemas: Json) -> None:
+def _require_discriminator(schema: JsonObject, schemas: JsonObject) -> None:
     """A model with a default for its tag doesn't ask for it; a union of such models does."""
     tag = schema.get("discriminator")
     if isinstance(tag, dict):

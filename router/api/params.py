@@ -185,23 +185,23 @@ PlainObject = Annotated[dict[PlainText, PlainJson], WithJsonSchema({IS_SCHEMA: P
 """The same with named fields. As `dict` alone pydantic describes it wrongly: there a name that
 breaks the pattern would only have a value of any kind."""
 
-Key = Annotated[str, Field(pattern=rf"^[!-~]{{1,{MAX_KEY}}}$")]
+KeyParameter = Annotated[str, Field(pattern=rf"^[!-~]{{1,{MAX_KEY}}}$")]
 """A message id or idempotency key: 1 to 64 visible ASCII characters."""
 
-Name = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
+NameParameter = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
 """An id that a list is narrowed by: visible ASCII."""
 
 PersonId = Annotated[str, Field(pattern=r"^[!-~]{1,64}$")]
 """Somebody's id, whether or not anybody has it: visible ASCII, for it is noted and compared."""
 
-Day = Annotated[
+DayParameter = Annotated[
     date,
     BeforeValidator(_day),
     WithJsonSchema({"type": "string", "format": "date", "pattern": CALENDAR_DAY}),
 ]
 """A day (`2026-11-23`) of a year that databases know."""
 
-Since = Annotated[
+SinceParameter = Annotated[
     AwareDatetime,
     BeforeValidator(_dated),
     WithJsonSchema({"type": "string", "format": "date-time", "pattern": DATED}),

@@ -48,7 +48,7 @@ class TurnFailed:
     error: Exception
 
 
-Happening = Accepted | Progress | Silence | Turn | TurnFailed
+TurnUpdate = Accepted | Progress | Silence | Turn | TurnFailed
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class MessageInProgress:
     record: ConversationRecord
     submission: Submission
 
-    async def happenings(self) -> AsyncGenerator[Happening]:
+    async def happenings(self) -> AsyncGenerator[TurnUpdate]:
         """`Accepted`, then `Progress` and `Silence` as they come, and last `Turn` or `TurnFailed`.
 
         Attempts at a text are numbered 1, 2, 3, without stragglers, and each call that has
@@ -82,7 +82,7 @@ class MessageInProgress:
             finally:
                 hearing.next.cancel()
 
-    def _ending(self, task: asyncio.Task[Turn | None], hearing: "_Hearing") -> Iterator[Happening]:
+    def _ending(self, task: asyncio.Task[Turn | None], hearing: "_Hearing") -> Iterator[TurnUpdate]:
         try:
             turn = outcome(task)
         except Exception as error:  # noqa: BLE001 - too late to raise it: each channel says it its own way
@@ -183,7 +183,7 @@ async def _while_it_runs(
 UNBUFFERED = {"X-Accel-Buffering": "no"}
 """Has nginx pass on each event at once."""
 
-Part = tuple[str, dict[str, Any]]
+EventPart = tuple[str, dict[str, Any]]
 """An event's name and data."""
 
 LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
@@ -221,7 +221,7 @@ def _running(message_id: str) -> dict[str, Any]:
     return {"message_id": message_id, "status": "running"}
 
 
-def parts_of(turn: Turn) -> Iterator[Part]:
+def parts_of(turn: Turn) -> Iterator[EventPart]:
     """The turn part by part, and then as one."""
     shown = turn.shown()
     for route in shown.get("routes", [shown["route"]]):
@@ -230,7 +230,7 @@ def parts_of(turn: Turn) -> Iterator[Part]:
     yield "turn", shown
 
 
-def replies_in(shown: dict[str, Any]) -> Iterator[Part]:
+def replies_in(shown: dict[str, Any]) -> Iterator[EventPart]:
     """What is said in it, after the flow that it is about, if any."""
     if "flow" in shown:
         yield "flow", shown["flow"]

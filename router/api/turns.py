@@ -22,7 +22,7 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from router.api.intake import PATIENCE_FOR_ANSWERS, Intake
 from router.api.limits import BUSY_RETRY, Backlog, TurnLimits
 from router.api.message_delivery import Delivery
-from router.api.params import IS_SCHEMA, PLAIN_JSON, Key, SaidText, check_plain
+from router.api.params import IS_SCHEMA, PLAIN_JSON, KeyParameter, SaidText, check_plain
 from router.contracts.conversation import (
     MAX_OPEN_TURNS,
     WORKFLOW,
@@ -81,7 +81,7 @@ _OBJECT: dict[str, JsonValue] = {
 }
 
 FileIds = Annotated[
-    list[Key],
+    list[KeyParameter],
     Field(min_length=1, max_length=MOST_FILES, json_schema_extra={"uniqueItems": True}),
     AfterValidator(_different),
 ]
@@ -151,7 +151,7 @@ class MessageBody(BaseModel):
         Annotated[Action, AfterValidator(_plain)] | None,
         Field(json_schema_extra={"allOf": [{IS_SCHEMA: PLAIN_JSON}]}),
     ] = None
-    message_id: Key | None = None
+    message_id: KeyParameter | None = None
     """Chosen by the client, so that a repeat is answered and nothing done twice."""
     on_busy: Literal["queue", "steer", "reject"] = "queue"
     response_schema: Annotated[

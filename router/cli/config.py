@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
+from router.cli.options import OPERATOR, TokenOption, Url, UserOption, echo_aligned
 from router.cli.rest import Rest, asked
 from router.client import Refused
 from router.domain.configuration_documents import (
@@ -307,8 +307,10 @@ app = typer.Typer(
     no_args_is_help=True, help="Move documents of configuration between a folder and a server."
 )
 
-Folder = Annotated[Path, typer.Argument(help="With flows/, skills/, tools/ and personas/ in it.")]
-Documents = Annotated[
+FolderArgument = Annotated[
+    Path, typer.Argument(help="With flows/, skills/, tools/ and personas/ in it.")
+]
+DocumentsArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[KIND/NAME]...", help="Such as flows/overtime.")
 ]
 
@@ -319,14 +321,14 @@ def _ids(written: list[str] | None) -> list[DocumentId]:
 
 @app.command()
 def push(  # noqa: PLR0913, PLR0917 - each is an option
-    folder: Folder,
-    documents: Documents = None,
+    folder: FolderArgument,
+    documents: DocumentsArgument = None,
     note: Annotated[str, typer.Option(help="Why, for whoever reads the history.")] = "",
     draft: Annotated[bool, typer.Option("--draft", help="Let no new version hold yet.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Over what others wrote, too.")] = False,
-    user: User = OPERATOR,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Send documents of a folder; each that fits holds at once, within seconds everywhere."""
     put = PushOptions(note, not draft, force)
@@ -337,12 +339,12 @@ def push(  # noqa: PLR0913, PLR0917 - each is an option
 
 @app.command()
 def pull(
-    folder: Folder,
-    documents: Documents = None,
+    folder: FolderArgument,
+    documents: DocumentsArgument = None,
     force: Annotated[bool, typer.Option("--force", help="Over changes in the files, too.")] = False,
-    user: User = OPERATOR,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Write the documents that hold into a folder, to the byte as they were pushed."""
     there, wanted = DocumentFolder.at(folder), _ids(documents)
@@ -354,11 +356,11 @@ def pull(
 
 @app.command()
 def diff(
-    folder: Folder,
-    documents: Documents = None,
-    user: User = OPERATOR,
+    folder: FolderArgument,
+    documents: DocumentsArgument = None,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Say what a push of the folder would change; exit status 1 where that is anything."""
     there, wanted = DocumentFolder.at(folder), _ids(documents)
@@ -369,7 +371,7 @@ def diff(
 
 
 @app.command("list")
-def listing(user: User = OPERATOR, url: Url = None, token: Token = None) -> None:
+def listing(user: UserOption = OPERATOR, url: Url = None, token: TokenOption = None) -> None:
     """List the server's documents: which version of each holds or is to, and who wrote it."""
     found = asyncio.run(asked(url, token or user, lambda rest: rest.get(API)))
     echo_aligned([HEADINGS, *map(row_of, found["items"])])
@@ -405,9 +407,9 @@ def _number(version: int | None) -> str:
 def rollback(
     document: Annotated[str, typer.Argument(metavar="KIND/NAME", help="Such as flows/overtime.")],
     version: Annotated[int, typer.Argument(min=1, help="The version that is to hold.")],
-    user: User = OPERATOR,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Let an earlier version hold again, or a newer one that was only written."""
     path = f"{DocumentId.read(document).api}/activate"
@@ -419,9 +421,9 @@ def rollback(
 @app.command()
 def retire(
     document: Annotated[str, typer.Argument(metavar="KIND/NAME", help="Such as flows/overtime.")],
-    user: User = OPERATOR,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Take a document out of use; its versions stay, and a file of its name counts again."""
     path = DocumentId.read(document).api

@@ -12,7 +12,7 @@ import typer
 
 from router.cli.checks import configuration, services
 from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at, untrusted
-from router.cli.options import DataFolder, settings_in
+from router.cli.options import DataFolderOption, settings_in
 from router.domain.errors import RouterError
 from router.extension import Check
 from router.gateway.failing_workflows import ProblemsNotReported
@@ -128,7 +128,7 @@ def _told_before(finding: Diagnosis, before: list[Diagnosis]) -> Diagnosis:
     return finding
 
 
-def doctor(trust_dotenv: TrustDotenv = False, data: DataFolder = None) -> None:
+def doctor(trust_dotenv: TrustDotenv = False, data: DataFolderOption = None) -> None:
     """Check settings and what they need.
 
     Says what to do about each failure, and exits with 1 if there is one. A program that only the

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from temporalio.client import Client
 
-from router.cli.options import DataFolder, noted, settings_in
+from router.cli.options import DataFolderOption, noted, settings_in
 from router.contracts.conversation import FORGET, is_conversation
 from router.domain.errors import Conflict, Forbidden, NotFound, Unavailable
 from router.gateway.executions import (
@@ -126,7 +126,7 @@ def erase(
     user: Annotated[str, typer.Argument(help="A user id; they need not be in the directory.")],
     tenant: Annotated[str, typer.Option(help="The tenant that they are of.")] = "default",
     yes: Annotated[bool, typer.Option("--yes", help="Erase it, not only say what.")] = False,
-    data: DataFolder = None,
+    data: DataFolderOption = None,
 ) -> None:
     """Erase a person: conversations, files, what is under way, histories in Temporal.
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from router.cli.options import DataFolder, absent_database, paths_argument, settings_in
+from router.cli.options import DataFolderOption, absent_database, paths_argument, settings_in
 from router.directory.sources import people_of
 from router.domain.errors import (
     Conflict,
@@ -219,7 +219,7 @@ def graph(
     run: Annotated[
         str | None, typer.Option(metavar="ID", help="Mark the way that this run took.")
     ] = None,
-    data: DataFolder = None,
+    data: DataFolderOption = None,
 ) -> None:
     """Draw a flow: its states by kind, the ways between them, what is timed, how it ends."""
     settings = settings_in(data)

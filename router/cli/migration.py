@@ -4,7 +4,7 @@ import asyncio
 
 import typer
 
-from router.cli.options import DataFolder, settings_in
+from router.cli.options import DataFolderOption, settings_in
 from router.runtime.data_folder import made
 from router.runtime.tables import migrate_all
 from router.settings import Settings
@@ -12,7 +12,7 @@ from router.store.database import Database
 from router.store.tables import ROUTER
 
 
-def migrate(data: DataFolder = None) -> None:
+def migrate(data: DataFolderOption = None) -> None:
     """Bring the database up to date, and start nothing.
 
     Every process does so when it starts; a rollout does it once before, and stops where it fails.

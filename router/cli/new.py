@@ -169,11 +169,13 @@ def new_skill(settings: Settings, names: Names, given: Path | None) -> ScaffoldR
     return ScaffoldResult(files, [place.command(each) for each in commands])
 
 
-Kind = Literal["python", "http", "openapi", "mcp"]
+NewToolKind = Literal["python", "http", "openapi", "mcp"]
 _OWN = sample_folder(SAMPLE_CODE) / "tools"
 
 
-def new_tool(settings: Settings, names: Names, kind: Kind, given: Path | None) -> ScaffoldResult:
+def new_tool(
+    settings: Settings, names: Names, kind: NewToolKind, given: Path | None
+) -> ScaffoldResult:
     """The files of a tool of this kind, with a test of it, where tools of the kind are found."""
     if kind == "python":
         return _python(settings, names, given)
@@ -352,7 +354,7 @@ def _pointing(text: str, test: Path, file: Path) -> str:
 
 app = typer.Typer(help="Begin a project, a flow, a skill, a tool or a hook that works at once.")
 
-Name = Annotated[
+NameArgument = Annotated[
     str, typer.Argument(help="What it is called, such as desk_lamp (skills: desk-lamp).")
 ]
 Zh = Annotated[
@@ -364,7 +366,7 @@ En = Annotated[
         "--en", metavar="WORDS", help="The same in English.", show_default="the name's words"
     ),
 ]
-Folder = Annotated[
+FolderOption = Annotated[
     Path | None, typer.Option(help="Where to write.", show_default="where it is found at once")
 ]
 
@@ -380,7 +382,7 @@ def project(
 
 
 @app.command()
-def flow(name: Name, zh: Zh = None, en: En = None, folder: Folder = None) -> None:
+def flow(name: NameArgument, zh: Zh = None, en: En = None, folder: FolderOption = None) -> None:
     """Write a flow with stories of it. It loads, and its examples start it and no other."""
     settings = Settings.load()
     names = named("flow", name, zh, en, load_registry(settings).names)
@@ -396,16 +398,16 @@ def process(
 
 
 @app.command()
-def skill(name: Name, zh: Zh = None, en: En = None, folder: Folder = None) -> None:
+def skill(name: NameArgument, zh: Zh = None, en: En = None, folder: FolderOption = None) -> None:
     """Write a skill, with lines that people say who mean it."""
     _write(new_skill(Settings.load(), named("skill", name, zh, en), folder))
 
 
 @app.command()
 def tool(
-    name: Name,
+    name: NameArgument,
     kind: Annotated[
-        Kind,
+        NewToolKind,
         typer.Option(
             help="A function here, a declared request, an operation of an OpenAPI document, "
             "or a program of its own."
@@ -413,7 +415,7 @@ def tool(
     ] = "python",
     zh: Zh = None,
     en: En = None,
-    folder: Folder = None,
+    folder: FolderOption = None,
 ) -> None:
     """Write a tool with a test of it."""
     settings = Settings.load()
@@ -422,7 +424,7 @@ def tool(
 
 
 @app.command()
-def hook(name: Name, zh: Zh = None, en: En = None, folder: Folder = None) -> None:
+def hook(name: NameArgument, zh: Zh = None, en: En = None, folder: FolderOption = None) -> None:
     """Write a hook that refuses certain messages, with a test of it."""
     settings = Settings.load()
     hooks = load_registry(settings).hooks

@@ -33,11 +33,13 @@ LOCAL_API = "http://127.0.0.1:8000"
 OPERATOR = "olga"
 """Who operates the sample company."""
 Found = TypeVar("Found")
-User = Annotated[str, typer.Option(help="Who you are, where ROUTER_AUTH=dev: an operator's id.")]
-Token = Annotated[
+UserOption = Annotated[
+    str, typer.Option(help="Who you are, where ROUTER_AUTH=dev: an operator's id.")
+]
+TokenOption = Annotated[
     str | None, typer.Option(envvar="ROUTER_TOKEN", help="A bearer token in place of --user.")
 ]
-DataFolder = Annotated[
+DataFolderOption = Annotated[
     Path | None, typer.Option(help="The data folder of `dev`.", show_default=".data")
 ]
 

@@ -31,7 +31,7 @@ from router.runtime.extensions import (
 )
 from router.runtime.garbage_collection import steady
 from router.runtime.process import ProcessTelemetry, observed, until_told_to_stop
-from router.runtime.process_group import PROGRAM, Command, Parent, ProcessGroup
+from router.runtime.process_group import PROGRAM, Parent, ProcessCommand, ProcessGroup
 from router.runtime.sandbox import cached
 from router.runtime.server import Ports, api_server, listening
 from router.runtime.temporal import check_namespace, connect, register, temporal_says
@@ -226,7 +226,7 @@ def _run_several(
     shared: socket.socket | None = None,
 ) -> None:
     ports = numbered_ports(settings, number)
-    command = Command(name, (*PROGRAM, *words), ports.__getitem__, shared)
+    command = ProcessCommand(name, (*PROGRAM, *words), ports.__getitem__, shared)
     group = ProcessGroup(command, number, settings.shutdown_seconds + CLOSING + ENDING)
     asyncio.run(until_told_to_stop(group.run()))
 

@@ -7,19 +7,22 @@ from typing import Annotated, Any
 
 import typer
 
-from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
+from router.cli.options import OPERATOR, TokenOption, Url, UserOption, echo_aligned
 from router.cli.rest import asked
 
 app = typer.Typer(no_args_is_help=True, help="Compare versions of prompts, and share traffic.")
 
-Json = Annotated[bool, typer.Option("--json", help="As REST answers.")]
-Days = Annotated[int, typer.Option(min=1, max=92, help="Of how many days.")]
-Job = Annotated[str, typer.Argument(metavar="JOB", help="Such as router or phrase.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="As REST answers.")]
+DaysOption = Annotated[int, typer.Option(min=1, max=92, help="Of how many days.")]
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Such as router or phrase.")]
 
 
 @app.command("list")
 def listing(
-    as_json: Json = False, user: User = OPERATOR, url: Url = None, token: Token = None
+    as_json: JsonOption = False,
+    user: UserOption = OPERATOR,
+    url: Url = None,
+    token: TokenOption = None,
 ) -> None:
     """List versions with their shares, where they are from, and the fingerprints of their texts."""
     found = asyncio.run(asked(url, token or user, lambda rest: rest.get("/v1/prompts")))
@@ -40,10 +43,10 @@ def share(
     shares: Annotated[
         list[str], typer.Argument(metavar="VERSION=WEIGHT...", help="Such as router-1=9.")
     ],
-    as_json: Json = False,
-    user: User = OPERATOR,
+    as_json: JsonOption = False,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Give the versions of one job other shares of the conversations, without a restart."""
     wanted = dict(_weight(each) for each in shares)
@@ -65,7 +68,11 @@ def _weight(written: str) -> tuple[str, int]:
 
 @app.command()
 def rollback(
-    job: Job, as_json: Json = False, user: User = OPERATOR, url: Url = None, token: Token = None
+    job: JobArgument,
+    as_json: JsonOption = False,
+    user: UserOption = OPERATOR,
+    url: Url = None,
+    token: TokenOption = None,
 ) -> None:
     """Take back the shares that were set last, so that those before them hold again."""
     path = f"/v1/prompts/{job}/rollback"
@@ -87,11 +94,11 @@ OF_RUNS = ("completed", "cancelled")
 
 @app.command()
 def outcomes(
-    days: Days = 7,
-    as_json: Json = False,
-    user: User = OPERATOR,
+    days: DaysOption = 7,
+    as_json: JsonOption = False,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Say by version how conversations went: turns, and the runs that its decisions began."""
     question = {"days": days}

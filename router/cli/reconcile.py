@@ -19,7 +19,7 @@ import typer
 from temporalio.client import Client
 
 from router.cli.options import (
-    DataFolder,
+    DataFolderOption,
     echo_aligned,
     noted,
     settings_in,
@@ -38,8 +38,8 @@ from router.gateway.failing_workflows import ProblemsNotReported, find_failing_w
 from router.gateway.generations import agree, halves
 from router.gateway.lost_conversations import LostConversation, lost_conversations, recover
 from router.gateway.lost_runs import (
-    Kind,
     Misfit,
+    RunMismatch,
     at_once,
     batches,
     close,
@@ -349,7 +349,7 @@ async def _compared(house: ComparedStores, head: RunHead) -> Case | None:
 
 async def _difference(
     house: ComparedStores, head: RunHead, told: Projection
-) -> tuple[Kind | None, str]:
+) -> tuple[RunMismatch | None, str]:
     """How the row stands to what its workflow told, and in which words."""
     there = told.published.run
     kind, asked = await _standing(house, head, told)
@@ -364,7 +364,7 @@ async def _difference(
 
 async def _standing(
     house: ComparedStores, head: RunHead, told: Projection
-) -> tuple[Kind | None, bool]:
+) -> tuple[RunMismatch | None, bool]:
     """The kind of the difference, and whether approvals alone are other ones."""
     runs = house.store.runs
     row = await runs.find(head.tenant, head.id)
@@ -420,7 +420,7 @@ async def _unowned(house: ComparedStores, line: EffectLine) -> Case | None:
 
 _NO_WORKER = "no worker polls {}: runs that go on weren't asked where they stand"
 
-Tell = Callable[[Sequence[Case]], None]
+ReportCases = Callable[[Sequence[Case]], None]
 """What hears of a few hundred cases at most at a time, once something was done about each."""
 
 
@@ -440,7 +440,11 @@ class CaseCounts:
 
 
 async def examined(
-    house: ComparedStores, comparisons: Sequence[StoreComparison], tell: Tell, *, confirmed: bool
+    house: ComparedStores,
+    comparisons: Sequence[StoreComparison],
+    tell: ReportCases,
+    *,
+    confirmed: bool,
 ) -> CaseCounts:
     """Everything compared, page by page; where it is confirmed, mended before it is told.
 
@@ -480,7 +484,7 @@ async def _worker(client: Client, settings: Settings) -> AsyncIterator[None]:
 
 
 async def reconciled(
-    settings: Settings, tenant: str | None, tell: Tell, *, confirmed: bool
+    settings: Settings, tenant: str | None, tell: ReportCases, *, confirmed: bool
 ) -> CaseCounts:
     """How much differs, and where it is confirmed, what came of putting it right."""
 
@@ -508,7 +512,9 @@ async def reconciled(
     return await with_store(settings, work)
 
 
-async def _without_worker(house: ComparedStores, settings: Settings, tell: Tell) -> CaseCounts:
+async def _without_worker(
+    house: ComparedStores, settings: Settings, tell: ReportCases
+) -> CaseCounts:
     """A worker starts once what mustn't go on has been ended."""
     first = [each for each in COMPARISONS if not each.asks]
     counts = await examined(house, first, tell, confirmed=True)
@@ -524,7 +530,7 @@ def reconcile(
     tenant: Annotated[str | None, typer.Option(help="Of this tenant alone.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Put it right, not only say what.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False,
-    data: DataFolder = None,
+    data: DataFolderOption = None,
 ) -> None:
     """Compare the database with Temporal, and put right what doesn't fit.
 

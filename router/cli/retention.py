@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from router.cli.options import (
-    DataFolder,
+    DataFolderOption,
     echo_aligned,
     noted,
     settings_in,
@@ -20,18 +20,18 @@ from router.store.store import Store
 
 legal_hold = typer.Typer(help="Keep what is a person's, or a run's, from expiring and erasing.")
 
-User = Annotated[str | None, typer.Option(help="Whose: a user id.")]
-Run = Annotated[str | None, typer.Option(help="Of which run: its id.")]
+OwnerOption = Annotated[str | None, typer.Option(help="Whose: a user id.")]
+RunOption = Annotated[str | None, typer.Option(help="Of which run: its id.")]
 Tenant = Annotated[str, typer.Option(help="The tenant that they are of.")]
 
 
 @legal_hold.command()
 def place(
     reason: Annotated[str, typer.Option(help="Why; it is shown to whoever would erase them.")],
-    user: User = None,
-    run: Run = None,
+    user: OwnerOption = None,
+    run: RunOption = None,
     tenant: Tenant = "default",
-    data: DataFolder = None,
+    data: DataFolderOption = None,
 ) -> None:
     """Keep conversations, files and results, whatever their age, until it is released."""
     kind, subject = _of(user, run)
@@ -49,7 +49,10 @@ def place(
 
 @legal_hold.command()
 def release(
-    user: User = None, run: Run = None, tenant: Tenant = "default", data: DataFolder = None
+    user: OwnerOption = None,
+    run: RunOption = None,
+    tenant: Tenant = "default",
+    data: DataFolderOption = None,
 ) -> None:
     """Let it expire and be erased again."""
     kind, subject = _of(user, run)
@@ -67,7 +70,7 @@ def release(
 
 
 @legal_hold.command("list")
-def list_holds(tenant: Tenant = "default", data: DataFolder = None) -> None:
+def list_holds(tenant: Tenant = "default", data: DataFolderOption = None) -> None:
     """List what is kept, by whom and why, newest first."""
     listed = with_store(settings_in(data), lambda store: store.legal_holds.listed(tenant))
     holds = asyncio.run(listed)
@@ -82,7 +85,7 @@ def expire(
     yes: Annotated[
         bool, typer.Option("--yes", help="However much goes: clock and setting are right.")
     ] = False,
-    data: DataFolder = None,
+    data: DataFolderOption = None,
 ) -> None:
     """Delete what is older than ROUTER_RETENTION_DAYS.
 

@@ -15,14 +15,14 @@ from router.cli.options import moment, person
 from router.domain.errors import InvalidInput, RouterError
 from router.settings import Settings
 
-Explanation = dict[str, Any]
-Explain = Callable[[str], Explanation]
+ExplanationJson = dict[str, Any]
+ExplainText = Callable[[str], ExplanationJson]
 
 
 @contextmanager
 def explainer(
     settings: Settings, user: str, now: str | None, *, with_model: bool, quick: bool
-) -> Iterator[Explain]:
+) -> Iterator[ExplainText]:
     """What explains what `user` says, at `now` or then; between messages Ctrl-C works as ever."""
     speaker = person(settings, user)
     moment(now, speaker.timezone)
@@ -31,7 +31,7 @@ def explainer(
         stack = AsyncExitStack()
         dry_run = runner.run(stack.enter_async_context(opened))
 
-        def explain(text: str) -> Explanation:
+        def explain(text: str) -> ExplanationJson:
             at = moment(now, speaker.timezone)
             reading, decided = runner.run(dry_run.routed(text, speaker, at))
             return explanation(text, reading, [decided.route, *decided.others], decided.commands)
@@ -42,7 +42,7 @@ def explainer(
             runner.run(stack.aclose())
 
 
-def explain_lines(explain: Explain) -> None:
+def explain_lines(explain: ExplainText) -> None:
     """Answer each line of stdin with a line of JSON; `InvalidInput` in the end for some."""
     refused = 0
     for raw in sys.stdin.buffer:
@@ -58,7 +58,7 @@ def explain_lines(explain: Explain) -> None:
         raise InvalidInput(f"{refused} of the lines can't be explained: their `error` says why")
 
 
-def readable(explanation: Explanation) -> str:
+def readable(explanation: ExplanationJson) -> str:
     """The explanation as a person reads it: the decision first, then what led to it."""
     lines = [
         line
@@ -104,7 +104,7 @@ def _listed(sections: Mapping[str, Iterable[str]]) -> list[str]:
     ]
 
 
-def _span(found: Explanation) -> str:
+def _span(found: ExplanationJson) -> str:
     start, end = found["span"]
     return f"{start}–{end}"
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import typer
 
-from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
+from router.cli.options import OPERATOR, TokenOption, Url, UserOption, echo_aligned
 from router.cli.rest import Rest, asked
 from router.client import Refused
 from router.domain.errors import RouterError
@@ -20,9 +20,9 @@ from router.domain.messages import ENDED
 from router.domain.records import EXPIRING
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON array, as REST answers.")]
-Limit = Annotated[int, typer.Option(min=1, max=200, help="How many at most.")]
-Since = Annotated[str | None, typer.Option(help="A moment, such as 2026-11-23T09:00+08:00.")]
-Reason = Annotated[str | None, typer.Option(help="Why; it is kept in the audit trail.")]
+LimitOption = Annotated[int, typer.Option(min=1, max=200, help="How many at most.")]
+SinceOption = Annotated[str | None, typer.Option(help="A moment, such as 2026-11-23T09:00+08:00.")]
+ReasonOption = Annotated[str | None, typer.Option(help="Why; it is kept in the audit trail.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 
 Row = tuple[str, ...]
@@ -39,16 +39,16 @@ def list_runs(  # noqa: PLR0913, PLR0917 - each narrows the list
     held: Annotated[
         bool | None, typer.Option("--held/--not-held", help="Waiting for an operator.")
     ] = None,
-    since: Since = None,
+    since: SinceOption = None,
     quiet_since: Annotated[str | None, typer.Option(help="Unchanged since this moment.")] = None,
     expiring: Annotated[
         bool, typer.Option("--expiring", help="Waiting for an approval that expires in a day.")
     ] = False,
-    limit: Limit = 50,
+    limit: LimitOption = 50,
     as_json: AsJson = False,
-    user: User = OPERATOR,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """List everyone's runs, newest first."""
     query: dict[str, Any] = {"status": status, "flow": flow, "requester": requester}
@@ -68,9 +68,9 @@ def list_runs(  # noqa: PLR0913, PLR0917 - each narrows the list
 def show(
     run: RunId,
     as_json: Annotated[bool, typer.Option("--json", help="As REST answers.")] = False,
-    user: User = OPERATOR,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Show one run: how it stands, why it is held, what it knows, and what happened to it."""
     found = _got(url, token or user, f"/v1/flow-runs/{quote(run, safe='')}", {})
@@ -117,10 +117,10 @@ def _history(run: Mapping[str, Any]) -> list[Row]:
 @app.command()
 def retry(
     run: RunId,
-    reason: Reason = None,
-    user: User = OPERATOR,
+    reason: ReasonOption = None,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Make the call again that the run is held for."""
     _operate(url, token or user, run, "retry", {"comment": reason})
@@ -135,10 +135,10 @@ def terminate(
         str | None, typer.Option(help="All that go on of this person: a user id.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do so with all of them.")] = False,
-    reason: Reason = None,
-    user: User = OPERATOR,
+    reason: ReasonOption = None,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """End the run, or all that a person has under way; what they did is undone."""
     body = {"comment": reason}
@@ -163,10 +163,10 @@ def reassign(  # noqa: PLR0913, PLR0917 - one run's, or everything of one person
         str | None, typer.Argument(metavar="[RUN]", help="The run's id; none: all that wait.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do so in all of them.")] = False,
-    reason: Reason = None,
-    user: User = OPERATOR,
+    reason: ReasonOption = None,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Have somebody else decide: in one run, or in all that wait for that person."""
     body = {"instead_of": instead_of, "to": to, "comment": reason}
@@ -244,9 +244,9 @@ async def _posted(rest: Rest, path: str, body: dict[str, Any], done: str) -> Out
 @app.command()
 def why(
     turn: Annotated[str, typer.Argument(metavar="CONVERSATION/MESSAGE", help="A turn.")],
-    user: User = OPERATOR,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Say why a message went where it did, as JSON."""
     found = _got(url, token or user, f"/v1/turns/{turn}", {})
@@ -260,12 +260,12 @@ def audit(  # noqa: PLR0913, PLR0917 - each narrows the list
     ] = None,
     subject: Annotated[str | None, typer.Option(help="The id of a run, file or turn.")] = None,
     whose: Annotated[str | None, typer.Option(help="Whose that is: a user id.")] = None,
-    since: Since = None,
-    limit: Limit = 50,
+    since: SinceOption = None,
+    limit: LimitOption = 50,
     as_json: AsJson = False,
-    user: User = OPERATOR,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Read what operators did and looked at, newest first; who signed in with --act alone."""
     query = {"who": who, "act": act, "subject": subject, "whose": whose, "since": since}

@@ -10,9 +10,9 @@ from router.domain.errors import Conflict, MisconfiguredError
 from router.runtime.extensions import load_configured, register_flow_kinds
 from router.settings import Settings
 
-Name = Literal["flow", "story", "skill", "tools", "mcp", "directory", "persona", "tenants"]
+FormatName = Literal["flow", "story", "skill", "tools", "mcp", "directory", "persona", "tenants"]
 FOLDER = Path(__file__).parents[1] / "schemas"
-NAMES: Mapping[str, str] = {name: f"{name}.json" for name in get_args(Name)}
+NAMES: Mapping[str, str] = {name: f"{name}.json" for name in get_args(FormatName)}
 
 
 def text_of(name: str) -> str:
@@ -34,7 +34,7 @@ def _extended_flow_schema() -> str | None:
 
 
 def schema(
-    name: Annotated[Name | None, typer.Argument(help="Of which files.")] = None,
+    name: Annotated[FormatName | None, typer.Argument(help="Of which files.")] = None,
     write: Annotated[
         Path | None, typer.Option("--write", metavar="FOLDER", help="Copy all of them there.")
     ] = None,

@@ -15,7 +15,7 @@ from router.cli.options import echo_aligned
 from router.domain.locale import Locale, Localised
 from router.settings import Settings
 
-Kind = Literal["small talk", "status", "model", "request"]
+RequestKind = Literal["small talk", "status", "model", "request"]
 
 
 class Taken(NamedTuple):
@@ -36,7 +36,7 @@ class Taken(NamedTuple):
 class Measured:
     """The figures that everything is computed from, as docs/benchmarks.md has them."""
 
-    kinds: dict[Kind, Taken]
+    kinds: dict[RequestKind, Taken]
     api_share: float
     """Of the processor time, what the APIs take."""
     process_mib: float
@@ -118,7 +118,7 @@ class Sizes:
     def __init__(self, employees: int, assumed: Habits, measured: Measured) -> None:
         self.employees, self.assumed, self.measured = employees, assumed, measured
         others = 1 - assumed.model
-        self.shares: dict[Kind, float] = {
+        self.shares: dict[RequestKind, float] = {
             "small talk": others * 2 / 3,
             "status": others / 3,
             "model": assumed.model,

@@ -21,7 +21,7 @@ from pydantic import JsonValue
 from activities.call_tool import failed_for_good, wait_before
 from activities.tool_caller import ToolCaller
 from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at
-from router.cli.options import DataFolder, echo_aligned, paths_argument, person, settings_in
+from router.cli.options import DataFolderOption, echo_aligned, paths_argument, person, settings_in
 from router.contracts.activities import ToolCall
 from router.contracts.failures import RETRYABLE
 from router.domain.errors import Forbidden, Unavailable, UnusableResult
@@ -228,7 +228,7 @@ def call_tool(
     arguments: Annotated[str, typer.Argument(metavar="JSON", help="Its arguments, an object.")],
     user: Annotated[str, typer.Option(help="On whose behalf: a user id from the directory.")],
     yes: Annotated[bool, typer.Option("--yes", help="Let it write.")] = False,
-    data: DataFolder = None,
+    data: DataFolderOption = None,
 ) -> None:
     """Call one tool through the gate, as USER, and print its result as JSON."""
     try:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import typer
 
-from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
+from router.cli.options import OPERATOR, TokenOption, Url, UserOption, echo_aligned
 from router.cli.rest import Rest, asked
 
 PAGE = 200
@@ -15,19 +15,21 @@ PAGE = 200
 app = typer.Typer(help="List events that other systems haven't heard of, and send them again.")
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON array, as REST answers.")]
-State = Annotated[Literal["dead", "waiting"], typer.Option(help="Given up, or still on their way.")]
+DeliveryStateOption = Annotated[
+    Literal["dead", "waiting"], typer.Option(help="Given up, or still on their way.")
+]
 
 
 @app.command("list")
 def list_undelivered(
-    state: State = "dead",
+    state: DeliveryStateOption = "dead",
     limit: Annotated[int, typer.Option(min=1, max=PAGE, help="How many at most.")] = 50,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON array, as REST answers.")
     ] = False,
-    user: User = OPERATOR,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """List them, newest first."""
     query = {"state": state, "limit": limit}
@@ -47,9 +49,9 @@ def list_undelivered(
 def retry(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]…", help="As listed.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All that were given up.")] = False,
-    user: User = OPERATOR,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Have these sent again, and tried for three more days."""
     if bool(ids) == everything:

@@ -51,8 +51,7 @@ from router.flow.engine.events import AnyEvent, Effect
 from router.flow.engine.run import Run
 from router.flow.engine.run_parts.recovery import Done
 from router.flow.paused import Situation
-from router.llm.types import NO_REASONING, Kept
-from router.llm.types import Message as ChatMessage
+from router.llm.types import NO_REASONING, ChatMessage, KeptReasoning
 from router.routing.front_end_tools import FrontEndTool
 from router.routing.planner import Planned, Reflected
 from router.routing.skill_memory import AgentMemory
@@ -161,7 +160,7 @@ class RoutingDecision(Payload):
     model_answered: bool | None = None
     steps: int = 1
     rest: Decide | None = None
-    reasoning: Kept = NO_REASONING
+    reasoning: KeptReasoning = NO_REASONING
     """What the model thought, where it is to go on from here."""
     scope: str = ""
     """As `Decide` has it in the rounds that come."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from router.contracts.payload import Payload
-from router.domain.hooks import AnyEvent, HookPoint, joined
+from router.domain.hooks import AnyHookEvent, HookPoint, joined
 from router.domain.locale import Localised
 
 PREFIX = "hook:"
@@ -28,7 +28,7 @@ class HookStub(Payload):
 class HookCall(Payload):
     """What one hook is told."""
 
-    event: AnyEvent
+    event: AnyHookEvent
 
 
 class HookAnswer(Payload):

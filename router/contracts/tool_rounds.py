@@ -8,7 +8,7 @@ from router.contracts.flow import CallLimits
 from router.contracts.payload import Payload
 from router.domain.commands import CallTool
 from router.domain.messages import Message, Usage
-from router.llm.types import NO_REASONING, Kept
+from router.llm.types import NO_REASONING, KeptReasoning
 
 
 class ToolFinding(Payload):
@@ -34,7 +34,7 @@ class ToolRound(Payload):
 
     calls: list[CallTool]
     findings: list[ToolFinding]
-    reasoning: Kept = NO_REASONING
+    reasoning: KeptReasoning = NO_REASONING
     """What the model thought before them."""
 
     @property

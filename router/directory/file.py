@@ -38,8 +38,8 @@ SAMPLE = Path(str(resources.files("router.directory") / "sample.yaml"))
 
 UserId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$")]
 Platform = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
-Account = Annotated[str, Field(pattern=r"^[!-~]{1,100}$")]
-Named = Annotated[str, Field(max_length=100), AfterValidator(one_line), Field(min_length=1)]
+AccountName = Annotated[str, Field(pattern=r"^[!-~]{1,100}$")]
+PersonName = Annotated[str, Field(max_length=100), AfterValidator(one_line), Field(min_length=1)]
 Role = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 
 
@@ -73,7 +73,7 @@ class PersonEntry(Value, extra="forbid", strict=True):
     """A person as the file has them. Closed, so that a misspelt key is noticed."""
 
     id: UserId
-    name: Named
+    name: PersonName
     tenant: UserId = DEFAULT_TENANT
     locale: Locale = "zh"
     roles: list[Role] = []
@@ -84,7 +84,7 @@ class PersonEntry(Value, extra="forbid", strict=True):
     delegate: UserId | None = None
     """Who stands in while they are `away`."""
     timezone: Annotated[str, AfterValidator(_timezone)] = "Asia/Shanghai"
-    accounts: dict[Platform, Account] = {}
+    accounts: dict[Platform, AccountName] = {}
     """Who they are on chat platforms: `{slack: U0123}`."""
     away: Annotated[list[Absence], Field(max_length=100, strict=False)] = []
     hours: Annotated[list[Hours], Field(min_length=1, max_length=6), AfterValidator(_in_order)] = (

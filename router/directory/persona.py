@@ -65,7 +65,7 @@ def _bounded(longest: int, *, on_one_line: bool = False) -> AfterValidator:
     return AfterValidator(check)
 
 
-Name = Annotated[Localised, _bounded(NAME, on_one_line=True), BOTH]
+PersonaName = Annotated[Localised, _bounded(NAME, on_one_line=True), BOTH]
 Sentence = Annotated[Localised, _bounded(SENTENCE), BOTH]
 Paragraph = Annotated[Localised, _bounded(PARAGRAPH), BOTH]
 
@@ -76,7 +76,9 @@ def _term(text: str) -> str:
     return text
 
 
-Term = Annotated[str, StringConstraints(min_length=1, max_length=NAME), AfterValidator(_term)]
+PersonaTerm = Annotated[
+    str, StringConstraints(min_length=1, max_length=NAME), AfterValidator(_term)
+]
 
 
 def _at_most(most: int) -> AfterValidator:
@@ -91,11 +93,11 @@ def _at_most(most: int) -> AfterValidator:
 class Persona(Entry):
     """Who the desk is. Closed, so that a misspelt key is noticed."""
 
-    name: Name
+    name: PersonaName
     """What it is called; a text alone stands for both languages, here and below."""
     tone: Paragraph | None = None
     """How it speaks."""
-    words: Annotated[Mapping[Term, Sentence], _at_most(MOST_WORDS)] = {}
+    words: Annotated[Mapping[PersonaTerm, Sentence], _at_most(MOST_WORDS)] = {}
     """The company's own, and what each means."""
     do: Annotated[list[Sentence], _at_most(MOST_RULES)] = []
     """What it always does."""

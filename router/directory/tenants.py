@@ -51,15 +51,15 @@ _OF_AUTHORS: tuple[tuple[str, CapabilityKind], ...] = (("author_tools", "tool"),
 
 _log = logging.getLogger("router.tenants")
 
-Pattern = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[!-~]+$")]
+NamePattern = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[!-~]+$")]
 
 
 class SelectionOfNames(Entry):
     """Some of what there is, by names or patterns such as `leave_*`."""
 
-    only: list[Pattern] = ["*"]
+    only: list[NamePattern] = ["*"]
     """These; otherwise all."""
-    besides: list[Pattern] = Field([], alias="except")
+    besides: list[NamePattern] = Field([], alias="except")
     """But not these."""
 
     @property
@@ -72,9 +72,9 @@ def _listed(written: Any) -> Any:
     return {"only": written} if isinstance(written, list) else written
 
 
-Names = Annotated[
+NamesField = Annotated[
     SelectionOfNames,
-    BeforeValidator(_listed, json_schema_input_type=list[Pattern] | SelectionOfNames),
+    BeforeValidator(_listed, json_schema_input_type=list[NamePattern] | SelectionOfNames),
 ]
 EVERY = SelectionOfNames()
 
@@ -128,13 +128,13 @@ class OriginsEntry(Entry):
 class TenantEntry(Entry):
     """What one tenant has; what isn't said is as the house has it."""
 
-    flows: Names = EVERY
+    flows: NamesField = EVERY
     """The flows that its people can start, by name or pattern, or `{only: […], except: […]}`."""
-    skills: Names = EVERY
+    skills: NamesField = EVERY
     """The skills, likewise."""
-    tools: Names = EVERY
+    tools: NamesField = EVERY
     """The tools, likewise: also those that its flows call."""
-    author_tools: Names = EVERY
+    author_tools: NamesField = EVERY
     """The tools that flows and skills of its authors may call, likewise; files may call others."""
     models: Annotated[Mapping[ModelRole, RoleModel], AfterValidator(_reachable)] = {}
     """Other models by role, as `ROUTER_LLM_ROLES` has them."""

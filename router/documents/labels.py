@@ -1,7 +1,7 @@
 """Where values stand: behind a label, right of it in its row, or below it.
 
 Forms are read by geometry, since the order of a file's text is that of the program that wrote it,
-and a picture's that of its columns. A `Form` holds a bounded number of cells with their rows
+and a picture's that of its columns. A `PageLayout` holds a bounded number of cells with their rows
 found once; asking what stands by a label looks at a few neighbours, so that time is linear in the
 lines of a document, whoever made it.
 
@@ -21,8 +21,8 @@ from typing import Generic, TypeVar
 
 from pydantic import JsonValue
 
-from router.documents.page import Line, Material
-from router.documents.values import Amount, Day, amounts, folded
+from router.documents.page import Material, TextLine
+from router.documents.values import PrintedAmount, PrintedDate, amounts, folded
 from router.domain.documents import Place, ReadField, Source
 from router.entities.money import DEFAULT_CURRENCY
 from router.entities.normalisation import simplified
@@ -57,7 +57,7 @@ class Spot:
     confidence: float
 
     @classmethod
-    def of(cls, line: Line) -> "Spot":
+    def of(cls, line: TextLine) -> "Spot":
         """The cell of a line."""
         text = folded(line.text)
         plain = simplified(text).lower()
@@ -113,10 +113,10 @@ class Beside(Generic[T]):
         return self.cell.confidence
 
 
-Label = re.Pattern[str]
+LabelPattern = re.Pattern[str]
 
 
-def label(*words: str) -> Label:
+def label(*words: str) -> LabelPattern:
     """An expression for any of these words, the longest first; English ones stand alone.
 
     Args:
@@ -133,7 +133,7 @@ def _word(word: str) -> str:
     return "(?<![a-z])" + r"[ .\-/]?".join(map(re.escape, word.split())) + "(?![a-z])"
 
 
-class Form:
+class PageLayout:
     """The lines of a document, as they stand around each other."""
 
     def __init__(self, material: Material) -> None:
@@ -246,14 +246,14 @@ class Form:
         )
         return sorted((one for one in near if one is not cell), key=lambda one: -one.middle)
 
-    def hits(self, words: Label) -> Iterator[tuple[Spot, re.Match[str]]]:
+    def hits(self, words: LabelPattern) -> Iterator[tuple[Spot, re.Match[str]]]:
         """The cells in which such a label stands, with where."""
         found = ((cell, words.search(cell.plain)) for cell in self.cells)
         yield from islice(((cell, hit) for cell, hit in found if hit), _MOST_HITS)
 
     def beside(
         self,
-        words: Label,
+        words: LabelPattern,
         parse: Callable[[str], list[T]],
         *,
         below: bool = True,
@@ -283,7 +283,7 @@ class Form:
                     break
         return found
 
-    def first(self, words: Label) -> Spot | None:
+    def first(self, words: LabelPattern) -> Spot | None:
         """The first cell in which such a label stands."""
         return next((cell for cell, _ in self.hits(words)), None)
 
@@ -300,7 +300,7 @@ def _overlap(one: Spot, other: Spot) -> float:
     return shared / min(one.height, other.height)
 
 
-def likelihood(form: Form, words: Mapping[str, float]) -> float:
+def likelihood(form: PageLayout, words: Mapping[str, float]) -> float:
     """How much of what tells of a type stands in the text, at most 1.
 
     Args:
@@ -355,7 +355,7 @@ class Trust:
         worth = trusted(found.cell, self.text, self.picture) * share
         return Clue(value, found.cell.source, worth, found.cell.place, self.way)
 
-    def money(self, found: Beside[Amount], form: Form) -> Clue:
+    def money(self, found: Beside[PrintedAmount], form: PageLayout) -> Clue:
         """The reading of an amount; one in no currency that is known is worth less."""
         amount, currency = found.value, found.value.currency or form.currency
         share = (_MENDED if amount.mended else 1.0) * (1.0 if currency else _DOUBTFUL)
@@ -368,7 +368,7 @@ class Trust:
             share *= _MENDED
         return self.reading(found, amount.money(currency), share)
 
-    def day(self, found: Beside[Day]) -> Clue:
+    def day(self, found: Beside[PrintedDate]) -> Clue:
         """The reading of a date; one that could be another is worth less."""
         share = (_MENDED if found.value.mended else 1.0) * (
             _DOUBTFUL if found.value.doubtful else 1.0

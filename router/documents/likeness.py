@@ -24,7 +24,7 @@ SAME = 12
 ALIKE = 64
 """Bits: two that differ in no more look like each other; printed forms that differ in a few
 characters do, too, and a picture that was turned or cropped a little."""
-Nearness = Literal["same", "alike", "different"]
+Likeness = Literal["same", "alike", "different"]
 
 
 def likeness(picture: "Image.Image") -> str:
@@ -59,7 +59,7 @@ def likeness_distance(a: str, b: str) -> int:
     return (one ^ other).bit_count() if len(a) == len(b) == BITS // 4 else BITS
 
 
-def nearness(a: str, b: str) -> Nearness:
+def nearness(a: str, b: str) -> Likeness:
     """`same`, `alike` where a person has to look, or `different`."""
     distance = likeness_distance(a, b)
     if distance <= SAME:

@@ -12,7 +12,7 @@ from router.domain.documents import DocumentProblem, Place, Source
 
 
 @dataclass(frozen=True)
-class Line:
+class TextLine:
     """A piece of text that stands together, and where. Confidence is 1 for the file's own text."""
 
     text: str
@@ -38,7 +38,7 @@ class Page:
 
     width: float
     height: float
-    lines: tuple[Line, ...] = ()
+    lines: tuple[TextLine, ...] = ()
     codes: tuple[PageCode, ...] = ()
 
 
@@ -60,7 +60,7 @@ class Material:
     problems: tuple[DocumentProblem, ...] = ()
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[TextLine, ...]:
         """The lines of all pages."""
         return tuple(line for page in self.pages for line in page.lines)
 

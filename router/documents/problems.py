@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import date
 
-from router.documents.labels import Form
+from router.documents.labels import PageLayout
 from router.domain.documents import DocumentProblem, ReadField
 from router.domain.locale import Localised
 
@@ -53,14 +53,16 @@ def future(fields: Mapping[str, ReadField], today: date, name: str = "date") -> 
     return date.fromisoformat(found.value) > today
 
 
-def void(form: Form) -> bool:
+def void(form: PageLayout) -> bool:
     """True where a document says of itself that it isn't valid."""
     if _VOID.search(form.plain):
         return True
     return any(_VOID_ALONE.fullmatch(cell.plain[:40]) for cell in form.cells)
 
 
-def common(fields: Mapping[str, ReadField], form: Form, today: date) -> Iterable[DocumentProblem]:
+def common(
+    fields: Mapping[str, ReadField], form: PageLayout, today: date
+) -> Iterable[DocumentProblem]:
     """What can be wrong with any document: its date, and what it says of itself."""
     if future(fields, today):
         yield FUTURE

@@ -41,7 +41,7 @@ def folded(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Amount:
+class PrintedAmount:
     """An amount as it is printed: its currency where one is named, and how it was written."""
 
     value: Decimal
@@ -81,7 +81,7 @@ _MOST_AMOUNTS = 12
 """Amounts of one line that are looked at."""
 
 
-def amounts(text: str) -> list[Amount]:
+def amounts(text: str) -> list[PrintedAmount]:
     """The amounts of a folded line, in their order; with letters taken for figures if need be."""
     found = list(_amounts(text, mended=False))
     if found or not any(c.isdigit() for c in text):
@@ -97,7 +97,7 @@ def _as_figures(found: re.Match[str]) -> str:
     return word.translate(_LIKE_FIGURES) if 2 * figures >= max(1, letters) else word
 
 
-def _amounts(text: str, *, mended: bool) -> Iterator[Amount]:
+def _amounts(text: str, *, mended: bool) -> Iterator[PrintedAmount]:
     for number, found in enumerate(_AMOUNT.finditer(text)):
         if number == _MOST_AMOUNTS:
             return
@@ -107,7 +107,7 @@ def _amounts(text: str, *, mended: bool) -> Iterator[Amount]:
         if not is_exact(value):
             continue
         guessed = mended or bool(found["yuan"] or found["comma"])
-        yield Amount(value, _currency(found), guessed, cents is not None)
+        yield PrintedAmount(value, _currency(found), guessed, cents is not None)
 
 
 def _currency(found: re.Match[str]) -> str | None:
@@ -147,7 +147,7 @@ def capital_amount(text: str) -> Decimal | None:
 
 
 @dataclass(frozen=True)
-class Day:
+class PrintedDate:
     """A date as it is printed; `doubtful` where it could be another: `11/05/2026`."""
 
     value: date
@@ -189,7 +189,7 @@ _FIGURES = re.compile(
 )
 
 
-def days(text: str, currency: str | None = None) -> list[Day]:
+def days(text: str, currency: str | None = None) -> list[PrintedDate]:
     """The whole dates of a folded line, in order of how clearly they are written.
 
     Args:
@@ -201,14 +201,14 @@ def days(text: str, currency: str | None = None) -> list[Day]:
     return found or [*_in_characters(text), *_compact(text)]
 
 
-def _by_year(text: str) -> Iterator[Day]:
+def _by_year(text: str) -> Iterator[PrintedDate]:
     for found in _YEAR_FIRST.finditer(text):
         plain = [found[part].translate(_LIKE_FIGURES) for part in ("year", "month", "day")]
         mended = plain != [found[part] for part in ("year", "month", "day")]
         yield from _day(*map(int, plain), mended=mended, end=found.end())
 
 
-def _by_name(text: str) -> Iterator[Day]:
+def _by_name(text: str) -> Iterator[PrintedDate]:
     for expression in (_DAY_FIRST, _MONTH_FIRST):
         for found in expression.finditer(text):
             month = month_number(found["name"].lower()[:3])
@@ -219,7 +219,7 @@ def _by_name(text: str) -> Iterator[Day]:
             )
 
 
-def _by_figures(text: str, currency: str | None) -> Iterator[Day]:
+def _by_figures(text: str, currency: str | None) -> Iterator[PrintedDate]:
     for found in _FIGURES.finditer(text):
         first, second, year = int(found["a"]), int(found["b"]), int(found["year"])
         short = year < 100  # noqa: PLR2004
@@ -235,7 +235,7 @@ def _by_figures(text: str, currency: str | None) -> Iterator[Day]:
             yield from _day(year, month, day, doubtful=doubtful, end=found.end())
 
 
-def _in_characters(text: str) -> Iterator[Day]:
+def _in_characters(text: str) -> Iterator[PrintedDate]:
     for found in _HAN_DAY.finditer(text):
         figures = found["year"].translate(
             str.maketrans("二〇零○O一三四五六七八九", "2000013456789")
@@ -245,7 +245,7 @@ def _in_characters(text: str) -> Iterator[Day]:
             yield from _day(int(figures), int(month), int(day), end=found.end())
 
 
-def _compact(text: str) -> Iterator[Day]:
+def _compact(text: str) -> Iterator[PrintedDate]:
     for found in _COMPACT.finditer(text):
         parts = (int(found[part]) for part in ("year", "month", "day"))
         yield from _day(*parts, end=found.end())
@@ -253,9 +253,9 @@ def _compact(text: str) -> Iterator[Day]:
 
 def _day(
     year: int, month: int, day: int, *, doubtful: bool = False, mended: bool = False, end: int = 0
-) -> Iterator[Day]:
+) -> Iterator[PrintedDate]:
     try:
-        yield Day(date(year, month, day), doubtful, mended, end)
+        yield PrintedDate(date(year, month, day), doubtful, mended, end)
     except ValueError:
         return
 

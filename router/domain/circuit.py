@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Literal, NamedTuple
 
-State = Literal["closed", "open", "half-open"]
+CircuitState = Literal["closed", "open", "half-open"]
 Clock = Callable[[], float]
 
 REST_SECONDS = 30.0
@@ -59,7 +59,7 @@ class CircuitBreaker:
         """A call, once at least; who never has may still be reading what all of them begin with."""
 
     @property
-    def state(self) -> State:
+    def state(self) -> CircuitState:
         """`closed` lets everything through, `open` nothing, `half-open` one call at a time."""
         if self._until is None:
             return "closed"

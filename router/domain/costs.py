@@ -14,9 +14,9 @@ from pydantic import BaseModel, Field
 from router.domain.errors import InvalidInput
 from router.domain.messages import plain_decimal
 
-Part = Literal["day", "person", "model", "role", "prompt"]
+CostDimension = Literal["day", "person", "model", "role", "prompt"]
 """What costs are told apart by."""
-PARTS: tuple[Part, ...] = get_args(Part)
+PARTS: tuple[CostDimension, ...] = get_args(CostDimension)
 MOST_LINES = 5_000
 """Of one report: nobody reads more, and a spreadsheet's worth is asked for by fewer days."""
 
@@ -101,13 +101,13 @@ class SpendingReport(BaseModel):
     timezone: str
     currency: str
     """Of all costs here: that of the prices of today."""
-    by: list[Part]
+    by: list[CostDimension]
     lines: list[SpendingLine]
     """The dearest first; by the day, the oldest day first."""
     total: SpendingLine
 
 
-def parts_of(written: str) -> list[Part]:
+def parts_of(written: str) -> list[CostDimension]:
     """What costs are to be told apart by, of `day,model`; raises `InvalidInput`.
 
     >>> parts_of("model, day")

@@ -181,7 +181,7 @@ class ErrorEvent(HookEvent):
     flow_run: str | None = None
 
 
-AnyEvent = Annotated[
+AnyHookEvent = Annotated[
     DecisionEvent
     | TurnEvent
     | ToolEvent
@@ -218,7 +218,7 @@ def _sayable(words: Localised) -> Localised:
     return words
 
 
-Words = Annotated[Localised, AfterValidator(_sayable)]
+SayableText = Annotated[Localised, AfterValidator(_sayable)]
 
 
 class _Answer(BaseModel):
@@ -228,13 +228,13 @@ class _Answer(BaseModel):
 class Veto(_Answer):
     """It isn't done, and these are the words that a person is told why."""
 
-    say: Words
+    say: SayableText
 
 
 class Advice(_Answer):
     """What a message is decided with besides. It adds and takes away, and can't let through."""
 
-    say: Words | None = None
+    say: SayableText | None = None
     """Said to the person, before what comes of the message."""
     context: str = Field("", max_length=LONGEST_CONTEXT)
     """Told to a model as material beside the message: it is nobody's instruction."""

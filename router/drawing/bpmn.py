@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from router.domain.locale import Locale, Localised
 from router.drawing.flowchart import EXITS, named
-from router.drawing.layout import Layout, Size, label_of, laid_out
+from router.drawing.layout import BoxSize, Layout, label_of, laid_out
 from router.drawing.svg import number, width
 from router.flow.definition import Approve, Branch, FlowDefinition, State, Wait
 from router.flow.slot_types.slot import Slot
@@ -39,7 +39,7 @@ _NAMESPACES = {
 }
 START = "flow.start"
 EVENT, GATEWAY = 36.0, 50.0
-TASK: Size = (140.0, 80.0)
+TASK: BoxSize = (140.0, 80.0)
 LABEL = 12.0
 """Pixels of the letters on a way."""
 _ROLE = re.compile(r"""role\(\s*['"]([^'"]+)['"]\s*\)\Z""")
@@ -66,13 +66,13 @@ class BpmnShape:
     attributes: Mapping[str, str] = field(default_factory=dict)
     extension: str = ""
     inner: str = ""
-    size: Size = TASK
+    size: BoxSize = TASK
     host: str = ""
     """What it stands on the boundary of."""
 
 
 @dataclass(frozen=True)
-class Way:
+class BpmnEdge:
     """A sequence flow."""
 
     id: str
@@ -96,7 +96,7 @@ class _Writer:
         self._flow = definition
         self._locale = locale
         self._shapes: dict[str, BpmnShape] = {}
-        self._ways: list[Way] = []
+        self._ways: list[BpmnEdge] = []
         self._messages: dict[str, str] = {}
         self._regions = _regions(definition)
 
@@ -115,7 +115,9 @@ class _Writer:
     def _way(
         self, source: str, target: str, exit_: str, name: str = "", condition: str | None = None
     ) -> None:
-        self._ways.append(Way(f"way.{len(self._ways) + 1}", source, target, exit_, name, condition))
+        self._ways.append(
+            BpmnEdge(f"way.{len(self._ways) + 1}", source, target, exit_, name, condition)
+        )
 
     def _said(self, words: Localised) -> str:
         return " ".join(words.within(self._locale).split())
@@ -340,7 +342,7 @@ def _timer(span: timedelta | None, until: str | None = None) -> str:
     return f"<timerEventDefinition>{duration}</timerEventDefinition>"
 
 
-def _sequence_flow(way: Way) -> str:
+def _sequence_flow(way: BpmnEdge) -> str:
     given = {"id": way.id, "name": way.name, "sourceRef": way.source, "targetRef": way.target}
     given["router:exit"] = way.exit
     head = " ".join(f"{key}={quoteattr(value)}" for key, value in given.items() if value)
@@ -351,7 +353,9 @@ def _sequence_flow(way: Way) -> str:
     return f"<sequenceFlow {head}>{condition}</sequenceFlow>"
 
 
-def _diagram(process: str, shapes: Mapping[str, BpmnShape], ways: Iterable[Way]) -> Iterator[str]:
+def _diagram(
+    process: str, shapes: Mapping[str, BpmnShape], ways: Iterable[BpmnEdge]
+) -> Iterator[str]:
     every = list(ways)
     sizes = {shape.id: shape.size for shape in shapes.values() if not shape.host}
     ends = [(_stands(shapes, way.source), way.target) for way in every]
@@ -400,7 +404,7 @@ def _on_boundaries(
 def _points(
     layout: Layout,
     index: int,
-    way: Way,
+    way: BpmnEdge,
     shapes: Mapping[str, BpmnShape],
     places: Mapping[str, tuple[float, float]],
 ) -> list[tuple[float, float]]:

@@ -66,7 +66,7 @@ _LONGEST = 60
 
 
 @dataclass(frozen=True)
-class Node:
+class FlowchartNode:
     """A state. `lines` say what it does, `timers` what happens while it waits."""
 
     name: str
@@ -102,7 +102,7 @@ class Graph:
     title: str
     locale: Locale
     start: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[FlowchartNode, ...]
     edges: tuple[Edge, ...]
 
     @property
@@ -141,7 +141,7 @@ def graph_of(definition: FlowDefinition, locale: Locale, *, plain: bool = False)
     )
 
 
-def _node(definition: FlowDefinition, name: str, locale: Locale) -> Node:
+def _node(definition: FlowDefinition, name: str, locale: Locale) -> FlowchartNode:
     state = definition.states[name]
     does, detail = state.label.within(locale), _detail(definition, state, locale)
     lines = [f"{does}{'：' if locale == 'zh' else ': '}{detail}" if detail else does]
@@ -151,10 +151,10 @@ def _node(definition: FlowDefinition, name: str, locale: Locale) -> Node:
     if state.undoes is not None:
         lines.append(said(UNDONE_BY, locale, state.undoes))
     timers = tuple(_timers(state, locale, plain=False))
-    return Node(name, state.kind, name, tuple(lines), timers, state.ends)
+    return FlowchartNode(name, state.kind, name, tuple(lines), timers, state.ends)
 
 
-def _plain_node(definition: FlowDefinition, name: str, locale: Locale) -> Node:
+def _plain_node(definition: FlowDefinition, name: str, locale: Locale) -> FlowchartNode:
     state = definition.states[name]
     heading = (state.name or state.label).within(locale)
     told = state.collects or isinstance(state.shown, Localised)
@@ -163,7 +163,7 @@ def _plain_node(definition: FlowDefinition, name: str, locale: Locale) -> Node:
     if state.ends is not None:
         lines.append(f"■ {named(STATUSES, state.ends, locale)}")
     timers = tuple(_timers(state, locale, plain=True))
-    return Node(name, state.kind, heading, tuple(lines), timers, state.ends)
+    return FlowchartNode(name, state.kind, heading, tuple(lines), timers, state.ends)
 
 
 def _detail(definition: FlowDefinition, state: State, locale: Locale) -> str:
@@ -192,7 +192,7 @@ def _timers(state: State, locale: Locale, *, plain: bool) -> Iterator[str]:
         yield said(EXPIRES, locale, span(ask.expire_after, locale))
 
 
-Condition = Callable[[Branch, bool], str]
+WriteCondition = Callable[[Branch, bool], str]
 """What is written on a way for a branch, and whether it is one of several."""
 
 
@@ -213,7 +213,7 @@ def _plain_edges(name: str, state: State, locale: Locale) -> Iterator[Edge]:
     return _ways(name, state, locale, condition)
 
 
-def _ways(name: str, state: State, locale: Locale, condition: Condition) -> Iterator[Edge]:
+def _ways(name: str, state: State, locale: Locale, condition: WriteCondition) -> Iterator[Edge]:
     for exit_, branches in state.exits().items():
         for target in dict.fromkeys(branch.to for branch in branches):
             leading = (condition(b, len(branches) > 1) for b in branches if b.to == target)
@@ -324,7 +324,7 @@ def mermaid_of(graph: Graph, journey: Journey | None = None) -> str:
     )
 
 
-def _shape(graph: Graph, node: Node, journey: Journey) -> str:
+def _shape(graph: Graph, node: FlowchartNode, journey: Journey) -> str:
     opening, closing = find_kind(node.kind).outline.mermaid
     lines = [f"<b>{_escaped(node.heading)}</b>", *map(_escaped, (*node.lines, *node.timers))]
     if been := journey.seen(node.name, graph.locale):

@@ -211,7 +211,7 @@ LANE = 16.0
 """Pixels between lanes."""
 MARGIN = 20.0
 
-Size = tuple[float, float]
+BoxSize = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ class Skeleton:
     chains: list[list[str]]
     """By edge: its source, its points, and its target, or only its label where it leads back."""
     back: frozenset[int]
-    sizes: dict[str, Size]
+    sizes: dict[str, BoxSize]
 
     @cached_property
     def rank_of(self) -> dict[str, int]:
@@ -277,7 +277,9 @@ class Layout:
         return self.bands[self.skeleton.rank_of[item]]
 
 
-def laid_out(sizes: Mapping[str, Size], edges: Sequence[Ends], labels: Sequence[Size]) -> Layout:
+def laid_out(
+    sizes: Mapping[str, BoxSize], edges: Sequence[Ends], labels: Sequence[BoxSize]
+) -> Layout:
     """The layout of states of these sizes, the first on top, with a label for every edge."""
     skeleton = _skeleton(sizes, edges, labels)
     links = [
@@ -296,7 +298,9 @@ def label_of(edge: int) -> str:
     return f"\0{edge}"
 
 
-def _skeleton(sizes: Mapping[str, Size], edges: Sequence[Ends], labels: Sequence[Size]) -> Skeleton:
+def _skeleton(
+    sizes: Mapping[str, BoxSize], edges: Sequence[Ends], labels: Sequence[BoxSize]
+) -> Skeleton:
     names = list(sizes)
     back = back_edges(names, edges)
     level = ranks(names, [ends for number, ends in enumerate(edges) if number not in back])

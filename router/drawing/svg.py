@@ -10,7 +10,7 @@ from typing import Literal
 
 from router.domain.locale import Localised
 from router.drawing import flowchart
-from router.drawing.flowchart import Edge, Graph, Journey, Node, said
+from router.drawing.flowchart import Edge, FlowchartNode, Graph, Journey, said
 from router.drawing.layout import Box, Ends, Layout, label_of, laid_out
 from router.flow.definition import Outline, find_kind
 
@@ -390,7 +390,7 @@ def _legend(graph: Graph, layout: Layout, marks: Marks) -> Iterator[str]:
         )
 
 
-def _node_text(graph: Graph, node: Node, journey: Journey, marks: Marks) -> WrappedText:
+def _node_text(graph: Graph, node: FlowchartNode, journey: Journey, marks: Marks) -> WrappedText:
     more = [*node.lines, *node.timers]
     if node.name in marks:
         more.append(MARKS[marks[node.name]].within(graph.locale))
@@ -439,7 +439,7 @@ def _way(way: str, taken: bool = False) -> str:
     return f'<path class="way" d="{way}" marker-end="url(#{"tip-taken" if taken else "tip"})"/>'
 
 
-def _node(node: Node, text: WrappedText, box: Box, journey: Journey, marks: Marks) -> str:
+def _node(node: FlowchartNode, text: WrappedText, box: Box, journey: Journey, marks: Marks) -> str:
     been, here = node.name in journey.visits, node.name == journey.here
     holding = {"ended": node.end, "been": been, "here": here}
     holding |= {mark: marks.get(node.name) == mark for mark in MARKS}

@@ -14,7 +14,7 @@ from router.entities import dates_en, dates_zh, named_days
 from router.entities.dates_zh import WITH_WEEKDAY, day_of_year, said_weekday
 from router.entities.days import (
     Calendar,
-    Day,
+    DayRule,
     DayShift,
     FixedDay,
     FromTo,
@@ -72,19 +72,19 @@ _A_MARK = (
 )
 
 
-def _dated(groups: Groups) -> Day | None:
+def _dated(groups: Groups) -> DayRule | None:
     month, day = int(groups["month"]), int(groups["day"])
     return day_of_year(month, day, groups.get("year"), said_weekday(groups))
 
 
-def _slashed(groups: Groups) -> Day | None:
+def _slashed(groups: Groups) -> DayRule | None:
     """Month and day; the other way round where only that can be."""
     month, day, year = int(groups["a"]), int(groups["b"]), groups.get("year")
     weekday = said_weekday(groups)
     return day_of_year(month, day, year, weekday) or day_of_year(day, month, year, weekday)
 
 
-def _surely_slashed(groups: Groups) -> Day | None:
+def _surely_slashed(groups: Groups) -> DayRule | None:
     above, below = int(groups["a"]), int(groups["b"])
     a_mark = (above <= below and below in _DENOMINATORS) or (above, below) == _ALWAYS_OPEN
     return None if a_mark and "year" not in groups else _slashed(groups)
@@ -125,7 +125,7 @@ def _joined(
     )
 
 
-DAYS: tuple[Rule[Day], ...] = (
+DAYS: tuple[Rule[DayRule], ...] = (
     Rule(
         rf"{_YEAR_FIRST.format('-')}(?:t\d\d:\d\d(?::\d\d)?)?{WITH_WEEKDAY}",
         _dated,
@@ -133,7 +133,7 @@ DAYS: tuple[Rule[Day], ...] = (
         unless_before=r"[/.]\d|-\d{1,3}(?:[^\d./]|$)|-\d{5}",
     ),
     *(
-        Rule[Day](
+        Rule[DayRule](
             _YEAR_FIRST.format(separator) + WITH_WEEKDAY,
             _dated,
             unless_after="[/.]|[a-z_]-",
@@ -210,7 +210,7 @@ class DayMention:
 
     start: int
     end: int
-    day: Day
+    day: DayRule
     half: Half | None = None
     noon: int = 0
     """Where a noon after it ends, which is half a day only as an end of a range; else 0."""
@@ -242,7 +242,7 @@ _AND_A_WEEK = compiled(r"^ week\b(?:[^'-]|$)")
 LOOK = 12
 
 
-def mentioned(text: str, start: int, end: int, day: Day) -> DayMention:
+def mentioned(text: str, start: int, end: int, day: DayRule) -> DayMention:
     """The day with `上午` after it, or `the morning of` before it."""
     after = _HALF.search(text[end : end + LOOK])
     if after:
@@ -357,13 +357,13 @@ _IN_ENGLISH = RuleSet[Any](
 )
 
 
-Term = Found[Day | Stretch]
+DateTerm = Found[DayRule | Stretch]
 """A day or several, as they stand in a text."""
 
 
 def find_dates(text: str, calendar: Calendar) -> list[Found[Days]]:
     """Every day and range named, in order, none overlapping, none ending before it starts."""
-    terms: list[Term] = find_all(text, *_rules_for(text))
+    terms: list[DateTerm] = find_all(text, *_rules_for(text))
     found: list[Found[Days]] = []
     reached = 0
     for position, term in enumerate(terms):
@@ -388,7 +388,7 @@ def _rules_for(text: str) -> Iterator[RuleSet[Any]]:
         yield _IN_ENGLISH
 
 
-def _in_its_week(text: str, term: Term, following: Term | None) -> Term:
+def _in_its_week(text: str, term: DateTerm, following: DateTerm | None) -> DateTerm:
     """`Monday to Wednesday of next week`: the week stands at the end and is meant for both."""
     day, end = term.value, following.value if following else None
     if not (isinstance(day, Weekday) and isinstance(end, Weekday) and following):
@@ -402,7 +402,9 @@ def _in_its_week(text: str, term: Term, following: Term | None) -> Term:
     return replace(term, value=replace(day, weeks=end.weeks))
 
 
-def _read(text: str, term: Term, following: Term | None, calendar: Calendar) -> Found[Days] | None:
+def _read(
+    text: str, term: DateTerm, following: DateTerm | None, calendar: Calendar
+) -> Found[Days] | None:
     """What stands at `term`: a stretch, the beginning of a range, or a day on its own."""
     if isinstance(term.value, Stretch):
         span = term.value.across(calendar)
@@ -453,7 +455,7 @@ def _range(start: DayMention, end: DayMention, calendar: Calendar) -> Found[Days
 
 
 def _to_following(
-    text: str, mention: DayMention, following: Term | None, calendar: Calendar
+    text: str, mention: DayMention, following: DateTerm | None, calendar: Calendar
 ) -> Found[Days] | None:
     """`下周一到周三`, `between Monday and Wednesday`."""
     if following is None or isinstance(following.value, Stretch):
@@ -476,7 +478,7 @@ def _to_tail(text: str, mention: DayMention, calendar: Calendar) -> Found[Days] 
         return None
     day, figures = mention.day, tail.groupdict()
     if isinstance(day, Weekday):
-        ended: Day = Weekday(dates_zh.weekday_of(figures["day"]))
+        ended: DayRule = Weekday(dates_zh.weekday_of(figures["day"]))
     else:
         ended = MonthDay(_figure(figures["day"]))
     if figures.get("year") and isinstance(day, YearDay):

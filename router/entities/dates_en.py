@@ -1,7 +1,16 @@
 """How days are written in English: by month, weekday, ordinal, or from today."""
 
 from router.entities.dates_zh import day_of_year
-from router.entities.days import Day, DaysAhead, DayShift, Month, MonthDay, Stretch, Week, Weekday
+from router.entities.days import (
+    DayRule,
+    DaysAhead,
+    DayShift,
+    Month,
+    MonthDay,
+    Stretch,
+    Week,
+    Weekday,
+)
 from router.entities.grammar import Groups, Rule
 from router.entities.numbers import EN_NUMBER, parse_number
 from router.lexicon import EN
@@ -77,7 +86,7 @@ _A_PART_OF = (
 )
 
 
-def _in_year(groups: Groups) -> Day | None:
+def _in_year(groups: Groups) -> DayRule | None:
     month, day = month_number(groups["month"]), day_number(groups["day"])
     return day_of_year(month, day, groups.get("year"), _said_weekday(groups))
 
@@ -87,19 +96,19 @@ def _said_weekday(groups: Groups) -> int | None:
     return None if name is None else WEEKDAYS[name]
 
 
-def _unless_verb(groups: Groups) -> Day | None:
+def _unless_verb(groups: Groups) -> DayRule | None:
     """`May first`, of which `you may first ask` must not become a day."""
     words = groups["month"] == "may" and groups["day"].isalpha() and "the" not in groups
     return None if words else _in_year(groups)
 
 
-def _in_a_month(groups: Groups) -> Day:
+def _in_a_month(groups: Groups) -> DayRule:
     which = groups.get("which")
     months = WHICH[which] if which else None
     return MonthDay(day_number(groups["day"]), months, _said_weekday(groups))
 
 
-def _weekday(groups: Groups) -> Day:
+def _weekday(groups: Groups) -> DayRule:
     """A weekday of the week said: `this Monday`, like `这周一`, is that of the calendar week.
 
     Said on a Wednesday it is past, unless days ahead are meant; `this coming Monday` is surely the
@@ -114,7 +123,7 @@ def _weekday(groups: Groups) -> Day:
     return Weekday(weekday, away(which), nearest="week" not in groups and "of_week" not in groups)
 
 
-def _counted(groups: Groups) -> Day | None:
+def _counted(groups: Groups) -> DayRule | None:
     number = parse_number(groups["n"].removeprefix("a ") if groups["n"] != "a" else "1")
     if number is None or number != int(number) or number > 1000:  # noqa: PLR2004 - not a plan
         return None
@@ -137,7 +146,7 @@ def _whole_month(groups: Groups) -> Stretch:
     return Month(month=month_number(groups["month"]), year=int(year) if year else None)
 
 
-def _listed_day(between: str) -> Rule[Day]:
+def _listed_day(between: str) -> Rule[DayRule]:
     return Rule(
         rf"{MONTH_NAME}\.? {DAY}{between}, ?(?P<it>(?P<day>{DAY}))",
         _in_a_month,
@@ -145,7 +154,7 @@ def _listed_day(between: str) -> Rule[Day]:
     )
 
 
-def _heading_day(between: str) -> Rule[Day]:
+def _heading_day(between: str) -> Rule[DayRule]:
     """A day whose month stands after a further one: the 24 of `24 and 25 November`."""
     return Rule(
         rf"(?P<it>(?:the )?(?P<day>{DAY})){between},? ?(?:and|&|or) ?(?:the )?{DAY}"
@@ -155,7 +164,7 @@ def _heading_day(between: str) -> Rule[Day]:
     )
 
 
-def _named_month(month: str, unless_after: str) -> Rule[Day]:
+def _named_month(month: str, unless_after: str) -> Rule[DayRule]:
     return Rule(
         rf"{_WITH_WEEKDAY}(?P<month>{month})(?:\.? ?|-)(?P<the>the )?(?P<day>{DAY})"
         rf"{_THEN_YEAR}{_THEN_WEEKDAY}",
@@ -165,7 +174,7 @@ def _named_month(month: str, unless_after: str) -> Rule[Day]:
     )
 
 
-DAYS: tuple[Rule[Day], ...] = (
+DAYS: tuple[Rule[DayRule], ...] = (
     _heading_day(""),
     _heading_day(f", ?{DAY}"),
     Rule(rf"(?P<day>{DAY})-(?P<month>{MONTH_NAME})-(?P<year>\d\d)", _in_year, unless_before="-"),

@@ -45,7 +45,7 @@ def small_number(text: str) -> int:
     return int(parse_number(text) or 0)
 
 
-def _in_year(groups: Groups) -> terms.Day | None:
+def _in_year(groups: Groups) -> terms.DayRule | None:
     month, day = small_number(groups["month"]), small_number(groups["day"])
     if "sign" not in groups and f"{groups['month']}月{groups['day']}" in _OF_THE_MOON:
         return None
@@ -61,7 +61,7 @@ def said_weekday(groups: Groups) -> int | None:
 
 def day_of_year(
     month: int, day: int, year: str | None = None, weekday: int | None = None
-) -> terms.Day | None:
+) -> terms.DayRule | None:
     """The term for a month and a day, of a year where it was said; None for a 30 February."""
     try:
         date(2024, month, day)
@@ -78,12 +78,12 @@ def full_year(text: str) -> int:
     return year + 2000 if year < 100 else year  # noqa: PLR2004 - two digits are a year of ours
 
 
-def _in_a_month(groups: Groups) -> terms.Day | None:
+def _in_a_month(groups: Groups) -> terms.DayRule | None:
     months = away(groups["pronoun"])
     return None if months is None else terms.MonthDay(small_number(groups["day"]), months)
 
 
-def _weekday(groups: Groups) -> terms.Day | None:
+def _weekday(groups: Groups) -> terms.DayRule | None:
     figure = weekday_of(groups["figure"])
     if "pronoun" not in groups:
         return terms.Weekday(figure)
@@ -97,7 +97,7 @@ def away(pronoun: str) -> int | None:
     return number if abs(number) <= _FURTHEST else None
 
 
-def _day_shift(groups: Groups) -> terms.Day | None:
+def _day_shift(groups: Groups) -> terms.DayRule | None:
     """`明天`, `后天`, and one day further for each 大 before that: `大大大后天` is in five."""
     days, further = _DAYS[groups["word"]], len(groups.get("further", ""))
     if further > _FURTHEST:
@@ -115,7 +115,7 @@ def _month(groups: Groups) -> terms.Stretch | None:
     return None if months is None else terms.Month(months)
 
 
-def _counted(groups: Groups) -> terms.Day | None:
+def _counted(groups: Groups) -> terms.DayRule | None:
     number = parse_number(groups["n"])
     if number is None or number != int(number) or number > 1000:  # noqa: PLR2004 - not a plan
         return None
@@ -164,7 +164,7 @@ _ANOTHER_SUCH = "(?:^|[^然之以午最今事饭随目提先])[后前]"
 """后后天 is one day or another; 然后 | 后天 is the day after tomorrow."""
 _NOT_THAT_WORD = r"[聪声说文光透以之然午今发失先幕落零一二三四五六七八九十半两几\d]"
 
-DAYS: tuple[Rule[terms.Day], ...] = (
+DAYS: tuple[Rule[terms.DayRule], ...] = (
     Rule(
         rf"(?:(?P<year>{YEAR})年|(?P<rel>今|明|去|后|本)年的?)?(?:的)?"
         rf"(?P<month>{MONTH}) ?月份?的? ?(?P<day>{DAY_OF_MONTH}) ?(?P<sign>[日号]){WITH_WEEKDAY}",

@@ -215,7 +215,9 @@ class Later:
         return first and first + timedelta(days=self.days)
 
 
-Day = FixedDay | YearDay | Festival | MonthDay | Weekday | DayShift | MonthEnd | NthWeekday | Later
+DayRule = (
+    FixedDay | YearDay | Festival | MonthDay | Weekday | DayShift | MonthEnd | NthWeekday | Later
+)
 """A term for one day."""
 
 
@@ -243,7 +245,7 @@ def monday(today: date, weeks: int) -> date:
     return today - timedelta(days=today.weekday()) + timedelta(weeks=weeks)
 
 
-def runs_backwards(first: Day, last: Day, span: tuple[date, date]) -> bool:
+def runs_backwards(first: DayRule, last: DayRule, span: tuple[date, date]) -> bool:
     """True for `11月30日到11月25日`, whose end is a year later only since it can't be before."""
     open_years = all(
         isinstance(day, YearDay | Festival) and day.years is None and not getattr(day, "year", None)
@@ -274,7 +276,7 @@ def _date(year: int, month: int, day: int) -> date | None:
         return None
 
 
-Span = tuple[date, date]
+DayRange = tuple[date, date]
 
 
 @dataclass(frozen=True)
@@ -284,7 +286,7 @@ class Week:
     weeks: int
     weekend: bool = False
 
-    def across(self, calendar: Calendar) -> Span:
+    def across(self, calendar: Calendar) -> DayRange:
         """Its first and last day."""
         first = monday(calendar.today, self.weeks)
         return first + timedelta(days=5 if self.weekend else 0), first + timedelta(days=6)
@@ -297,7 +299,7 @@ class DaysAhead:
     first: int
     last: int
 
-    def across(self, calendar: Calendar) -> Span:
+    def across(self, calendar: Calendar) -> DayRange:
         """The first and the last day."""
         today = calendar.today
         return today + timedelta(days=self.first), today + timedelta(days=self.last)
@@ -311,7 +313,7 @@ class Month:
     month: int | None = None
     year: int | None = None
 
-    def across(self, calendar: Calendar) -> Span | None:
+    def across(self, calendar: Calendar) -> DayRange | None:
         """Its first and last day."""
         first = month_start(calendar, self.month, self.months, self.year)
         last = last_of(first)
@@ -322,10 +324,10 @@ class Month:
 class FromTo:
     """`10.9-10.13`: a range that only its two ends together show to be one."""
 
-    first: Day
-    last: Day
+    first: DayRule
+    last: DayRule
 
-    def across(self, calendar: Calendar) -> Span | None:
+    def across(self, calendar: Calendar) -> DayRange | None:
         """The two days, the last one not before the first; None if that can't be."""
         first = self.first.on(calendar)
         last = first and self.last.on(calendar.starting(first))

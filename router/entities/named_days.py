@@ -7,7 +7,7 @@ move are looked up in `holidays`.
 
 from router.entities import dates_zh
 from router.entities.dates_en import MONTH_NAME, WEEKDAY_NAME, WEEKDAYS, WHICH, month_number
-from router.entities.days import Day, Festival, MonthDay, MonthEnd, NthWeekday, YearDay
+from router.entities.days import DayRule, Festival, MonthDay, MonthEnd, NthWeekday, YearDay
 from router.entities.grammar import Groups, Rule
 from router.lexicon import EN, ZH, Words
 
@@ -29,7 +29,7 @@ _EN_KIND = (
 )
 
 
-def _month_end(groups: Groups) -> Day:
+def _month_end(groups: Groups) -> DayRule:
     if "month" in groups:
         year = groups.get("year")
         return MonthEnd(month_number(groups["month"]), year=int(year) if year else None)
@@ -37,7 +37,7 @@ def _month_end(groups: Groups) -> Day:
     return MonthEnd() if which == "the" else MonthEnd(months=WHICH[which])
 
 
-def _zh_month_end(groups: Groups) -> Day | None:
+def _zh_month_end(groups: Groups) -> DayRule | None:
     if "month" in groups:
         year, years = groups.get("year"), dates_zh.YEARS.get(groups.get("rel", ""))
         month = dates_zh.small_number(groups["month"])
@@ -48,20 +48,20 @@ def _zh_month_end(groups: Groups) -> Day | None:
     return None if months is None else MonthEnd(months=months)
 
 
-def _first_day(groups: Groups) -> Day:
+def _first_day(groups: Groups) -> DayRule:
     if "month" in groups:
         return YearDay(month_number(groups["month"]), 1)
     return MonthDay(1, WHICH[groups["which"]])
 
 
-def _nth_weekday(groups: Groups) -> Day:
+def _nth_weekday(groups: Groups) -> DayRule:
     nth, weekday = _NTH[groups["nth"]], WEEKDAYS[groups["day"]]
     if "month" in groups:
         return NthWeekday(nth, weekday, month_number(groups["month"]))
     return NthWeekday(nth, weekday, months=WHICH[groups["which"]])
 
 
-def _zh_nth_weekday(groups: Groups) -> Day | None:
+def _zh_nth_weekday(groups: Groups) -> DayRule | None:
     said = groups["nth"].removeprefix("第")
     nth = -1 if said == "最后一" else dates_zh.small_number(said)
     weekday = dates_zh.weekday_of(groups["day"])
@@ -71,7 +71,7 @@ def _zh_nth_weekday(groups: Groups) -> Day | None:
     return None if months is None else NthWeekday(nth, weekday, months=months)
 
 
-ZH_MONTH_ENDS: tuple[Rule[Day], ...] = (
+ZH_MONTH_ENDS: tuple[Rule[DayRule], ...] = (
     Rule(
         rf"{_ZH_MONTH}(?:的?最后一天|[底末])",
         _zh_month_end,
@@ -92,7 +92,7 @@ ZH_MONTH_ENDS: tuple[Rule[Day], ...] = (
     ),
 )
 
-EN_MONTH_ENDS: tuple[Rule[Day], ...] = (
+EN_MONTH_ENDS: tuple[Rule[DayRule], ...] = (
     Rule(
         rf"(?:the )?(?:(?:very )?end|last day) of {_OF_MONTH}", _month_end, unless_before=_EN_KIND
     ),
@@ -126,7 +126,7 @@ _ZH_HOLIDAY_KIND = f"的?{ZH.of_a_holiday}"
 _EN_HOLIDAY_KIND = rf"(?:'s)?[ -]{EN.of_a_holiday}\b"
 
 
-def _holiday(called: str, year: str | None = None, years: int | None = None) -> Day | None:
+def _holiday(called: str, year: str | None = None, years: int | None = None) -> DayRule | None:
     month, _, day = called.partition("-")
     if not day:
         # The eve of New Year is a holiday of its own only since 2025.
@@ -147,7 +147,7 @@ class _Names:
         alternatives = (n.replace("'", "['’]?").replace(" ", "[ -]") for n in longest_first)
         self.source = f"(?P<name>{'|'.join(alternatives)})"
 
-    def day(self, groups: Groups) -> Day | None:
+    def day(self, groups: Groups) -> DayRule | None:
         """The day that is named, in the year that was said."""
         plain = groups["name"].replace("'", "").replace("’", "").replace("-", " ")
         years = dates_zh.YEARS.get(groups.get("rel", ""))
@@ -158,7 +158,7 @@ _ZH_NAMES, _ZH_THE_DAY, _EN_NAMES = (
     _Names(names) for names in (ZH.holiday, ZH.holiday_itself, EN.holiday)
 )
 
-ZH_HOLIDAYS: tuple[Rule[Day], ...] = (
+ZH_HOLIDAYS: tuple[Rule[DayRule], ...] = (
     Rule(
         rf"(?:(?P<year>{dates_zh.YEAR})年|(?P<rel>今|明|去|后|本)年的?)?"
         rf"{_ZH_NAMES.source}(?:当[天日]|那一?天|这一?天)?",
@@ -180,7 +180,7 @@ ZH_HOLIDAYS: tuple[Rule[Day], ...] = (
     Rule("^(?P<name>五一|六一)$", _ZH_THE_DAY.day),
 )
 
-EN_HOLIDAYS: tuple[Rule[Day], ...] = (
+EN_HOLIDAYS: tuple[Rule[DayRule], ...] = (
     Rule(
         rf"(?:the )?{_EN_NAMES.source}\b(?:,? (?P<year>20\d\d)\b)?",
         _EN_NAMES.day,

@@ -40,7 +40,7 @@ from router.extension import ExtensionConflict
 from router.flow.slot_types import CORE_SLOT_TYPES
 from router.flow.slot_types.slot import (
     Definition,
-    Several,
+    SeveralNames,
     Slot,
     describe_class,
     is_file,
@@ -77,7 +77,7 @@ def _read_span(value: Any, read: Callable[[Any], timedelta]) -> timedelta:
     return span
 
 
-Span = Annotated[timedelta, WrapValidator(_read_span)]
+SpanField = Annotated[timedelta, WrapValidator(_read_span)]
 """How long something takes, written `PT24H` or `P14D`: between nothing and a hundred years."""
 
 
@@ -151,7 +151,7 @@ Next = Annotated[
 class Approve(Definition):
     """Who has to agree, and what happens while they don't answer; a run never approves itself."""
 
-    by: Several
+    by: SeveralNames
     """Expressions that give the user ids of those who are asked."""
     title: Localised
     """What the approver reads first."""
@@ -159,18 +159,18 @@ class Approve(Definition):
     """Who is asked where `by` comes to nobody, or to the requester alone."""
     mode: Literal["any", "all", "sequential"] = "any"
     """Whether one of them decides, all have to agree at once, or one after the other."""
-    remind_every: Span | None = None
+    remind_every: SpanField | None = None
     """How often those who are asked are reminded."""
-    escalate_after: Span | None = None
+    escalate_after: SpanField | None = None
     """How long until `escalate_to` is asked instead."""
     escalate_to: str | None = None
     """An expression, which may use `approver`: who is asked then."""
-    expire_after: Span | None = None
+    expire_after: SpanField | None = None
     """How long until the state leaves by `expired`."""
     hours: Literal["calendar", "working"] = "calendar"
     """Whether durations count as the calendar has them, or in the working time of whoever is
     asked."""
-    cc: Several = ()
+    cc: SeveralNames = ()
     """Expressions of people who are told and may look, but don't decide."""
     skip_same: bool = True
     """False asks people again who have agreed to the same contents in this run."""
@@ -190,7 +190,7 @@ class Wait(Definition):
 
     until: str | None = None
     """An expression that gives a day or moment."""
-    duration: Span | None = Field(None, alias="for")
+    duration: SpanField | None = Field(None, alias="for")
     """How long."""
     event: str | None = None
     """The name of what has to happen outside."""
@@ -205,7 +205,7 @@ class Retry(Definition):
 
     attempts: int
     """Calls in all."""
-    every: Span
+    every: SpanField
     """How long after each failure."""
 
 
@@ -559,14 +559,14 @@ class FlowDefinition(Definition):
     """Its name for people."""
     description: Localised
     """What it is for; messages are compared with it."""
-    names: Several = ()
+    names: SeveralNames = ()
     """What people call it besides its title, or what it is about: `pto`. By these it is cancelled,
     taken up again, asked after and withdrawn: `how is my pto doing`."""
-    verbs: Several = ()
+    verbs: SeveralNames = ()
     """What somebody does who wants it: `休`, `travel`. `不休了` cancels it."""
     triggers: Triggers = Triggers()
     """What starts it."""
-    idle: Span = Field(DEFAULT_IDLE, gt=timedelta())
+    idle: SpanField = Field(DEFAULT_IDLE, gt=timedelta())
     """How long a question waits for a word before that is said."""
     slots: dict[str, Slot] = {}
     """What it has to know."""

@@ -22,13 +22,13 @@ from router.formats.yaml_document import Place, Unreadable, YamlDocument, read_t
 LARGEST_WITH_SUB_FLOWS = 200 * 1024
 """Bytes of JSON: a flow travels with all that it starts, as the input of its workflow."""
 
-Known = Mapping[str, FlowDefinition]
+KnownFlows = Mapping[str, FlowDefinition]
 Places = Sequence[Path]
 Flows = Mapping[Path, FlowDefinition]
 
 
 def sub_flow_faults(
-    flow: FlowDefinition, known: Known, faulty: Collection[str] = ()
+    flow: FlowDefinition, known: KnownFlows, faulty: Collection[str] = ()
 ) -> Iterator[tuple[Place, Fault]]:
     """What is wrong with the flows that this one starts; of those that are `faulty` nothing."""
     for name, state in flow.states.items():
@@ -65,7 +65,7 @@ def _started(flow: FlowDefinition) -> set[str]:
     return {state.starts for state in flow.states.values() if state.starts}
 
 
-def _way_back(to: str, start: str, known: Known) -> list[str]:
+def _way_back(to: str, start: str, known: KnownFlows) -> list[str]:
     ways, seen = [[start]], {start}
     while ways:
         way = ways.pop(0)
@@ -77,7 +77,7 @@ def _way_back(to: str, start: str, known: Known) -> list[str]:
     return []
 
 
-def _with_all(flow: FlowDefinition, known: Known) -> list[FlowDefinition]:
+def _with_all(flow: FlowDefinition, known: KnownFlows) -> list[FlowDefinition]:
     found = {flow.flow: flow}
     waiting = [flow]
     while waiting:

@@ -88,11 +88,11 @@ def respelt(text: str, values: Mapping[Place, str], keys: Mapping[Place, str]) -
     raise EditRefused(UNWRITABLE)
 
 
-Piece = tuple[tuple[int, int], str]
+Splice = tuple[tuple[int, int], str]
 """What is written instead from one position to another."""
 
 
-def _values_at(found: YamlMarks, data: Any, values: Mapping[Place, str]) -> Iterator[Piece]:
+def _values_at(found: YamlMarks, data: Any, values: Mapping[Place, str]) -> Iterator[Splice]:
     for place, value in values.items():
         if (entry := found.own(place)) is None:
             continue
@@ -102,7 +102,7 @@ def _values_at(found: YamlMarks, data: Any, values: Mapping[Place, str]) -> Iter
         yield (entry.value, entry.end), style.scalar(value, like) if patched is None else patched
 
 
-def _keys_at(found: YamlMarks, keys: Mapping[Place, str]) -> Iterator[Piece]:
+def _keys_at(found: YamlMarks, keys: Mapping[Place, str]) -> Iterator[Splice]:
     for place, key in keys.items():
         if (entry := found.own(place)) is not None:
             yield found.key_of(entry), style.scalar(key, found.quote)

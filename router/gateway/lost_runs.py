@@ -45,10 +45,10 @@ FEW = 20
 _RUNNING = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
 _GOES_ON = {WorkflowExecutionStatus.RUNNING, WorkflowExecutionStatus.CONTINUED_AS_NEW}
 
-Kind = Literal["lost", "behind", "ahead", "ended"]
+RunMismatch = Literal["lost", "behind", "ahead", "ended"]
 """`lost`: the row goes on, the workflow is gone. `behind`: the workflow is further than the row, or
 there is none. `ahead`: the row is further. `ended`: the row has ended, the workflow goes on."""
-KINDS: tuple[Kind, ...] = ("lost", "behind", "ahead", "ended")
+KINDS: tuple[RunMismatch, ...] = ("lost", "behind", "ahead", "ended")
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -58,7 +58,7 @@ Out = TypeVar("Out")
 class Misfit:
     """A run whose halves don't fit; `head` is None where the database doesn't know it."""
 
-    kind: Kind
+    kind: RunMismatch
     tenant: str
     run: str
     workflow_id: str
@@ -215,7 +215,7 @@ def unknown(workflow_id: str, why: str) -> Misfit:
     return Misfit("behind", tenant, run, workflow_id, why)
 
 
-def _misfit(kind: Kind, head: RunHead, why: str) -> Misfit:
+def _misfit(kind: RunMismatch, head: RunHead, why: str) -> Misfit:
     return Misfit(kind, head.tenant, head.id, head.workflow_id, why, head)
 
 
@@ -234,7 +234,7 @@ async def projection_of(client: Client, workflow_id: str) -> Projection:
     return told
 
 
-def compared(row: RunRecord, told: RunRecord) -> Kind | None:
+def compared(row: RunRecord, told: RunRecord) -> RunMismatch | None:
     """How a row that goes on stands to what its workflow told; None where they fit."""
     if row.events > told.events:
         return "ahead"
@@ -354,7 +354,7 @@ async def _told(
     ]
 
 
-def counts(found: Iterable[Misfit]) -> Mapping[Kind, int]:
+def counts(found: Iterable[Misfit]) -> Mapping[RunMismatch, int]:
     """How many there are of each kind, also where there are none."""
     kinds = [misfit.kind for misfit in found]
     return {kind: kinds.count(kind) for kind in KINDS}

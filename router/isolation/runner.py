@@ -43,7 +43,7 @@ IDLE_SECONDS = 300.0
 CHUNK_BYTES = 65_536
 P = ParamSpec("P")
 T = TypeVar("T")
-Limit = Literal["time", "memory", "output", "crash"]
+LimitKind = Literal["time", "memory", "output", "crash"]
 
 _log = logging.getLogger(__name__)
 
@@ -51,12 +51,12 @@ _log = logging.getLogger(__name__)
 class LimitExceeded(InvalidInput):
     """A job took more than its limits allow, or crashed its process; nothing was changed."""
 
-    def __init__(self, limit: Limit) -> None:
+    def __init__(self, limit: LimitKind) -> None:
         self.limit = limit
         super().__init__(_EXCEEDED[limit])
 
 
-_EXCEEDED: dict[Limit, Localised] = {
+_EXCEEDED: dict[LimitKind, Localised] = {
     "time": Localised(
         zh="处理这份内容花的时间超过了上限，已经中止；请精简或拆分后再试。",
         en="This took too long and was stopped: shorten it or split it, then try again.",

@@ -29,15 +29,15 @@ from router.llm.refusals import (
     refused_feature,
 )
 from router.llm.request import Sending, compact
-from router.llm.servers import CHOICES, Refused, ServerMemory
+from router.llm.servers import CHOICES, RefusedFeatures, ServerMemory
 from router.llm.stream import Speech, UnreadableAnswer
 from router.llm.types import (
     NO_REASONING,
     AssistantMessage,
     ChatAnswer,
+    ChatMessage,
     ChatRequest,
     Crowded,
-    Message,
     ModelRefused,
     OnText,
     TextDelta,
@@ -264,14 +264,14 @@ class ChatModel:
             temperature=request.temperature if own is None else own,
         )
 
-    def _own(self, message: Message) -> Message:
+    def _own(self, message: ChatMessage) -> ChatMessage:
         if not isinstance(message, AssistantMessage) or not message.reasoning.pieces:
             return message
         if message.reasoning.by == self.endpoint:
             return message
         return message.replace(reasoning=NO_REASONING)
 
-    def _sending(self, request: ChatRequest, refused: Refused, *, streams: bool) -> Sending:
+    def _sending(self, request: ChatRequest, refused: RefusedFeatures, *, streams: bool) -> Sending:
         sent = self._protocol.sending(self._model, request, refused, streams)
         return replace(sent, body=merged(sent.body, self._options.extra_body))
 
@@ -286,8 +286,8 @@ class ChatModel:
         refused = known = self._memory.refused(self.endpoint)
         if request.needs_sight and "pictures" in known:
             raise ModelRefused(f"{self.endpoint} takes no pictures")
-        strayed: Refused = frozenset()
-        unsure: Refused = frozenset()
+        strayed: RefusedFeatures = frozenset()
+        unsure: RefusedFeatures = frozenset()
         attempt = before + 1
         names = [function.name for function in request.functions]
         while True:  # ends: every round sends a feature less, or leaves

@@ -14,14 +14,14 @@ from math import ceil
 from typing import Any
 
 from router.llm.schema import portable
-from router.llm.servers import Feature, Refused, way_of_asking
+from router.llm.servers import Feature, RefusedFeatures, way_of_asking
 from router.llm.types import (
     AssistantMessage,
+    ChatMessage,
     ChatRequest,
     Function,
     FunctionCall,
     How,
-    Message,
     ShownPicture,
     SystemMessage,
     ToolMessage,
@@ -41,7 +41,7 @@ class Sending:
 class BodyWriter:
     """Puts one body together for a server that refuses these features, and notes what it uses."""
 
-    def __init__(self, request: ChatRequest, refused: Refused) -> None:
+    def __init__(self, request: ChatRequest, refused: RefusedFeatures) -> None:
         self.request = request
         self.how: How = way_of_asking(refused) if request.functions else "text"
         self.body: dict[str, Any] = {}
@@ -84,7 +84,7 @@ class BodyWriter:
         return decision_schema(self.request.functions, self.request.max_calls, limits)
 
     @property
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[ChatMessage]:
         """The messages, those without functions told as text where the server takes none."""
         own = list(self.request.messages)
         takes_functions = way_of_asking(self._refused) == "functions"
@@ -95,14 +95,14 @@ class BodyWriter:
         return Sending(self.body, self.how, frozenset(self._used))
 
 
-def numbered(messages: Sequence[Message]) -> list[Message]:
+def numbered(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     """The messages with ids of calls that any provider takes, each used once.
 
     What another one gave may stand twice in a history, or be none here.
     """
     taken: set[str] = set()
     now: dict[str, str] = {}
-    kept: list[Message] = []
+    kept: list[ChatMessage] = []
     for message in messages:
         if isinstance(message, AssistantMessage) and message.calls:
             now = {call.id: _free(call.id, taken) for call in message.calls}
@@ -141,7 +141,7 @@ def _renamed(message: AssistantMessage, now: dict[str, str]) -> AssistantMessage
     return message.replace(calls=calls, reasoning=reasoning)
 
 
-def plainly(request: ChatRequest) -> list[Message]:
+def plainly(request: ChatRequest) -> list[ChatMessage]:
     """The messages for a server without functions: the rules told, calls and results as text.
 
     The rules follow the first system message, so that what comes first stays byte-identical.
@@ -150,7 +150,7 @@ def plainly(request: ChatRequest) -> list[Message]:
     leading = [rest.pop(0).text] if rest and isinstance(rest[0], SystemMessage) else []
     rules = [told(request.functions, request.max_calls)] if request.functions else []
     system = "\n\n".join(filter(None, leading + rules))
-    plain: list[Message] = [SystemMessage(text=system)] if system else []
+    plain: list[ChatMessage] = [SystemMessage(text=system)] if system else []
     for is_result, group in groupby(rest, lambda message: isinstance(message, ToolMessage)):
         if is_result:
             plain.append(UserMessage(text="\n".join(map(written, group))))
@@ -159,7 +159,7 @@ def plainly(request: ChatRequest) -> list[Message]:
     return plain
 
 
-def _without_calls(message: Message) -> Message:
+def _without_calls(message: ChatMessage) -> ChatMessage:
     is_call = isinstance(message, AssistantMessage) and message.calls
     return AssistantMessage(text=written(message)) if is_call else message
 
@@ -236,7 +236,7 @@ def told(functions: Sequence[Function], max_calls: int) -> str:
     return "\n".join(lines)
 
 
-def written(message: Message) -> str:
+def written(message: ChatMessage) -> str:
     """A message's text: calls as they would have been given in JSON, and what one came to."""
     if isinstance(message, ToolMessage):
         return f"Result of {message.name}: {message.text}"
@@ -299,7 +299,7 @@ PER_PICTURE = 1_600
 """Tokens that a picture of the largest size takes, about: providers count from 800 to 2,500."""
 
 
-def estimated_prompt_tokens(messages: Sequence[Message], functions: Sequence[Function]) -> int:
+def estimated_prompt_tokens(messages: Sequence[ChatMessage], functions: Sequence[Function]) -> int:
     """A guess at the tokens of a question with the functions it offers."""
     own = (AssistantMessage, UserMessage)
     said = [written(m) if isinstance(m, own) else m.text for m in messages]

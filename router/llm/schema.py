@@ -14,13 +14,13 @@ from router.formats.references import Dangling, References
 from router.llm.json_repair import NotJson, read_json
 
 Schema = Mapping[str, Any]
-Kind = Literal["object", "array", "either", "enum", "scalar", "json"]
+SchemaKind = Literal["object", "array", "either", "enum", "scalar", "json"]
 """The portable form that a node takes; `json` is a string that holds JSON."""
 MAX_LEVELS = 5
 _SCALARS = {"string", "number", "integer", "boolean", "null"}
 
 
-class Resolver:
+class ReferenceResolver:
     """Follows the references within one schema."""
 
     def __init__(self, schema: Schema) -> None:
@@ -106,7 +106,7 @@ def choices(node: Schema) -> list[Any]:
     return values
 
 
-def kind(node: Schema, level: int) -> Kind:
+def kind(node: Schema, level: int) -> SchemaKind:
     """The form that a resolved node takes at a level, the root being at the first."""
     named = set(types(node)) - {"null"}
     has_room = level < MAX_LEVELS
@@ -152,14 +152,14 @@ def portable(schema: Schema) -> dict[str, Any]:
     ...     "properties"]
     {'days': {'type': ['integer', 'null'], 'description': '(minimum 1)'}}
     """
-    resolver = Resolver(schema)
+    resolver = ReferenceResolver(schema)
     return _object(resolver, resolver.root, 1)
 
 
 _NAMES = {type(None): "null", bool: "boolean", int: "integer", float: "number"}
 
 
-def _portable(resolver: Resolver, schema: Any, level: int) -> dict[str, Any]:
+def _portable(resolver: ReferenceResolver, schema: Any, level: int) -> dict[str, Any]:
     node = resolver.resolved(schema)
     match form := kind(node, level):
         case "object":
@@ -182,7 +182,7 @@ def _portable(resolver: Resolver, schema: Any, level: int) -> dict[str, Any]:
     return {**made, **_description(node, is_text=form == "json")}
 
 
-def _object(resolver: Resolver, node: Schema, level: int) -> dict[str, Any]:
+def _object(resolver: ReferenceResolver, node: Schema, level: int) -> dict[str, Any]:
     needed, made = required(node), {}
     for name, schema in properties(node).items():
         one = _portable(resolver, schema, level + 1)
@@ -222,12 +222,12 @@ def _description(node: Schema, is_text: bool) -> dict[str, str]:
 
 def restored(arguments: dict[str, Any], schema: Schema) -> dict[str, Any]:
     """The way back from `portable(schema)`; what doesn't fit the schema is left as it is."""
-    resolver = Resolver(schema)
+    resolver = ReferenceResolver(schema)
     return _restored_object(resolver, arguments, resolver.root, 1)
 
 
 def _restored_object(
-    resolver: Resolver, value: dict[str, Any], node: Schema, level: int
+    resolver: ReferenceResolver, value: dict[str, Any], node: Schema, level: int
 ) -> dict[str, Any]:
     nodes = {name: resolver.resolved(one) for name, one in properties(node).items()}
     needed = required(node)
@@ -241,7 +241,7 @@ def _restored_object(
     }
 
 
-def _restored(resolver: Resolver, value: Any, node: Schema, level: int) -> Any:
+def _restored(resolver: ReferenceResolver, value: Any, node: Schema, level: int) -> Any:
     match kind(node, level), value:
         case "json", str():
             # Else plain words where anything goes, or an error that validation will name.
@@ -267,7 +267,7 @@ def _has_form(value: Any, node: Schema) -> bool:
     return isinstance(value, list) and "array" in types(node)
 
 
-def _takes_null(resolver: Resolver, node: Schema) -> bool:
+def _takes_null(resolver: ReferenceResolver, node: Schema) -> bool:
     if "null" in types(node) or None in choices(node):
         return True
     return any("null" in types(resolver.resolved(one)) for one in alternatives(node))

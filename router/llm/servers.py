@@ -55,14 +55,14 @@ them back; `given_signatures` stand where another model's calls have none. `prom
 `cache_control` say what a server is to keep of what it has read."""
 
 FEATURES: tuple[Feature, ...] = get_args(Feature)
-Refused = frozenset[Feature]
+RefusedFeatures = frozenset[Feature]
 
 
-CHOICES: Refused = frozenset({"tool_choice=required", "tool_choice=auto"})
+CHOICES: RefusedFeatures = frozenset({"tool_choice=required", "tool_choice=auto"})
 """Whoever takes neither is given no functions."""
 
 
-def way_of_asking(refused: Refused) -> How:
+def way_of_asking(refused: RefusedFeatures) -> How:
     """The best way of offering functions that the server doesn't refuse."""
     if "tools" not in refused and not refused >= CHOICES:
         return "functions"
@@ -106,7 +106,7 @@ class ServerMemory:
     ) -> None:
         self._path = path
         self._now = now
-        self._refused: dict[str, Refused] = {}
+        self._refused: dict[str, RefusedFeatures] = {}
         self._unfit: dict[str, UnfitModel] = {}
         self._failures: Counter[str] = Counter()
         try:
@@ -121,7 +121,7 @@ class ServerMemory:
                 if unfit := _unfit(learned.get("unfit")):
                     self._unfit[endpoint] = unfit
 
-    def refused(self, endpoint: str) -> Refused:
+    def refused(self, endpoint: str) -> RefusedFeatures:
         """What the endpoint is asked without; nothing, where it was never asked."""
         refused = self._refused.get(endpoint, frozenset())
         return refused | {"tools"} if self.unfit(endpoint) else refused

@@ -44,7 +44,7 @@ READING_SECONDS = 300.0
 
 TRIAL = ChatRequest(messages=(UserMessage(text="Hello"),), must_call=False, max_tokens=1)
 
-Pause = Callable[[float], Awaitable[None]]
+Sleep = Callable[[float], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 
@@ -81,7 +81,7 @@ class ModelSupervisor:
         self,
         chains: FallbackChains,
         beginnings: Callable[[], Sequence[ChatRequest]],
-        pause: Pause = asyncio.sleep,
+        pause: Sleep = asyncio.sleep,
     ) -> None:
         self._chains = chains
         self._beginnings = beginnings
@@ -127,7 +127,7 @@ class _Attendance:
         breaker: CircuitBreaker,
         beginnings: Callable[[], Sequence[ChatRequest]],
         server: asyncio.Lock,
-        pause: Pause,
+        pause: Sleep,
     ) -> None:
         self._model, self._breaker = model, breaker
         self._beginnings = beginnings

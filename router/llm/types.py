@@ -122,7 +122,7 @@ class Reasoning(ValueObject):
 
 
 NO_REASONING = Reasoning()
-Kept = Annotated[Reasoning, Field(exclude_if=lambda reasoning: not reasoning.pieces)]
+KeptReasoning = Annotated[Reasoning, Field(exclude_if=lambda reasoning: not reasoning.pieces)]
 """What a model thought, where it is carried: nothing is written where there is nothing."""
 
 
@@ -132,7 +132,7 @@ class AssistantMessage(ValueObject):
     role: Literal["assistant"] = "assistant"
     text: str = ""
     calls: tuple[FunctionCall, ...] = ()
-    reasoning: Kept = NO_REASONING
+    reasoning: KeptReasoning = NO_REASONING
 
 
 class ToolMessage(ValueObject):
@@ -146,7 +146,7 @@ class ToolMessage(ValueObject):
     """True if the call was never made, since it can't be; the text says why."""
 
 
-Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+ChatMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
 
 class Function(ValueObject):
@@ -161,7 +161,7 @@ class Function(ValueObject):
 class ChatRequest(ValueObject):
     """One question to a model."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     functions: tuple[Function, ...] = ()
     must_call: bool = True
     """Ask for at least one call; some models answer in plain text all the same."""

@@ -17,13 +17,13 @@ from router.domain.errors import MisconfiguredError
 from router.llm.answers import ParsedAnswer, answer_of
 from router.llm.http_server import HttpServer
 from router.llm.request import BodyWriter, Sending
-from router.llm.servers import ModelListing, Refused
+from router.llm.servers import ModelListing, RefusedFeatures
 from router.llm.stream import PartialAnswer, ServerAnswer, UnreadableAnswer
-from router.llm.types import ChatAnswer, ChatRequest, How, Message, ModelRefused, UserMessage
+from router.llm.types import ChatAnswer, ChatMessage, ChatRequest, How, ModelRefused, UserMessage
 
 _log = logging.getLogger(__name__)
 
-_NOT_TAKEN: Mapping[How, Refused] = {
+_NOT_TAKEN: Mapping[How, RefusedFeatures] = {
     "functions": frozenset(),
     "json_schema": frozenset({"tools"}),
     "json_object": frozenset({"tools", "json_schema"}),
@@ -140,7 +140,9 @@ class GuardedProtocol:
                 self.wire.models_url(base_url.rstrip("/")), dict(self.wire.headers(api_key))
             )
 
-    def sending(self, model: str, request: ChatRequest, refused: Refused, stream: bool) -> Sending:
+    def sending(
+        self, model: str, request: ChatRequest, refused: RefusedFeatures, stream: bool
+    ) -> Sending:
         """Write a question.
 
         Raises:
@@ -193,7 +195,7 @@ class GuardedProtocol:
             return _GuardedStream(self.wire.begin_stream())
 
 
-def _in_words(message: Message) -> Message:
+def _in_words(message: ChatMessage) -> ChatMessage:
     """Return the message with its pictures in words."""
     return UserMessage(text=message.unseeing) if isinstance(message, UserMessage) else message
 

@@ -63,7 +63,7 @@ _GAP = re.compile(r"[_\s]+|(?<=[a-z0-9])(?=[A-Z])")
 
 
 @dataclass(frozen=True)
-class Card:
+class CapabilityCard:
     """A capability's searchable texts; two equal cards are found by the same requests."""
 
     words: tuple[str, ...]
@@ -78,7 +78,7 @@ class Card:
     """Its identifier as words, where that alone is in another language than Chinese."""
 
 
-def card(capability: Capability) -> Card:
+def card(capability: Capability) -> CapabilityCard:
     """The card of a capability."""
     titles = {locale: capability.title.within(locale) for locale in LOCALES}
     said = (
@@ -89,7 +89,7 @@ def card(capability: Capability) -> Card:
     parameters = list(_of_schema(capability.parameters))
     told = "; ".join(map(spoken, parameters))
     texts = [capability.name, *passages, *capability.examples, *parameters]
-    return Card(
+    return CapabilityCard(
         # Ten thousand cards have most of their terms in common.
         words=tuple(sys.intern(term) for text in texts for term in terms(text)),
         passages=passages,
@@ -128,7 +128,7 @@ def _listed(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
-Roles = frozenset[str]
+RoleNames = frozenset[str]
 
 NOBODY = -1
 """In place of a set of roles: the slot is empty."""
@@ -138,13 +138,13 @@ class Shelf:
     """Slots are small integers from 0 on; one that falls free is given out again."""
 
     def __init__(self) -> None:
-        self.cards: dict[int, Card] = {}
+        self.cards: dict[int, CapabilityCard] = {}
         """By slot, what was last indexed of it."""
 
         self._capabilities: list[Capability | None] = []
         self._slots: dict[tuple[str, str], int] = {}
         self._free: list[int] = []
-        self._roles: dict[Roles, int] = {}
+        self._roles: dict[RoleNames, int] = {}
         self._role_numbers = np.zeros(0, np.int32)
 
     def __len__(self) -> int:
@@ -196,7 +196,7 @@ class Shelf:
         return [self._slots[key] for key in keys if key in self._slots]
 
     def allowed(
-        self, allowed: Callable[[Roles], bool], among: Collection[str] | None
+        self, allowed: Callable[[RoleNames], bool], among: Collection[str] | None
     ) -> NDArray[np.bool_]:
         """By slot, whether there is a capability of allowed roles and, if given, names.
 
@@ -293,13 +293,13 @@ LEXICAL_ONLY = "lexical only"
 _log = logging.getLogger(__name__)
 
 
-def everyone_may(_: Roles) -> bool:
+def everyone_may(_: RoleNames) -> bool:
     """The permission filter that lets everybody use everything."""
     return True
 
 
 @dataclass(frozen=True)
-class Changes:
+class IndexChanges:
     """What an update came to, in capabilities."""
 
     added: int
@@ -366,7 +366,7 @@ class CapabilityIndex(TenantScoped):
         lengths = np.linalg.norm(apart, axis=1, keepdims=True)
         return np.asarray(apart / np.maximum(lengths, 1e-12))
 
-    async def update(self, capabilities: Iterable[Capability]) -> Changes:
+    async def update(self, capabilities: Iterable[Capability]) -> IndexChanges:
         """Let the index hold exactly these, less those that no model may choose.
 
         Only what is new or reads differently is encoded. Where the encoder fails, words are
@@ -396,13 +396,13 @@ class CapabilityIndex(TenantScoped):
             if self._dense is not None:
                 self._dense.make_room(len(self._shelf))
             await self._encode_missing()
-            return Changes(added, changed, len(removed))
+            return IndexChanges(added, changed, len(removed))
 
     async def select(
         self,
         text: str,
         *,
-        allowed: Callable[[Roles], bool] = everyone_may,
+        allowed: Callable[[RoleNames], bool] = everyone_may,
         among: Collection[str] | None = None,
         always: Collection[str] = (),
         budget: int | None = TOKENS,

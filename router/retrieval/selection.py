@@ -17,7 +17,7 @@ from router.domain.errors import MisconfiguredError
 from router.domain.locale import Locale
 from router.domain.principals import Capability, CapabilityKind
 
-Verdict = Literal["clear", "several", "none"]
+SearchVerdict = Literal["clear", "several", "none"]
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Selection:
     """The capabilities that a message may be for, best first, and how sure that is."""
 
     candidates: tuple[RetrievedCandidate, ...]
-    verdict: Verdict
+    verdict: SearchVerdict
     signs: Signs
     notes: tuple[str, ...] = ()
     """What went otherwise than planned, such as an encoder that failed."""
@@ -140,7 +140,7 @@ class Selection:
         return self.verdict != "none" and self.signs.margin >= self.thresholds.start
 
 
-def verdict(signs: Signs, thresholds: Thresholds) -> Verdict:
+def verdict(signs: Signs, thresholds: Thresholds) -> SearchVerdict:
     """`none` where nothing here is meant, `clear` where one thing is, else `several`."""
     if not thresholds.admits(signs):
         return "none"

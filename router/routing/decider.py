@@ -43,9 +43,9 @@ from router.flow.engine.run_parts.question import HANDED_OFF
 from router.flow.paused import Situation
 from router.formats.check_threads import check_off_loop
 from router.llm.types import NO_REASONING, ChatAnswer, ChatRequest, Reasoning, UserMessage
-from router.llm.types import Message as ModelMessage
+from router.llm.types import ChatMessage as ModelMessage
 from router.retrieval.index import MOST, CapabilityIndex
-from router.retrieval.selection import Selection, Verdict, within_budget
+from router.retrieval.selection import SearchVerdict, Selection, within_budget
 from router.routing import offer as offered
 from router.routing import prompts, replies
 from router.routing.choice import ChoiceExplanation, Nearness, chosen
@@ -63,7 +63,7 @@ BESIDE = Localised(
     zh="另外，“{words}”是想办哪一项？", en="And “{words}”: which of these do you mean?"
 )
 NEAR_OPTIONS = 3
-REASONS: dict[Verdict, Localised] = {
+REASONS: dict[SearchVerdict, Localised] = {
     "clear": Localised(
         zh="有一项很接近，没有模型来判断", en="one capability is near, and no model decided"
     ),
@@ -89,7 +89,7 @@ NOTHING = Localised(
 def decide_without_model(
     situation: Situation,
     capabilities: Sequence[Capability],
-    verdict: Verdict = "none",
+    verdict: SearchVerdict = "none",
 ) -> tuple[Route, list[Command]]:
     """A route and its commands for a message that no rule took.
 
@@ -119,7 +119,7 @@ def decide_without_model(
 
 
 def _offered(
-    situation: Situation, capabilities: Sequence[Capability], verdict: Verdict
+    situation: Situation, capabilities: Sequence[Capability], verdict: SearchVerdict
 ) -> tuple[Route, list[Command]]:
     """The nearest and the flows to choose from, behind the open ones that were asked about."""
     locale, far = situation.locale, verdict == "none"
@@ -139,7 +139,7 @@ def _offered(
     return route, [Clarify(text=(LOST if far else MEANT).within(locale), options=options)]
 
 
-Ask = Callable[[ChatRequest], Awaitable[ChatAnswer]]
+AskModel = Callable[[ChatRequest], Awaitable[ChatAnswer]]
 """Puts a question to whatever model answers; raises where none does."""
 Widen = Callable[[str], Awaitable[Offer]]
 """What there is for a query of the model's own: another offer."""
@@ -211,7 +211,7 @@ class ModelDecision:
 
 
 async def decide_with_model(
-    question: RoutingQuestion, ask: Ask, widen: Widen
+    question: RoutingQuestion, ask: AskModel, widen: Widen
 ) -> ModelDecision | None:
     """The model's decision; None where it twice gave none that can be used.
 

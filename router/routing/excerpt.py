@@ -13,7 +13,7 @@ _NOTE = 60
 
 
 @dataclass(frozen=True)
-class Part:
+class ExcerptPart:
     """What is shown of a list, an object or a text: the first `shown` of `whole`."""
 
     of: type
@@ -40,7 +40,7 @@ class Excerpt:
     """A result as a model reads it, and of what in it only a part is there."""
 
     text: str
-    parts: list[Part] = field(default_factory=list)
+    parts: list[ExcerptPart] = field(default_factory=list)
 
     @property
     def value(self) -> JsonValue:
@@ -55,7 +55,7 @@ def excerpt(result: JsonValue, longest: int) -> Excerpt:
     >>> excerpt([1, 2, 3], 100).text, excerpt(["a" * 40] * 9, 200).text[-19:]
     ('[1, 2, 3]', '", "… 6 more of 9"]')
     """
-    parts: list[Part] = []
+    parts: list[ExcerptPart] = []
     room = longest
     text = _json(result)
     while len(text) > longest and room > _NOTE:
@@ -72,7 +72,7 @@ def _json(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _cut(value: JsonValue, room: int, parts: list[Part]) -> JsonValue:
+def _cut(value: JsonValue, room: int, parts: list[ExcerptPart]) -> JsonValue:
     if len(_json(value)) <= room:
         return value
     if isinstance(value, str):
@@ -82,32 +82,34 @@ def _cut(value: JsonValue, room: int, parts: list[Part]) -> JsonValue:
     return _cut_object(value, room, parts) if isinstance(value, dict) else value
 
 
-def _cut_text(text: str, room: int, parts: list[Part]) -> str:
+def _cut_text(text: str, room: int, parts: list[ExcerptPart]) -> str:
     kept = text[: max(0, room - _NOTE)]
     while kept and len(_json(kept)) > room - _NOTE:
         kept = kept[: len(kept) * (room - _NOTE) // (len(_json(kept)) + 1)]
-    parts.append(Part(str, len(kept), len(text)))
+    parts.append(ExcerptPart(str, len(kept), len(text)))
     return f"{kept}… {len(text) - len(kept)} more characters of {len(text)}"
 
 
-def _cut_list(several: list[JsonValue], room: int, parts: list[Part]) -> list[JsonValue]:
+def _cut_list(several: list[JsonValue], room: int, parts: list[ExcerptPart]) -> list[JsonValue]:
     kept, left = [], room - _NOTE
     for each in several:
         left -= len(_json(each)) + 2
         if left < 0:
             break
         kept.append(each)
-    inner: list[Part] = []
+    inner: list[ExcerptPart] = []
     if not kept and room > 2 * _NOTE:
         kept = [_cut(several[0], room - _NOTE, inner)]
     if len(kept) < len(several):
-        parts.append(Part(list, len(kept), len(several)))
+        parts.append(ExcerptPart(list, len(kept), len(several)))
         kept.append(f"… {len(several) - len(kept)} more of {len(several)}")
     parts += inner
     return kept
 
 
-def _cut_object(value: dict[str, JsonValue], room: int, parts: list[Part]) -> dict[str, JsonValue]:
+def _cut_object(
+    value: dict[str, JsonValue], room: int, parts: list[ExcerptPart]
+) -> dict[str, JsonValue]:
     """What is small stays whole; what is large shares the rest, in the order that it stands in."""
     names = list(_fitting(value, room - _NOTE))
     left = room - sum(len(_json(name)) + 4 for name in names) - _NOTE
@@ -118,7 +120,7 @@ def _cut_object(value: dict[str, JsonValue], room: int, parts: list[Part]) -> di
         left -= rooms[name]
     kept = {name: _cut(value[name], rooms[name], parts) for name in names}
     if len(names) < len(value):
-        parts.append(Part(dict, len(names), len(value)))
+        parts.append(ExcerptPart(dict, len(names), len(value)))
         kept["…"] = f"{len(value) - len(names)} more of {len(value)}"
     return kept
 

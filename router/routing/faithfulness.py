@@ -25,7 +25,7 @@ from router.routing.claims import deeds, names
 from router.routing.excerpt import excerpt
 from router.routing.facts import Address, Code, Fact, Figure, Readings, statements
 
-Check = Literal[
+FidelityCheck = Literal[
     "length", "nothing", "mark", "number", "day", "time", "address", "code", "name", "deed"
 ]
 
@@ -37,7 +37,7 @@ class Doubt:
     `length` and `nothing` are an answer that was cut, and one without words.
     """
 
-    check: Check
+    check: FidelityCheck
     words: str
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ class Evidence:
         Names may be left out: who talks by itself may know some that nobody said. So may facts,
         where it has seen a picture that nothing else has read.
         """
-        let_be: set[Check] = set() if of_names else {"name"}
+        let_be: set[FidelityCheck] = set() if of_names else {"name"}
         let_be |= set() if of_facts else {"number", "day", "time", "code", "name"}
         return next((each for each in self._doubts(said) if each.check not in let_be), None)
 
@@ -224,9 +224,9 @@ class Evidence:
             case tuple():
                 self._take_days(end for days in fact for end in (days.first, days.last))
 
-    def _missing(self, fact: Fact) -> Check | None:
+    def _missing(self, fact: Fact) -> FidelityCheck | None:
         """The check that this fact doesn't stand."""
-        check: Check
+        check: FidelityCheck
         match fact:
             case Address(written=written):
                 has, check = self._is_named(written), "address"

@@ -14,8 +14,8 @@ from datetime import date
 from pydantic import JsonValue
 
 from router.documents.document_type import DocumentType, FieldKind, document_types
-from router.documents.labels import Form
-from router.documents.page import Line, Material, Page
+from router.documents.labels import PageLayout
+from router.documents.page import Material, Page, TextLine
 from router.documents.problems import common
 from router.documents.renditions import PDF
 from router.documents.values import amounts, capital_amount, days, folded
@@ -223,10 +223,10 @@ def _problems(
     """Those that are known, and those that the fields have by now: sums are the rules' alone."""
     kept = [problem for problem in document.problems if problem.code != NO_READER]
     place = Place(left=0, top=0, right=1, bottom=1)
-    lines = tuple(Line(text, place) for text in document.text.splitlines())
+    lines = tuple(TextLine(text, place) for text in document.text.splitlines())
     found = [
         *kind.problems(fields, Material(), today),
-        *common({}, Form(Material((Page(1, 1, lines),))), today),
+        *common({}, PageLayout(Material((Page(1, 1, lines),))), today),
     ]
     known = {problem.code for problem in kept}
     new = {problem.code: problem for problem in found if problem.code not in known}

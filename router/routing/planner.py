@@ -43,9 +43,9 @@ from router.skill.plan import (
     GoOn,
     Plan,
     PlanStep,
+    PlanVerdict,
     Replan,
     RetryStep,
-    Verdict,
     problems,
 )
 
@@ -187,7 +187,7 @@ class Reflected(Value):
     work.
     """
 
-    verdict: Verdict | None = None
+    verdict: PlanVerdict | None = None
     plainly: bool = False
     said: AssistantMessage = AssistantMessage()
     complaint: str | None = None
@@ -242,7 +242,7 @@ def read_review(answer: ChatAnswer, draft: str) -> Reflected:
     return Reflected(verdict=Accept(result=said if argument == "result" and said else draft))
 
 
-def _verdict(call: FunctionCall, plan: Plan, *, last: bool) -> Verdict | str:
+def _verdict(call: FunctionCall, plan: Plan, *, last: bool) -> PlanVerdict | str:
     """The verdict, or why it is none."""
     given = {key: shown(one) for key, one in call.arguments.items() if isinstance(one, str)}
     if call.name == ACCEPT:
@@ -254,7 +254,7 @@ def _verdict(call: FunctionCall, plan: Plan, *, last: bool) -> Verdict | str:
     return _more_work(call.name, given, plan)
 
 
-def _more_work(name: str, given: Mapping[str, str], plan: Plan) -> Verdict | str:
+def _more_work(name: str, given: Mapping[str, str], plan: Plan) -> PlanVerdict | str:
     """What is to be done again, or why it can't be."""
     if name == REPLAN:
         if plan.may_be_replanned:

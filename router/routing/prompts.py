@@ -27,8 +27,8 @@ from router.formats.watcher import Watcher
 from router.llm.types import (
     NO_REASONING,
     AssistantMessage,
+    ChatMessage,
     FunctionCall,
-    Message,
     Reasoning,
     SystemMessage,
     ToolMessage,
@@ -403,12 +403,12 @@ def messages(
     history: Sequence[SpokenLine],
     state: str,
     beside: Callable[[str], UserMessage] = lambda text: UserMessage(text=text),
-) -> tuple[Message, ...]:
+) -> tuple[ChatMessage, ...]:
     """The messages of one decision; `state` is what `state_of` gives.
 
     The last one is made by what it has `beside` its text.
     """
-    said: list[Message] = [SystemMessage(text=prompt.text)]
+    said: list[ChatMessage] = [SystemMessage(text=prompt.text)]
     for line in history:
         written = f"<message>\n{material(line.text)}\n</message>"
         said += made(line.calls)
@@ -417,7 +417,7 @@ def messages(
     return (*said, beside(f"{state}\n<message>\n{material(text)}\n</message>"))
 
 
-def made(calls: Sequence[RecalledCall], reasoning: Reasoning = NO_REASONING) -> list[Message]:
+def made(calls: Sequence[RecalledCall], reasoning: Reasoning = NO_REASONING) -> list[ChatMessage]:
     """Calls of before, each with its result, and what the model thought before them."""
     if not calls:
         return []

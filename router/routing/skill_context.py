@@ -18,9 +18,9 @@ from router.domain.sizes import measure_bytes
 from router.llm.request import estimated_prompt_tokens, estimated_tokens
 from router.llm.types import (
     AssistantMessage,
+    ChatMessage,
     ChatRequest,
     FunctionCall,
-    Message,
     TokenUsage,
     ToolMessage,
 )
@@ -55,7 +55,7 @@ class Fitted:
     """A memory that fits, once what is `gone` from its dialogue is told in its `earlier`."""
 
     memory: AgentMemory
-    gone: tuple[Message, ...] = ()
+    gone: tuple[ChatMessage, ...] = ()
 
 
 def fitted(memory: AgentMemory, ephemeral: Mapping[str, int], budget: int = STEP_TOKENS) -> Fitted:
@@ -68,9 +68,9 @@ def fitted(memory: AgentMemory, ephemeral: Mapping[str, int], budget: int = STEP
     """
     room = Room.of(memory, budget)
     kept = _without_ephemeral(memory.dialogue, ephemeral)
-    if not room.takes(Size.of(*kept)):
+    if not room.takes(ContextSize.of(*kept)):
         kept = _shrunk(kept, room.low)
-    gone = 0 if room.takes(Size.of(*kept)) else _outgrown(kept, room.low)
+    gone = 0 if room.takes(ContextSize.of(*kept)) else _outgrown(kept, room.low)
     left = memory.replace(dialogue=tuple(kept[gone:]))
     return Fitted(left, tuple(kept[:gone]))
 
@@ -103,14 +103,14 @@ def measured(question: ChatRequest, memory: AgentMemory, usage: TokenUsage) -> M
     )
 
 
-class Size(NamedTuple):
+class ContextSize(NamedTuple):
     """Of a message or of several: tokens as they are estimated, and bytes as they are sent."""
 
     tokens: int
     bytes: int
 
     @classmethod
-    def of(cls, *messages: Message) -> "Size":
+    def of(cls, *messages: ChatMessage) -> "ContextSize":
         """The size of these messages together."""
         written = measure_bytes(*messages)
         return cls(_tokens(messages), written)
@@ -136,16 +136,18 @@ class Room:
         """What an outgrown dialogue is brought back to."""
         return Room(LOW_WATER * self.tokens, LOW_WATER * self.bytes)
 
-    def takes(self, size: Size) -> bool:
+    def takes(self, size: ContextSize) -> bool:
         """True where so much fits."""
         return size.tokens <= self.tokens and size.bytes <= self.bytes
 
 
-def _notes(memory: AgentMemory) -> list[Message]:
+def _notes(memory: AgentMemory) -> list[ChatMessage]:
     return heeded(memory, last=False)
 
 
-def _without_ephemeral(dialogue: Sequence[Message], ephemeral: Mapping[str, int]) -> list[Message]:
+def _without_ephemeral(
+    dialogue: Sequence[ChatMessage], ephemeral: Mapping[str, int]
+) -> list[ChatMessage]:
     kept = list(dialogue)
     left = {name: count for name, count in ephemeral.items() if count}
     latest = _latest(dialogue)
@@ -158,25 +160,25 @@ def _without_ephemeral(dialogue: Sequence[Message], ephemeral: Mapping[str, int]
     return kept
 
 
-def _shrunk(dialogue: Sequence[Message], low: Room) -> list[Message]:
+def _shrunk(dialogue: Sequence[ChatMessage], low: Room) -> list[ChatMessage]:
     """The dialogue with so many of its oldest results shrunk as it takes, up to all of them."""
-    kept, whole = list(dialogue), Size.of(*dialogue)
+    kept, whole = list(dialogue), ContextSize.of(*dialogue)
     for place in range(_latest(dialogue)):
         if low.takes(whole):
             break
-        before, kept[place] = Size.of(kept[place]), _stub(kept[place])
-        less = Size.of(kept[place])
-        whole = Size(*(w - s + n for w, s, n in zip(whole, before, less, strict=True)))
+        before, kept[place] = ContextSize.of(kept[place]), _stub(kept[place])
+        less = ContextSize.of(kept[place])
+        whole = ContextSize(*(w - s + n for w, s, n in zip(whole, before, less, strict=True)))
     return kept
 
 
-def _outgrown(dialogue: Sequence[Message], low: Room) -> int:
+def _outgrown(dialogue: Sequence[ChatMessage], low: Room) -> int:
     """How many of the first messages have to go: whole exchanges, and never the latest."""
     begins = _latest(dialogue)
-    left = Size.of(*dialogue[begins:])
+    left = ContextSize.of(*dialogue[begins:])
     for place in reversed(range(begins)):
-        tokens, written = Size.of(dialogue[place])
-        left = Size(left.tokens + tokens, left.bytes + written)
+        tokens, written = ContextSize.of(dialogue[place])
+        left = ContextSize(left.tokens + tokens, left.bytes + written)
         if not low.takes(left):
             break
         if not isinstance(dialogue[place], ToolMessage):
@@ -184,13 +186,13 @@ def _outgrown(dialogue: Sequence[Message], low: Room) -> int:
     return begins
 
 
-def _latest(dialogue: Sequence[Message]) -> int:
+def _latest(dialogue: Sequence[ChatMessage]) -> int:
     """Where the latest exchange begins: what the model said last, and what came after it."""
     said = (n for n in reversed(range(len(dialogue))) if isinstance(dialogue[n], AssistantMessage))
     return next(said, max(0, len(dialogue) - 1))
 
 
-def _stub(message: Message) -> Message:
+def _stub(message: ChatMessage) -> ChatMessage:
     """An old result as its beginning, and what it was. What the employee said stays whole."""
     if not isinstance(message, ToolMessage) or message.name in WAITED_FOR:
         return message
@@ -219,5 +221,5 @@ def _around(text: str, kept: int) -> str:
     return f"{text[:head]}… ({left_out} of {len(text)} characters left out) …{end}"
 
 
-def _tokens(messages: Sequence[Message]) -> int:
+def _tokens(messages: Sequence[ChatMessage]) -> int:
     return estimated_prompt_tokens(messages, ())

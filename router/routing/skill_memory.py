@@ -7,9 +7,9 @@ from router.domain.value import Value
 from router.llm.types import (
     AssistantMessage,
     Author,
+    ChatMessage,
     ChatRequest,
     FunctionCall,
-    Message,
     SystemMessage,
     ToolMessage,
     UserMessage,
@@ -64,7 +64,7 @@ class AgentMemory(Value):
     `again` once it had answered.
     """
 
-    dialogue: tuple[Message, ...] = ()
+    dialogue: tuple[ChatMessage, ...] = ()
     notes: dict[str, str] = {}
     earlier: str = ""
     waiting: FunctionCall | None = None
@@ -101,7 +101,7 @@ class AgentMemory(Value):
                 for call in self.awaited.values()
             ]
             return self.receiving(given_up).hearing(text, author=author, again=again)
-        message: Message = UserMessage(text=text, author=author)
+        message: ChatMessage = UserMessage(text=text, author=author)
         if self.waiting is not None:
             message = ToolMessage(call_id=self.waiting.id, name=self.waiting.name, text=text)
         dialogue = (*self.dialogue, message)
@@ -176,7 +176,7 @@ _SAID, _CALLED, _FOUND = 240, 120, 120
 """Characters of each, where no model tells it."""
 
 
-def request(prompt: Prompt, earlier: str, gone: Sequence[Message]) -> ChatRequest:
+def request(prompt: Prompt, earlier: str, gone: Sequence[ChatMessage]) -> ChatRequest:
     """The question to a model: the note so far, and what is to be worked into it."""
     work = "\n".join(_line(message) for message in gone)
     told = f"<earlier>\n{material(earlier)}\n</earlier>\n<work>\n{material(work)}\n</work>"
@@ -188,7 +188,7 @@ def request(prompt: Prompt, earlier: str, gone: Sequence[Message]) -> ChatReques
     )
 
 
-def plain(earlier: str, gone: Sequence[Message]) -> str:
+def plain(earlier: str, gone: Sequence[ChatMessage]) -> str:
     """The same without a model: which calls were made, and what was said, the latest at most.
 
     >>> plain("", [UserMessage(text="The employee says meanwhile: by train")])
@@ -200,7 +200,7 @@ def plain(earlier: str, gone: Sequence[Message]) -> str:
     return whole if len(whole) <= LONGEST_EARLIER else f"…{whole[1 - LONGEST_EARLIER :]}"
 
 
-def _line(message: Message, *, shorter: bool = False) -> str:
+def _line(message: ChatMessage, *, shorter: bool = False) -> str:
     said, called, found = (_SAID, _CALLED, _FOUND) if shorter else (None, None, None)
     if isinstance(message, ToolMessage):
         return f"{message.name} gave: {message.text[:found]}"

@@ -13,10 +13,10 @@ from router.flow.definition import FlowDefinition
 from router.llm.types import (
     AssistantMessage,
     ChatAnswer,
+    ChatMessage,
     ChatRequest,
     Function,
     FunctionCall,
-    Message,
     SystemMessage,
     ToolMessage,
     UserMessage,
@@ -193,8 +193,8 @@ def request(
 
 
 def messages(
-    rules: str, task: SkillTask, memory: AgentMemory, now: Sequence[Message]
-) -> tuple[Message, ...]:
+    rules: str, task: SkillTask, memory: AgentMemory, now: Sequence[ChatMessage]
+) -> tuple[ChatMessage, ...]:
     """What every question of a run has in common, and what is said in this one alone."""
     opened = (SystemMessage(text=rules), UserMessage(text=opening(task)))
     return (*opened, *recalled(memory), *memory.dialogue, *now)
@@ -220,13 +220,13 @@ def opening(task: SkillTask) -> str:
     return "\n".join([f"Now: {task.now:%A %Y-%m-%d %H:%M}.", *told, *handed])
 
 
-def recalled(memory: AgentMemory) -> list[Message]:
+def recalled(memory: AgentMemory) -> list[ChatMessage]:
     """What is gone from the dialogue, in short."""
     text = f"<earlier>\n{material(memory.earlier)}\n</earlier>"
     return [UserMessage(text=text)] if memory.earlier else []
 
 
-def heeded(memory: AgentMemory, files: MessageFiles = NO_FILES, *, last: bool) -> list[Message]:
+def heeded(memory: AgentMemory, files: MessageFiles = NO_FILES, *, last: bool) -> list[ChatMessage]:
     """Said anew at every step, and kept nowhere."""
     parts = []
     if memory.notes:

@@ -381,7 +381,7 @@ def _as_range(slots: dict[str, Slot]) -> dict[str, Slot]:
     }
 
 
-Form = dict[str, tuple[str, Slot]]
+FormFields = dict[str, tuple[str, Slot]]
 """By field: the slot's name, and the slot."""
 GO_ON = Localised(zh="可以继续吗？", en="Shall it go on?")
 DONE_THERE = Localised(zh="在那里办好了吗？", en="Is it done there?")
@@ -416,12 +416,12 @@ def inquiry_of(
     return Inquiry(state=state, say=say, slots=slots, fields=fields)
 
 
-def _form(asked: Elicitation, taken: Collection[str]) -> Form | None:
+def _form(asked: Elicitation, taken: Collection[str]) -> FormFields | None:
     """A slot for each field; None where one that has to be filled in can't be."""
     required = asked.schema_.get("required")
     # Where all may be left out, none would ever be asked.
     needed = required if isinstance(required, list) and required else list(_properties(asked))
-    form: Form = {}
+    form: FormFields = {}
     for key, schema in _properties(asked).items():
         name = slot_name(key, {*taken, *(name for name, _ in form.values())})
         slot = _slot(name, schema, required=key in needed)

@@ -68,7 +68,7 @@ SERVERS = "model-servers.json"
 
 
 @runtime_checkable
-class Closing(Protocol):
+class Closable(Protocol):
     """What has sockets to give back."""
 
     async def aclose(self) -> None:
@@ -135,7 +135,7 @@ async def index_of(
     try:
         yield CapabilityIndex(wanted, VectorFile(settings.data / VECTORS), thresholds)
     finally:
-        if isinstance(wanted, Closing):
+        if isinstance(wanted, Closable):
             await wanted.aclose()
 
 

@@ -154,8 +154,11 @@ async def _made_one(client: Client, houses: Houses, queue: str) -> None:
 
 @asynccontextmanager
 async def worker_and_api(
-    settings: Settings, server: process.Task, listening: socket.socket, seen: ProcessTelemetry
-) -> AsyncIterator[list[process.Task]]:
+    settings: Settings,
+    server: process.BackgroundTask,
+    listening: socket.socket,
+    seen: ProcessTelemetry,
+) -> AsyncIterator[list[process.BackgroundTask]]:
     """Run both beside the Temporal server; gives all three tasks."""
     async with at_work(settings, editing=True) as parts:
         client = await process.unless_one_ends([server], temporal(settings, seen))

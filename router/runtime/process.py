@@ -55,7 +55,7 @@ async def until_told_to_stop(work: Coroutine[Any, Any, None]) -> None:
 
 
 Out = TypeVar("Out")
-Task = asyncio.Task[None]
+BackgroundTask = asyncio.Task[None]
 
 
 @asynccontextmanager
@@ -64,7 +64,7 @@ async def running(
     work: Coroutine[Any, Any, None],
     grace: float,
     stop: Callable[[], object] | None = None,
-) -> AsyncIterator[Task]:
+) -> AsyncIterator[BackgroundTask]:
     """Run `work` beside the block; then `stop` or cancel it, and wait at most `grace` seconds."""
     task = asyncio.create_task(work, name=name)
     try:
@@ -75,7 +75,7 @@ async def running(
         task.cancel()
 
 
-async def unless_one_ends(tasks: Collection[Task], waiting: Awaitable[Out]) -> Out:
+async def unless_one_ends(tasks: Collection[BackgroundTask], waiting: Awaitable[Out]) -> Out:
     """What `waiting` gives; raises what a task failed with that ended first, or `Unavailable`."""
     goal = asyncio.ensure_future(waiting)
     try:
@@ -89,7 +89,7 @@ async def unless_one_ends(tasks: Collection[Task], waiting: Awaitable[Out]) -> O
         goal.cancel()
 
 
-async def forever(tasks: Collection[Task]) -> None:
+async def forever(tasks: Collection[BackgroundTask]) -> None:
     """Wait until one of them ends, which is an error: see `unless_one_ends`."""
     await unless_one_ends(tasks, asyncio.Event().wait())
 

@@ -54,7 +54,7 @@ class Parent:
 
 
 @dataclass(frozen=True)
-class Command:
+class ProcessCommand:
     """What each process of a group is.
 
     Attributes:
@@ -93,7 +93,7 @@ class ProcessGroup:
         grace: seconds that they have to end by themselves when told to stop.
     """
 
-    def __init__(self, command: Command, number: int, grace: float) -> None:
+    def __init__(self, command: ProcessCommand, number: int, grace: float) -> None:
         self._command = command
         self._number = number
         self._grace = grace

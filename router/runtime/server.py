@@ -118,16 +118,16 @@ async def count_hand_offs(hand_offs: HandOffStore, now: datetime) -> None:
         OLDEST_HAND_OFF.labels(state).set(max(0.0, oldest))
 
 
-class Orphaned(NamedTuple):
+class OrphanCounts(NamedTuple):
     """How many approvals wait for people who have left, and how many requests are theirs."""
 
     approvals: int
     requests: int
 
 
-async def count_orphaned(runs: Runs, directory: Directory) -> Orphaned:
+async def count_orphaned(runs: Runs, directory: Directory) -> OrphanCounts:
     """Count the open approvals and requests of people who aren't in the directory."""
-    return Orphaned(
+    return OrphanCounts(
         sum(one.count for one in await runs.orphaned(directory)),
         sum(one.count for one in await runs.left_behind(directory)),
     )

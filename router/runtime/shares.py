@@ -21,7 +21,7 @@ from router.domain.shares import Shared
 from router.retrieval.index import CapabilityIndex
 from router.understanding.reader import Reader
 
-Documents = tuple[DocumentVersion, ...]
+DocumentVersions = tuple[DocumentVersion, ...]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SharedVersion:
 class TenantDocuments:
     """What holds of one tenant's documents at a moment."""
 
-    whole: Documents = ()
+    whole: DocumentVersions = ()
     """For everybody, or all who aren't of a share."""
     shared: tuple[SharedVersion, ...] = ()
     """For the people of shares, in the place of the document of that name or besides."""
@@ -68,27 +68,27 @@ def _of_share(
         yield SharedVersion(document, at.shared.share)
 
 
-def choices(shared: Iterable[SharedVersion]) -> Iterator[Documents]:
+def choices(shared: Iterable[SharedVersion]) -> Iterator[DocumentVersions]:
     """Every choice of some of them: what somebody may have of shares, by whom they are of."""
     documents = [each.document for each in shared]
     for count in range(1, len(documents) + 1):
         yield from combinations(documents, count)
 
 
-def in_place(whole: Documents, chosen: Documents) -> Documents:
+def in_place(whole: DocumentVersions, chosen: DocumentVersions) -> DocumentVersions:
     """The documents with those that were chosen in the place of others of their names."""
     taken = {(each.kind, each.name) for each in chosen}
     return (*(each for each in whole if (each.kind, each.name) not in taken), *chosen)
 
 
-def every_choice(held: Iterable[HeldVersion], tenant: str, now: datetime) -> list[Documents]:
+def every_choice(held: Iterable[HeldVersion], tenant: str, now: datetime) -> list[DocumentVersions]:
     """What somebody of the tenant has, or will have once what is to come begins.
 
     What everybody has now comes first, who isn't of a share.
     """
     there = list(held)
     coming = (each.activation for each in there if not each.activation.has_begun(now))
-    found = dict[tuple[tuple[str, str, int], ...], Documents]()
+    found = dict[tuple[tuple[str, str, int], ...], DocumentVersions]()
     for moment in (now, *sorted({each.moment for each in coming})):
         its = documents_of(there, moment).get(tenant, TenantDocuments())
         for chosen in ((), *choices(its.shared)):
@@ -97,7 +97,9 @@ def every_choice(held: Iterable[HeldVersion], tenant: str, now: datetime) -> lis
     return list(found.values())
 
 
-def put_back(documents: Documents, before: Documents, paths: Container[str]) -> Documents:
+def put_back(
+    documents: DocumentVersions, before: DocumentVersions, paths: Container[str]
+) -> DocumentVersions:
     """The documents, but at these paths those before them, or none where there was none."""
     was = {each.path: each for each in before}
     kept = (was.get(each.path) if each.path in paths else each for each in documents)

@@ -15,7 +15,7 @@ from pathlib import Path
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.domain.loopback import names_this_machine
 from router.runtime.data_folder import DataFolder
-from router.runtime.process import Task
+from router.runtime.process import BackgroundTask
 from router.runtime.server import LOOPBACK, Ports
 
 GRACE = 4.0
@@ -47,7 +47,7 @@ def binary() -> Path:
 @asynccontextmanager
 async def running(
     folder: DataFolder, ports: Ports, namespace: str, attributes: Mapping[str, str]
-) -> AsyncIterator[Task]:
+) -> AsyncIterator[BackgroundTask]:
     """Start the server; on leaving, stop it and wait until it is gone.
 
     The task raises `Unavailable` where the server ends by itself. It inherits the claim on the

@@ -38,7 +38,7 @@ from router.retrieval.index import CapabilityIndex
 from router.runtime.definitions import vocabulary
 from router.runtime.editions import DraftEdition, Edition, drafted, tenant_guard
 from router.runtime.shares import (
-    Documents,
+    DocumentVersions,
     SharedEditions,
     SharedVersion,
     TenantDocuments,
@@ -103,7 +103,7 @@ class _Made:
     index: CapabilityIndex
     house_changes: int
     servers: Mapping[str, ServerEntry]
-    documents: Documents
+    documents: DocumentVersions
     """What it was made of."""
     shared: SharedEditions | None = None
     """What people have instead who are of shares."""
@@ -145,7 +145,7 @@ class _Pace:
         self._due.pop(tenant, None)
 
 
-def _at(path: str, documents: Documents) -> int | None:
+def _at(path: str, documents: DocumentVersions) -> int | None:
     """The version of the document that stands there."""
     return next((each.version for each in documents if each.path == path), None)
 
@@ -320,7 +320,7 @@ class Configuration:
         made = _Made(edition, index, house_changes, draft.servers, whole)
         return replace(made, shared=await self._shared(tenant, made, shared, listed))
 
-    async def _without(self, whole: Documents, files: Container[str]) -> Documents:
+    async def _without(self, whole: DocumentVersions, files: Container[str]) -> DocumentVersions:
         """The documents without those in these files, which don't fit; what held before instead."""
         there = [await self._before(each) if each.path in files else each for each in whole]
         fitting = tuple(each for each in there if each is not None)
@@ -423,7 +423,7 @@ class Configuration:
         return Examined(mark, remarks, flow.version, does)
 
     async def _changed(
-        self, tenant: str, held: Documents, path: str, new: Sequence[ConfigurationDocument]
+        self, tenant: str, held: DocumentVersions, path: str, new: Sequence[ConfigurationDocument]
     ) -> tuple[DraftEdition, list[Problem]]:
         """What they come to with the new one at its path, and what wouldn't fit because of it."""
         listed = self._servers.tools(tenant)

@@ -147,7 +147,7 @@ def _escalation(value: Any) -> Any:
 
 
 Escalation = Annotated[RoleModel | None, BeforeValidator(_escalation)]
-Roles = dict[ModelRole, RoleModel]
+RoleModels = dict[ModelRole, RoleModel]
 
 
 @dataclass(frozen=True)

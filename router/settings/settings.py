@@ -49,7 +49,7 @@ from router.settings.models import (
     ModelRole,
     ProtocolName,
     RoleModel,
-    Roles,
+    RoleModels,
     Thrift,
     check_address,
     protocol_family,
@@ -134,7 +134,7 @@ WITH_TLS = (
 NO_TLS: dict[str, None] = dict.fromkeys(("temporal_tls", *WITH_TLS))
 """What is set for a Temporal that `dev` runs itself, at loopback."""
 
-Names = Annotated[frozenset[str], NoDecode, BeforeValidator(values.to_names)]
+NamesSetting = Annotated[frozenset[str], NoDecode, BeforeValidator(values.to_names)]
 Origins = Annotated[list[values.HttpOrigin], NoDecode, BeforeValidator(values.from_json)]
 
 
@@ -151,7 +151,7 @@ class Settings(Section):
     """How many connections to PostgreSQL this process keeps for its work, at most. An API has one
     more that listens for news; SQLite has its own."""
 
-    temporal_address: values.Address = "127.0.0.1:7233"
+    temporal_address: values.HostAddress = "127.0.0.1:7233"
     """The Temporal server that API and worker use."""
     temporal_namespace: str = "default"
     """The namespace there; at Temporal Cloud with the account, such as `desk.a1b2c`."""
@@ -169,9 +169,9 @@ class Settings(Section):
     """The private key of that certificate, as PEM; best in a file."""
     task_queue: str = "router"
     """The queue that workflows and activities share."""
-    model_queue: values.Queue | None = None
+    model_queue: values.QueueName | None = None
     """A task queue for activities that ask models; None: they share `task_queue`."""
-    tool_queue: values.Queue | None = None
+    tool_queue: values.QueueName | None = None
     """The same for calls of tools."""
     model_calls_per_second: Annotated[float, Field(gt=0)] | None = None
     """How many of the former Temporal hands out a second, to all workers together; None: any."""
@@ -255,7 +255,7 @@ class Settings(Section):
     )
     """How it is asked, as JSON: `{"temperature": …, "max_tokens": …, "effort": "low",
     "extra_body": {…}}`."""
-    llm_roles: Annotated[Roles, NoDecode, BeforeValidator(values.from_json)] = {}
+    llm_roles: Annotated[RoleModels, NoDecode, BeforeValidator(values.from_json)] = {}
     """Other models by role (`router`, `skill`, `plan`, `phrase`), as JSON: each a `RoleModel`."""
     llm_escalate: Annotated[Escalation, NoDecode] = None
     """A stronger model, asked where the first is unsure how to route: its name, or a `RoleModel`
@@ -298,7 +298,7 @@ class Settings(Section):
     prompts: Path | None = None
     """A folder of prompts beside those that ship."""
     prompt_shares: Annotated[
-        dict[str, values.Share], NoDecode, BeforeValidator(values.from_json)
+        dict[str, values.BudgetShare], NoDecode, BeforeValidator(values.from_json)
     ] = {}
     """Which versions of prompts conversations get, as JSON: `{"router-1": 9, "router-2": 1}`."""
 
@@ -308,7 +308,7 @@ class Settings(Section):
     thresholds: Path | None = None
     """A JSON file that says when what was found is clear; None is the default."""
 
-    directory: values.People = None
+    directory: values.PeopleLocation = None
     """A YAML file of people, or the address where the same is to be had as JSON or YAML; None is
     the sample."""
     directory_token: SecretStr | None = None
@@ -410,12 +410,12 @@ class Settings(Section):
     loop_lateness_seconds: Annotated[float, Field(gt=0)] = 1.0
     """New messages are refused (429) while others wait and this API's event loop is so late."""
 
-    packages: Names | None = None
+    packages: NamesSetting | None = None
     """Python packages with tools, hooks, lookups and document types, by import name, with commas in
     between. If none are named, those of the sample company."""
-    extensions_off: Names = frozenset()
+    extensions_off: NamesSetting = frozenset()
     """Installed extensions that aren't loaded, by name, with commas in between."""
-    required_extensions: Names = frozenset()
+    required_extensions: NamesSetting = frozenset()
     """Extensions without which no process starts. Any other is left out if it can't be loaded."""
 
     _sections: dict[type[Section], Section] = PrivateAttr(default_factory=dict)

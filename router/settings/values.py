@@ -162,10 +162,10 @@ def _written(pattern: str, remedy: str, *, bare: bool = False) -> AfterValidator
 
 
 Build = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
-Queue = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$")]
+QueueName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$")]
 Deployment = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")]
 MailDomain = Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]{1,253}$")]
-Address = Annotated[str, AfterValidator(_address)]
+HostAddress = Annotated[str, AfterValidator(_address)]
 WebUrl = Annotated[
     str,
     _written(r"https?://[^/\s]+", "write a URL that begins with http:// or https://", bare=True),
@@ -189,7 +189,7 @@ Claim = Annotated[
 ]
 LongSecret = Annotated[SecretStr, AfterValidator(_secret)]
 HeaderSecret = Annotated[SecretStr, AfterValidator(_in_header)]
-People = Annotated[str | Path | None, BeforeValidator(_people)]
-Share = Annotated[int, Field(ge=0, le=1_000_000)]
+PeopleLocation = Annotated[str | Path | None, BeforeValidator(_people)]
+BudgetShare = Annotated[int, Field(ge=0, le=1_000_000)]
 Weight = Annotated[float, Field(ge=0.001, le=1000)]
 """What Temporal takes."""

@@ -101,7 +101,7 @@ def _yes_or_no(written: str) -> bool:
     return written.lower() == "true"
 
 
-Written = Annotated[str, _read()]
+WrittenText = Annotated[str, _read()]
 
 
 class SkillMetadata(Entry):
@@ -117,7 +117,7 @@ class SkillMetadata(Entry):
         TOKEN_BUDGET, alias="router.token-budget"
     )
     """Tokens of all calls together, up to 2000000; otherwise 60000, or 180000 by a plan."""
-    model: Written | None = Field(None, alias="router.model")
+    model: WrittenText | None = Field(None, alias="router.model")
     """The model's name, where it isn't the usual one for skills."""
     mode: Annotated[
         Mode, said(f"write one of: {', '.join(get_args(Mode))}"), _read(written=Mode)
@@ -145,13 +145,13 @@ class SkillMetadata(Entry):
     """Skills that it may hand a part of its work to, with spaces between; otherwise none."""
     subagents: Annotated[int, _whole(MOST_SUBAGENTS, 0)] = Field(0, alias="router.subagents")
     """Sub-agents that a run may create, 12 at most; otherwise none. Four work at a time."""
-    title_zh: Written | None = Field(None, alias="router.title-zh")
+    title_zh: WrittenText | None = Field(None, alias="router.title-zh")
     """The title for people who are addressed in Chinese."""
-    title_en: Written | None = Field(None, alias="router.title-en")
+    title_en: WrittenText | None = Field(None, alias="router.title-en")
     """The title for people who are addressed in English."""
-    description_zh: Written | None = Field(None, alias="router.description-zh")
+    description_zh: WrittenText | None = Field(None, alias="router.description-zh")
     """The description for people who are addressed in Chinese."""
-    description_en: Written | None = Field(None, alias="router.description-en")
+    description_en: WrittenText | None = Field(None, alias="router.description-en")
     """The description for people who are addressed in English."""
 
     def localised(self, what: str, otherwise: str) -> Localised:

@@ -93,7 +93,7 @@ class GoOn(PlanModel):
     missing: str
 
 
-Verdict = Annotated[Accept | RetryStep | Replan | Ask | GoOn, Field(discriminator="type")]
+PlanVerdict = Annotated[Accept | RetryStep | Replan | Ask | GoOn, Field(discriminator="type")]
 
 
 class Plan(PlanModel):

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from router.domain.budgets import Spent
-from router.domain.costs import MOST_LINES, Part, Purpose, SpendingLine, SpentAmounts
+from router.domain.costs import MOST_LINES, CostDimension, Purpose, SpendingLine, SpentAmounts
 from router.domain.errors import InvalidInput
 from router.domain.messages import Cost, Usage
 from router.domain.periods import Period
@@ -41,7 +41,7 @@ _TOKENS = (
 _AMOUNTS = ("calls", *_TOKENS, "cost")
 BILLION = 10**9
 ANY = Purpose()
-_COLUMNS: Mapping[Part, str] = {"person": "user"}
+_COLUMNS: Mapping[CostDimension, str] = {"person": "user"}
 """What a part is called in the table, where that isn't its name."""
 
 
@@ -110,7 +110,7 @@ class Spending:
         )
 
     async def lines(
-        self, tenant: str, period: Period, parts: Sequence[Part], currency: str
+        self, tenant: str, period: Period, parts: Sequence[CostDimension], currency: str
     ) -> list[SpendingLine]:
         """What a tenant's days have cost, told apart by these; raises `InvalidInput` for too many.
 
@@ -190,7 +190,7 @@ _IS_NAMED = _spending.c.user != literal_column("''")
 """Spelled out, not a parameter: only so is the index on named rows alone of use."""
 
 
-def _line(row: Any, parts: Sequence[Part]) -> SpendingLine:
+def _line(row: Any, parts: Sequence[CostDimension]) -> SpendingLine:
     amounts = SpentAmounts(
         **{name: int(getattr(row, name)) for name in ("calls", *_TOKENS)},
         cost=_money(row.cost),

@@ -89,7 +89,7 @@ BEGINS = datetime.fromisoformat("2026-11-18T10:00+08:00")
 """A Wednesday morning. Stories begin then unless they say otherwise, so that dates in them
 mean the same for ever."""
 
-Words = Annotated[str, Field(pattern=r"\S")]
+WordsField = Annotated[str, Field(pattern=r"\S")]
 _DURATION: TypeAdapter[timedelta] = TypeAdapter(timedelta)
 
 
@@ -119,7 +119,7 @@ def _known(what: str, names: Callable[[StoryNames], Iterable[str]]) -> BeforeVal
     def check(value: Any, info: ValidationInfo) -> Any:
         return one_of(value, names(_context(info)), what)
 
-    return BeforeValidator(check, json_schema_input_type=Words)
+    return BeforeValidator(check, json_schema_input_type=WordsField)
 
 
 def _tool_name(value: Any, info: ValidationInfo) -> Any:
@@ -143,7 +143,7 @@ def _text(what: str) -> BeforeValidator:
             raise misfit(f"{what} is over {LONGEST_TEXT:,} characters", "shorten it")
         return value
 
-    return BeforeValidator(check, json_schema_input_type=Words)
+    return BeforeValidator(check, json_schema_input_type=WordsField)
 
 
 def _mapping(example: str) -> BeforeValidator:
@@ -221,27 +221,27 @@ def _times(value: Any) -> int:
     return value
 
 
-User = Annotated[str, _known("user of the directory", lambda known: known.users)]
-ToolName = Annotated[str, BeforeValidator(_tool_name, json_schema_input_type=Words)]
-Remark = Annotated[str, _text("the comment")]
-Arguments = Annotated[dict[str, Any], _mapping("{days: 3}")]
-Decision = Annotated[Verdict, _among("decision", Verdict)]
+UserField = Annotated[str, _known("user of the directory", lambda known: known.users)]
+ToolName = Annotated[str, BeforeValidator(_tool_name, json_schema_input_type=WordsField)]
+CommentField = Annotated[str, _text("the comment")]
+ArgumentsField = Annotated[dict[str, Any], _mapping("{days: 3}")]
+DecisionField = Annotated[Verdict, _among("decision", Verdict)]
 # YAML's `no` is a text since 1.2, and many hands still write `false`.
-Failure = Annotated[
+FailureField = Annotated[
     Failing,
     BeforeValidator(
         lambda how: one_of("no" if how is False else how, get_args(Failing), "way to fail"),
         json_schema_input_type=Failing | Annotated[bool, Field(json_schema_extra={"const": False})],
     ),
 ]
-Failures = Annotated[dict[ToolName, Failure], _mapping("{record_leave: permanent}")]
+Failures = Annotated[dict[ToolName, FailureField], _mapping("{record_leave: permanent}")]
 Answers = Annotated[dict[ToolName, JsonValue], _mapping("{reserve_room: {room: A1}}")]
-Pattern = Annotated[str, AfterValidator(_pattern), _text("what the bot says")]
-Patterns = Annotated[
-    tuple[Pattern, ...],
+PatternField = Annotated[str, AfterValidator(_pattern), _text("what the bot says")]
+PatternsField = Annotated[
+    tuple[PatternField, ...],
     BeforeValidator(
         lambda value: value if value and isinstance(value, list) else [value],
-        json_schema_input_type=Words | Annotated[list[Words], Field(min_length=1)],
+        json_schema_input_type=WordsField | Annotated[list[WordsField], Field(min_length=1)],
     ),
 ]
 """One, or several that come in this order."""
@@ -280,7 +280,7 @@ class ModelAnswer(Entry):
         | None
     ) = None
     """Functions, each with its arguments; of a list the same may be called twice."""
-    sees: Patterns = ()
+    sees: PatternsField = ()
     """Stands in what it is asked; /…/ is RE2; of a list all, in order."""
 
     @model_validator(mode="after")
@@ -302,7 +302,8 @@ class UserStep(Entry):
     user: Annotated[
         Message,
         BeforeValidator(
-            _message, json_schema_input_type=Words | Annotated[dict[str, Any], Field(min_length=1)]
+            _message,
+            json_schema_input_type=WordsField | Annotated[dict[str, Any], Field(min_length=1)],
         ),
     ]
     """A text, {confirm: true}, {choose: …} or {form: {…}}."""
@@ -314,7 +315,7 @@ class UserStep(Entry):
 class BotStep(Entry):
     """What was said since the last act."""
 
-    bot: Patterns
+    bot: PatternsField
     """/…/ is RE2; of a list all, in order."""
 
 
@@ -334,7 +335,7 @@ class RunExpectation(Entry):
     """How it is."""
     state: Annotated[Any, Field(json_schema_extra={"type": "string"})] = None
     """Where it is."""
-    slots: Arguments = {}
+    slots: ArgumentsField = {}
     """Some of what it knows."""
     awaiting: Annotated[Any, Field(json_schema_extra={"type": ["array", "string"]})] = None
     """What it waits for."""
@@ -371,7 +372,7 @@ class ApproverStep(Entry):
     """Who decides on what waits for them, and how: `{bob: approve}`."""
 
     approver: Annotated[
-        User,
+        UserField,
         Field(
             json_schema_extra={
                 "type": ["string", "object"],
@@ -381,11 +382,11 @@ class ApproverStep(Entry):
         ),
     ]
     """A user of the directory; or who and how at once."""
-    decides: Decision = Field(None, validate_default=True)
+    decides: DecisionField = Field(None, validate_default=True)
     """How."""
-    comment: Remark | None = None
+    comment: CommentField | None = None
     """What they say to it."""
-    to: User | None = None
+    to: UserField | None = None
     """Whom `delegate` and `add` name."""
 
     @model_validator(mode="before")
@@ -429,7 +430,7 @@ class ToolStep(Entry):
 
     tool: ToolName
     """Its name."""
-    arguments: Arguments = Field({}, alias="with")
+    arguments: ArgumentsField = Field({}, alias="with")
     """At least these arguments."""
     times: Annotated[
         int | None, BeforeValidator(_times, json_schema_input_type=Annotated[int, Field(ge=0)])
@@ -455,7 +456,7 @@ def _changes(value: Any) -> Any:
 
 
 Shown = Annotated[
-    dict[str, Pattern],
+    dict[str, PatternField],
     BeforeValidator(_fields, json_schema_input_type=dict[str, str | float]),
 ]
 Changed = Annotated[
@@ -472,7 +473,7 @@ Changed = Annotated[
 class CardStep(Entry):
     """What waits for somebody's decision, as it is shown to them, in their language."""
 
-    card: User
+    card: UserField
     """A user of the directory; of several cards it is the one that has waited longest."""
     shows: Shown = {}
     """Some of what is decided on, by its labels; /…/ is RE2."""
@@ -484,7 +485,7 @@ class CardStep(Entry):
 class ToldStep(Entry):
     """Somebody was told of a decision since the last act: theirs, or one that they are copied."""
 
-    told: User
+    told: UserField
     """A user of the directory."""
     how: Annotated[Telling, _among("way to be told", Telling)] = Field(None, validate_default=True)
     """Of what: asked, reminded, nudged, escalated, delegated, added, copied or decided."""
@@ -508,7 +509,7 @@ class WithdrawStep(Entry):
     """The requester takes it back, outside the conversation."""
 
     withdraw: Yes
-    comment: Remark | None = None
+    comment: CommentField | None = None
     """What they say to it."""
 
 
@@ -536,9 +537,9 @@ class EventStep(Entry):
 
 ToolsStep = ToolFailsStep | ToolAnswersStep
 """Says how tools do from here on, and so is no event."""
-Act = UserStep | ApproverStep | AfterStep | ToolsStep | WithdrawStep | NudgeStep | EventStep
+StepEntry = UserStep | ApproverStep | AfterStep | ToolsStep | WithdrawStep | NudgeStep | EventStep
 Expectation = BotStep | ExpectStep | ToolStep | CardStep | ToldStep
-STEPS: Mapping[str, type[Act | Expectation]] = {
+STEPS: Mapping[str, type[StepEntry | Expectation]] = {
     next(iter(each.model_fields)): each
     for each in (
         *(UserStep, BotStep, ExpectStep, CardStep, ToldStep, ApproverStep, AfterStep),
@@ -553,7 +554,7 @@ class StoryEntry(Entry):
 
     story: Annotated[str, _text("the story's name")]
     """Its name."""
-    user: User = "alice"
+    user: UserField = "alice"
     """A user of the directory; alice where it is left out."""
     locale: Annotated[Locale, _among("language", Locale)] | None = None
     """What is spoken; else the user's language."""

@@ -11,7 +11,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from router.domain.locale import Locale
-from router.story.entries import BEGINS, Act, Expectation, Failing, UserStep
+from router.story.entries import BEGINS, Expectation, Failing, StepEntry, UserStep
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class StoryStep:
 
     line: int
     written: str = field(compare=False)
-    entry: Act | Expectation
+    entry: StepEntry | Expectation
 
     def __str__(self) -> str:
         return self.written

@@ -43,12 +43,12 @@ from router.settings.sample import sample_folder
 from router.story.coverage import Coverage, TakenTransitions, coverages, taken_in
 from router.story.entries import (
     ASKED_THEN,
-    Act,
     AfterStep,
     ApproverStep,
     EventStep,
     Expectation,
     NudgeStep,
+    StepEntry,
     StoryNames,
     ToolAnswersStep,
     ToolFailsStep,
@@ -128,7 +128,7 @@ class Actor:
         )
         await self.house.parts.store.conversations.create(record)
 
-    async def act(self, step: Act) -> None:
+    async def act(self, step: StepEntry) -> None:
         """Do it; returns when it was taken, not when all that follows from it is done."""
         match step:
             case UserStep():
@@ -451,7 +451,7 @@ def _reply(reply: Mapping[str, Any]) -> str:
     return "\n".join([str(reply.get("text", "")), *filter(None, [options])])
 
 
-Tell = Callable[[StoryOutcome], None]
+OnOutcome = Callable[[StoryOutcome], None]
 
 
 @dataclass
@@ -512,14 +512,16 @@ def known_of(settings: Settings) -> StoryNames:
     return StoryNames(ids, registry.names, catalog.flows, registry.prefixes)
 
 
-async def run(settings: Settings, stories: Iterable[Story], tell: Tell) -> tuple[Report, Catalog]:
+async def run(
+    settings: Settings, stories: Iterable[Story], tell: OnOutcome
+) -> tuple[Report, Catalog]:
     """Run them on a server of their own, each outcome told at once; raises as `opened`."""
     with kept_down():
         async with opened(settings) as house:
             return await run_in(house, stories, tell), house.catalog
 
 
-async def run_in(house: Environment, stories: Iterable[Story], tell: Tell) -> Report:
+async def run_in(house: Environment, stories: Iterable[Story], tell: OnOutcome) -> Report:
     """The same in a house that is there already."""
     report = Report()
     for story in stories:

@@ -48,7 +48,7 @@ SIZE = SLOT * SLOTS
 _log = logging.getLogger(__name__)
 
 
-class Work(NamedTuple):
+class ActivityWork(NamedTuple):
     """One activity, whatever try of it: the same again for the next."""
 
     run: str
@@ -83,7 +83,7 @@ class DeathTally:
         self._version = (0, 0)
         self._known: dict[str, Suspicion] = {}
 
-    def of(self, work: Work) -> Suspicion | None:
+    def of(self, work: ActivityWork) -> Suspicion | None:
         """What is known of it by now; None for what was never near a death."""
         try:
             now = self._file.stat()
@@ -93,7 +93,7 @@ class DeathTally:
             self._known, self._version = self._read(), (now.st_ino, now.st_mtime_ns)
         return self._known.get(work.key) if self._known else None
 
-    def count(self, suspects: list[Work], *, broke: bool) -> None:
+    def count(self, suspects: list[ActivityWork], *, broke: bool) -> None:
         """Count one death, and set aside what is to blame for it."""
         for work in suspects:
             known = self._known.get(work.key, Suspicion(work.activity, work.workflow))
@@ -139,7 +139,7 @@ class ActivityRegister:
         self._free = list(range(0, SIZE, SLOT))
         self._apart = asyncio.Lock()
 
-    def trying(self, work: Work) -> AbstractAsyncContextManager[None]:
+    def trying(self, work: ActivityWork) -> AbstractAsyncContextManager[None]:
         """Enter it while the work is tried: so it is noted. Raises `SetAside`."""
         known = self._tally.of(work)
         if known is None:
@@ -151,7 +151,7 @@ class ActivityRegister:
 
     @asynccontextmanager
     async def _under_way(
-        self, work: Work, among: AbstractAsyncContextManager[None]
+        self, work: ActivityWork, among: AbstractAsyncContextManager[None]
     ) -> AsyncIterator[None]:
         async with among:
             place = self._noted(work)
@@ -160,7 +160,7 @@ class ActivityRegister:
             finally:
                 self._forget(place)
 
-    def _noted(self, work: Work) -> int | None:
+    def _noted(self, work: ActivityWork) -> int | None:
         if not self._free:
             return None
         place = self._free.pop()
@@ -252,7 +252,7 @@ def _count(folder: Path, tally: DeathTally) -> None:
     tally.save()
 
 
-def _work(slots: bytes, at: int) -> Work | None:
+def _work(slots: bytes, at: int) -> ActivityWork | None:
     written = slots[at : at + SLOT].partition(b"\0")[0].decode(errors="replace")
     parts = written.split("\n", 3)
-    return Work(*parts) if len(parts) == len(Work._fields) else None
+    return ActivityWork(*parts) if len(parts) == len(ActivityWork._fields) else None

@@ -27,13 +27,13 @@ _w3c = TraceContextTextMapPropagator()
 
 
 @dataclass
-class Content:
+class ContentSwitch:
     """Whether what people and models say may be in spans at all."""
 
     traced: bool = False
 
 
-content = Content()
+content = ContentSwitch()
 """The process's own; `router.telemetry.tracing` sets it."""
 
 

@@ -65,7 +65,7 @@ from router.domain.principals import Principal
 from router.domain.source_lines import UNREADABLE, SourceLine, calling_line, name_of, source_of
 from router.tool.call_thread import CallThread
 from router.tool.maker import Maker, MakerKind, OpenDependencies
-from router.tool.results import Keep, Open, ToolFile, not_kept, not_opened
+from router.tool.results import KeepFiles, Open, ToolFile, not_kept, not_opened
 
 ToolLogger = LoggerAdapter[Logger]
 
@@ -109,7 +109,7 @@ class ToolContext:
     skill_files: Mapping[str, SkillFile] = field(default_factory=dict)
     """The files of the skill that calls, as its run began with them, by path."""
     tell: Callable[[str], Awaitable[None]] = _to_nobody
-    keep: Keep = not_kept
+    keep: KeepFiles = not_kept
     """Where the files of a result go; a tool returns them, and has no need of it."""
     opening: Open = not_opened
     beat: Callable[[], None] = needless
@@ -146,7 +146,7 @@ class ToolContext:
 
 
 Provided = TypeVar("Provided")
-Path = tuple[Callable[..., Any], ...]
+ProviderPath = tuple[Callable[..., Any], ...]
 """The functions that led to a dependency, the first one first."""
 
 
@@ -228,7 +228,7 @@ def Depends(dependency: Any = None) -> Any:  # noqa: N802 - FastAPI's name for t
 
 
 def provider_of(
-    hint: Any, default: Any = None, at: SourceLine | None = None, path: Path = ()
+    hint: Any, default: Any = None, at: SourceLine | None = None, path: ProviderPath = ()
 ) -> Provider[Any] | None:
     """Return what a parameter is filled with; `None` if a caller gives it.
 
@@ -253,7 +253,7 @@ def provider_of(
     return _dependency(annotated[0] if found[0] is None else found[0], at, path)
 
 
-def _dependency(named: Any, at: SourceLine, path: Path = ()) -> Provider[Any]:
+def _dependency(named: Any, at: SourceLine, path: ProviderPath = ()) -> Provider[Any]:
     if isinstance(named, Provider):
         return named
     if not callable(named):
@@ -279,7 +279,11 @@ class _DependencyReader:
     """Reads how a dependency is made; raises `DefinitionError` with all that is wrong with it."""
 
     def __init__(
-        self, function: Callable[..., Any], at: SourceLine, path: Path, kind: str = "dependency"
+        self,
+        function: Callable[..., Any],
+        at: SourceLine,
+        path: ProviderPath,
+        kind: str = "dependency",
     ) -> None:
         self._function = function
         has_line = inspect.isclass(function) or hasattr(inspect.unwrap(function), "__code__")

@@ -48,7 +48,7 @@ from router.tool.context import Dependencies, Provider
 from router.tool.signature import ParameterReader, ToolFunction, problem_of
 from router.tool.tool import seconds_of
 
-Answer = Veto | Advice | None
+HookVerdict = Veto | Advice | None
 """What a hook comes to; None where it has nothing to say."""
 
 LONGEST_TIMEOUT = 30.0
@@ -93,7 +93,7 @@ class Hook:
     def _expressions(self) -> list[Any]:
         return [compile_foreign(phrase, CODED, ignore_case=True) for phrase in self.phrases]
 
-    async def call(self, event: HookEvent, dependencies: Dependencies) -> Answer:
+    async def call(self, event: HookEvent, dependencies: Dependencies) -> HookVerdict:
         """What it answers; raises `BrokenHook` where that is nothing it may."""
         async with dependencies.call_scope(self.function) as scope:
             given = {n: await scope.resolve(each) for n, each in self.injected.items()}
@@ -104,7 +104,7 @@ class Hook:
         """Call the function that was decorated, as it was."""
         return self.function(*arguments, **given)
 
-    def _checked(self, answer: Any) -> Answer:
+    def _checked(self, answer: Any) -> HookVerdict:
         allowed = ANSWERS.get(self.point, ())
         if answer is None:
             return None
@@ -114,7 +114,7 @@ class Hook:
             raise BrokenHook(f"it answered {kind:.80}; {self.point} takes {may}")
         try:
             # Looked at again: made without validation, or changed since, it says anything.
-            heard: Answer = type(answer).model_validate(answer.model_dump(warnings=False))
+            heard: HookVerdict = type(answer).model_validate(answer.model_dump(warnings=False))
         except ValidationError as error:
             why = "; ".join(reason_of(one) for one in error.errors()[:3])
             raise BrokenHook(f"what it answered can't be used: {why}") from error

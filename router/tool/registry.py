@@ -18,7 +18,7 @@ from router.tool.tool import Tool
 
 CODE = "code"
 
-Declared = Tool | Hook
+ToolOrHook = Tool | Hook
 """What the modules of the project's packages define."""
 
 
@@ -56,7 +56,7 @@ class Registry(TenantScoped):
         if code.get(tool.name) is not tool:
             self.replace(CODE, [*code.values(), tool])
 
-    def swap(self, old: Sequence[Declared], new: Sequence[Declared]) -> None:
+    def swap(self, old: Sequence[ToolOrHook], new: Sequence[ToolOrHook]) -> None:
         """Put new tools and hooks of the code in place of old ones; raises as `replace` does."""
         gone, hooks = {*map(id, old)}, [one for one in old if isinstance(one, Hook)]
         new_hooks = [one for one in new if isinstance(one, Hook)]

@@ -109,7 +109,7 @@ async def not_opened(file: str) -> ToolFile:
     raise ArgumentsToolError(Localised(zh=zh, en=en))
 
 
-Keep = Callable[[Mapping[str, ToolFile]], Awaitable[None]]
+KeepFiles = Callable[[Mapping[str, ToolFile]], Awaitable[None]]
 """Keeps the files of a result, by their ids, for whoever had the tool called; or none of them."""
 
 
@@ -136,7 +136,9 @@ class _Made:
         return FileMention(id_, name, type_, len(file.content)).as_json()
 
 
-async def as_json(result: Any, keep: Keep, adapter: TypeAdapter[Any] | None = None) -> JsonValue:
+async def as_json(
+    result: Any, keep: KeepFiles, adapter: TypeAdapter[Any] | None = None
+) -> JsonValue:
     """A tool's result as JSON, once its files are kept.
 
     A file becomes `{"file": {"id", "name", "type", "size", "url"}}`, its name made safe. Raises

@@ -42,8 +42,8 @@ from router.domain.summaries import cut_summary
 from router.formats.validation import Complaint, Entry
 from router.formats.yaml_document import Place
 from router.tool.context import Dependencies, Provider, ToolContext
-from router.tool.http.declaration import SECONDS, DeclaredToolEntry, EndpointReader, Text
-from router.tool.http.endpoint import Body, filled
+from router.tool.http.declaration import SECONDS, DeclaredToolEntry, EndpointReader, TextField
+from router.tool.http.endpoint import BodyTemplate, filled
 from router.tool.http.response import AnswerSelection
 from router.tool.http.template import Template, Variables
 from router.tool.implementation import Arguments, ArgumentSchema, SchemaImplementation
@@ -69,9 +69,9 @@ TASK_QUEUE: Provider[str] = Provider("task_queue")
 class SignalEntry(Entry):
     """A signal to a workflow of somebody else's."""
 
-    name: Text
+    name: TextField
     """What the signal is called there."""
-    workflow_id: Text
+    workflow_id: TextField
     """The workflow's id: it begins with text, then {parameter} and {context.…} are holes."""
     namespace: StrictStr | None = None
     """Otherwise our own."""
@@ -80,11 +80,11 @@ class SignalEntry(Entry):
 class NexusEntry(Entry):
     """A Nexus operation of somebody else's, which our namespace has an endpoint for."""
 
-    endpoint: Text
+    endpoint: TextField
     """As Temporal has it registered."""
-    service: Text
+    service: TextField
     """The service's name there."""
-    operation: Text
+    operation: TextField
     """The operation's name in it."""
 
 
@@ -139,7 +139,7 @@ class DeclaredWorkflowTool:
     permission: Permission
     schema: ArgumentSchema
     target: SignalTarget | NexusTarget
-    input: Body
+    input: BodyTemplate
     entry: TemporalToolEntry
     seconds: float
     wanted: AnswerSelection
@@ -209,7 +209,7 @@ class WorkflowImplementation(SchemaImplementation):
     """Checks arguments by the declared schema, and tells somebody else's workflow."""
 
     target: SignalTarget | NexusTarget
-    input: Body
+    input: BodyTemplate
     wanted: AnswerSelection
     seconds: float
     writes: bool

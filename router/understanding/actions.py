@@ -16,7 +16,7 @@ from router.flow.view import FormView
 from router.understanding import amendments, memory_wishes
 from router.understanding import dialogue_acts as acts
 from router.understanding import route_reasons as why
-from router.understanding.dialogue_acts import Act
+from router.understanding.dialogue_acts import DialogueAct
 from router.understanding.slots.free_text import clauses_of
 from router.understanding.slots.prefill import prefill_offered
 from router.understanding.triggers.patterns import PatternIndex
@@ -137,7 +137,7 @@ def _pressed(
     return why.BY_ACTION.of(view, situation.locale), commands.FillSlots(slots={path: value})
 
 
-_ACTS: dict[Act, commands.Command] = {
+_ACTS: dict[DialogueAct, commands.Command] = {
     "skip": commands.Skip(),
     "help": commands.Explain(),
     "repeat": commands.Repeat(),
@@ -146,7 +146,7 @@ _ACTS: dict[Act, commands.Command] = {
 """All but the call for a person, who is said to be wanted in the caller's language."""
 
 
-def outcome_of(act: Act, view: FormView, locale: Locale) -> PolicyDecision:
+def outcome_of(act: DialogueAct, view: FormView, locale: Locale) -> PolicyDecision:
     """What a word about the dialogue with a flow comes to."""
     route = why.ACTED[act].of(view, locale)
     if act == "person":

@@ -64,7 +64,7 @@ def farewell(text: Normalised) -> int:
     return start if text.as_typed(start, end)[0].isupper() else len(text.text)
 
 
-Act = Literal["skip", "help", "repeat", "start_over", "person"]
+DialogueAct = Literal["skip", "help", "repeat", "start_over", "person"]
 
 AROUND = (
     f"(?:{ZH.filler}|{ZH.courtesy}|{ZH.wish}"
@@ -84,7 +84,7 @@ _ASKS_AGAIN = _whole(BOTH.repeat)
 _FOR_A_PERSON = _whole(BOTH.person)
 _LEAVES_PERSON = _whole(BOTH.leaves_person)
 _CLAUSES = compiled("[,.;!?~\n]+")
-_ACTS: tuple[tuple[Any, Act], ...] = (
+_ACTS: tuple[tuple[Any, DialogueAct], ...] = (
     (_whole(BOTH.start_over), "start_over"),
     (_ASKS_AGAIN, "repeat"),
     (_whole(BOTH.abilities, BOTH.help), "help"),
@@ -94,7 +94,7 @@ _ACTS: tuple[tuple[Any, Act], ...] = (
 LONGEST = 60
 
 
-def act_of(text: str, *, optional: bool = False, listed: bool = False) -> Act | None:
+def act_of(text: str, *, optional: bool = False, listed: bool = False) -> DialogueAct | None:
     """The act that a normalised text is, where a flow has asked something; None for any other.
 
     `optional`: what is asked may be left empty, and `没有` leaves it so. `listed`: another item

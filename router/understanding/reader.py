@@ -290,7 +290,7 @@ def dialogue_act(heard: ParsedMessage, view: FormView) -> PolicyDecision | None:
     return actions.outcome_of(act, view, heard.locale) if act else None
 
 
-def _act(heard: ParsedMessage, view: FormView) -> acts.Act | None:
+def _act(heard: ParsedMessage, view: FormView) -> acts.DialogueAct | None:
     slot, path = heard.slot, view.awaiting[0] if view.awaiting else ""
     if slot is not None and slot.choices and read_as(slot, heard.utterance) in slot.choices:
         return None

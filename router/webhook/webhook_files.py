@@ -61,12 +61,12 @@ WORDING = FileWording(
     write="write an object of url, secret_env and events",
 )
 
-Pattern = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[!-~]+$")]
-Patterns = Annotated[
-    Annotated[list[Pattern], Field(min_length=1)] | None,
+EventPattern = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[!-~]+$")]
+EventPatterns = Annotated[
+    Annotated[list[EventPattern], Field(min_length=1)] | None,
     said('write names or patterns, as in ["purchase_*"]', "{key} is no list of names"),
 ]
-Variable = Annotated[
+VariableName = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"),
     said("write the name of a variable, as in ERP_SECRET", "{key} names no variable"),
@@ -88,16 +88,16 @@ class WebhookEntry(Entry):
         str, StringConstraints(min_length=1, max_length=2000), said("write https://…/path")
     ]
     """Where it is posted; https, unless `ROUTER_WEBHOOK_ALLOW` has the origin."""
-    secret_env: Variable
+    secret_env: VariableName
     """The variable that holds the secret, `whsec_` and base64; several secrets with blanks."""
     events: Annotated[
         Annotated[list[str], Field(min_length=1)],
         AfterValidator(_known_events),
     ]
     """Which events, or `"*"`."""
-    tenants: Patterns = None
+    tenants: EventPatterns = None
     """Of which tenants, by id or pattern; otherwise of all."""
-    flows: Patterns = None
+    flows: EventPatterns = None
     """Of which flows, by name or pattern; otherwise of all."""
     slots: StrictBool = False
     """Whether it is told what was filled in."""
@@ -120,13 +120,13 @@ class EventSourceEntry(Entry):
         said("write small letters, digits, _ and -, a letter first"),
     ]
     """What it is called in a run's history."""
-    secret_env: Variable
+    secret_env: VariableName
     """The variable that holds the secret that it signs with."""
-    roles: Annotated[Annotated[list[Pattern], Field(min_length=1)], AfterValidator(_grantable)]
+    roles: Annotated[Annotated[list[EventPattern], Field(min_length=1)], AfterValidator(_grantable)]
     """What the flows' events ask of whoever tells them."""
     tenant: Annotated[str, StringConstraints(min_length=1, max_length=100)] = DEFAULT_TENANT
     """Whose runs."""
-    flows: Patterns = None
+    flows: EventPatterns = None
     """Of which flows, by name or pattern; otherwise of all."""
 
 

@@ -20,7 +20,7 @@ from router.flow.slot_types.slot import Slot
 from router.llm.client import ChatModel
 from router.llm.prices import ModelPrice
 from router.llm.request import estimated_prompt_tokens, estimated_tokens
-from router.llm.servers import Feature, Refused, ServerMemory
+from router.llm.servers import Feature, RefusedFeatures, ServerMemory
 from router.llm.types import (
     ChatAnswer,
     ChatRequest,
@@ -85,11 +85,11 @@ class Journal:
 class Fixed(ServerMemory):
     """Learns nothing: every question is asked in the one way that is measured."""
 
-    def __init__(self, refused: Refused) -> None:
+    def __init__(self, refused: RefusedFeatures) -> None:
         super().__init__()
         self._fixed = refused
 
-    def refused(self, endpoint: str) -> Refused:
+    def refused(self, endpoint: str) -> RefusedFeatures:
         return self._fixed
 
 

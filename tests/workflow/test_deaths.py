@@ -11,7 +11,7 @@ from temporalio.client import Client
 from router.domain.errors import SetAside
 from router.runtime.composition import Parts
 from router.runtime.worker import build_worker
-from router.telemetry.crashes import ActivityRegister, Work
+from router.telemetry.crashes import ActivityRegister, ActivityWork
 from router.tool.tool import tool
 from tests.fakes.model_server import ModelServer, calls
 from tests.table import each_row
@@ -45,7 +45,7 @@ class Refusing(ActivityRegister):
         self.activity = activity
         self.refused = 0
 
-    def trying(self, work: Work) -> AbstractAsyncContextManager[None]:
+    def trying(self, work: ActivityWork) -> AbstractAsyncContextManager[None]:
         if work.activity != self.activity:
             return nullcontext()
         self.refused += 1

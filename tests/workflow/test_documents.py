@@ -16,7 +16,7 @@ from temporalio.client import Client
 from activities.documents import DocumentActivities
 from router.contracts import document as contract
 from router.documents.file_format import UnreadableFile
-from router.documents.page import Line, Material, Page
+from router.documents.page import Material, Page, TextLine
 from router.domain.documents import Place, Source
 from router.domain.errors import BackendUnavailable, Unavailable
 from router.domain.messages import Message, Turn
@@ -103,7 +103,7 @@ class Desk:
             raise UnreadableFile("damaged")
         seen: Source = "picture" if END_OF_PICTURE in content else "text"
         lines = [
-            Line(text, Place(left=0.1, top=0.1 * n, right=0.9, bottom=0.1 * n + 0.05), seen)
+            TextLine(text, Place(left=0.1, top=0.1 * n, right=0.9, bottom=0.1 * n + 0.05), seen)
             for n, text in enumerate(said.split("|"), 1)
         ]
         return Material((Page(400, 600, tuple(lines)),))

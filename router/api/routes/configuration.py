@@ -166,7 +166,7 @@ async def _named(kind: str, document: str) -> tuple[DocumentKind, str]:
     return known, document
 
 
-Named = Annotated[tuple[DocumentKind, str], Depends(_named)]
+NamedDocument = Annotated[tuple[DocumentKind, str], Depends(_named)]
 """The kind and the name in the path; 404 where no document can be called so."""
 
 
@@ -181,7 +181,7 @@ async def index(services: Given, author: Author, kind: DocumentKind | None = Non
 async def show(
     services: Given,
     author: Author,
-    named: Named,
+    named: NamedDocument,
     response: Response,
     version: Annotated[int | None, Query(ge=1, le=NEWEST)] = None,
 ) -> ConfigurationView:
@@ -192,7 +192,7 @@ async def show(
 
 
 @router.get("/{kind}/{document}/versions", responses=problems(404))
-async def history(services: Given, author: Author, named: Named) -> DocumentHistory:
+async def history(services: Given, author: Author, named: NamedDocument) -> DocumentHistory:
     """List who wrote which versions of a document, and which of them held since when."""
     await _head(services, author, *named)
     kept = services.store.configuration
@@ -208,7 +208,7 @@ async def history(services: Given, author: Author, named: Named) -> DocumentHist
 async def put(
     services: Given,
     author: Author,
-    named: Named,
+    named: NamedDocument,
     body: DocumentBody,
     audit: Audited,
     response: Response,
@@ -254,7 +254,7 @@ async def put(
 async def activate(
     services: Given,
     operator: Operator,
-    named: Named,
+    named: NamedDocument,
     body: ActivationBody,
     audit: Audited,
     response: Response,
@@ -265,7 +265,9 @@ async def activate(
 
 
 @router.delete("/{kind}/{document}", responses=problems(404, 409, 412))
-async def retire(services: Given, operator: Operator, named: Named, audit: Audited) -> DocumentHead:
+async def retire(
+    services: Given, operator: Operator, named: NamedDocument, audit: Audited
+) -> DocumentHead:
     """Take a document out of use; its versions stay, and a file of its name counts again."""
     head = await _head(services, operator, *named)
     if head.holds(None):

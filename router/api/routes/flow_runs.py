@@ -15,7 +15,14 @@ from router.api.errors import problems
 from router.api.event_sources import Teller
 from router.api.figures import SVG, picture_response, svg_response
 from router.api.idempotency import IdempotencyKey, claim, claimed
-from router.api.params import Comment, Name, PersonId, PlainObject, Since, StrictRoute
+from router.api.params import (
+    Comment,
+    NameParameter,
+    PersonId,
+    PlainObject,
+    SinceParameter,
+    StrictRoute,
+)
 from router.api.runs import FlowRun, OwnRun, ReadRun, VisibleRun, todays_definition, word_of
 from router.domain.errors import Conflict, Forbidden, NotFound
 from router.domain.messages import ENDED, FlowStatus
@@ -40,13 +47,17 @@ class FlowRunPage(BaseModel):
 
 
 async def _run_filter(
-    requester: Annotated[Name | None, Query(description="Whose; with `all`.")] = None,
-    waiting_for: Annotated[Name | None, Query(description="Whose decision it awaits.")] = None,
+    requester: Annotated[NameParameter | None, Query(description="Whose; with `all`.")] = None,
+    waiting_for: Annotated[
+        NameParameter | None, Query(description="Whose decision it awaits.")
+    ] = None,
     held: Annotated[bool | None, Query(description="Whether it waits for an operator.")] = None,
-    since: Annotated[Since | None, Query(description="Begun then or later.")] = None,
-    quiet_since: Annotated[Since | None, Query(description="Unchanged since then.")] = None,
+    since: Annotated[SinceParameter | None, Query(description="Begun then or later.")] = None,
+    quiet_since: Annotated[
+        SinceParameter | None, Query(description="Unchanged since then.")
+    ] = None,
     expires_before: Annotated[
-        Since | None, Query(description="Waits for an approval that expires before then.")
+        SinceParameter | None, Query(description="Waits for an approval that expires before then.")
     ] = None,
 ) -> RunFilter:
     return RunFilter(
@@ -115,7 +126,7 @@ async def show(services: Given, caller: Caller, record: ReadRun) -> FlowRun:
     return FlowRun.of(record, services, caller, awaited.get(record.id, ()))
 
 
-PictureFormat = Literal["svg", "mermaid"]
+DrawingFormat = Literal["svg", "mermaid"]
 MERMAID = "text/vnd.mermaid"
 _KINDS = {media_type: {"schema": {"type": "string"}} for media_type in (SVG, MERMAID)}
 _DRAWN: dict[int | str, Any] = {200: {"description": "The picture.", "content": _KINDS}}
@@ -127,7 +138,7 @@ async def graph(
     caller: Caller,
     work: Work,
     record: ReadRun,
-    format_: Annotated[PictureFormat, Query(alias="format")] = "svg",
+    format_: Annotated[DrawingFormat, Query(alias="format")] = "svg",
     details: Annotated[bool, Query(description="With the file's names and expressions.")] = False,
 ) -> Response:
     """Draw the run's flow, as it was when the run began, with the way that the run took.

@@ -93,7 +93,7 @@ async def _helper(services: Given, caller: Caller) -> Principal:
     return caller
 
 
-Reader = Annotated[Principal, Depends(_reader)]
+HandOffReader = Annotated[Principal, Depends(_reader)]
 """The caller, who takes hand-offs or is an operator; 404 where they are neither."""
 Helper = Annotated[Principal, Depends(_helper)]
 """The caller, who takes hand-offs; 404 where they don't."""
@@ -144,7 +144,7 @@ async def index(
 
 
 @router.get("/{hand_off}", responses=problems(404))
-async def show(services: Given, reader: Reader, record: HandedOff) -> HandOffView:
+async def show(services: Given, reader: HandOffReader, record: HandedOff) -> HandOffView:
     """Say how a hand-off stands."""
     return await _view(services, reader, record)
 
@@ -202,7 +202,7 @@ async def reply(
 @router.post("/{hand_off}/return", responses=_MAY_FAIL)
 async def give_back(
     services: Given,
-    reader: Reader,
+    reader: HandOffReader,
     record: HandedOff,
     audit: Audited,
     key: IdempotencyKey,

@@ -27,14 +27,14 @@ LITTLE = 256 * MEBIBYTE
 FRESH = 1.0
 """Seconds that an answer counts: whoever asks more often gets the same, and nobody is asked."""
 
-State = Literal["ready", "degraded", "down"]
-_WORST_FIRST: tuple[State, ...] = ("down", "degraded", "ready")
+HealthState = Literal["ready", "degraded", "down"]
+_WORST_FIRST: tuple[HealthState, ...] = ("down", "degraded", "ready")
 
 
 class ReadinessCheck(BaseModel):
     """One thing that is needed, and how it is."""
 
-    status: State
+    status: HealthState
     detail: Annotated[str, AfterValidator(bare_addresses)]
 
 
@@ -53,7 +53,7 @@ class Checks(BaseModel):
 class Readiness(BaseModel):
     """How ready the process is: as ready as the worst of its checks."""
 
-    status: State
+    status: HealthState
     checks: Checks
 
 

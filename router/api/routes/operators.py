@@ -15,7 +15,7 @@ from pydantic import BaseModel, JsonValue
 from router.api.audit import in_words
 from router.api.dependencies import Audited, Auditor, Given, Operator, Paged, Services, known
 from router.api.errors import problems
-from router.api.params import Name, Since, StrictRoute
+from router.api.params import NameParameter, SinceParameter, StrictRoute
 from router.domain.errors import NotFound
 from router.domain.messages import Candidate, Message, Reply, RouteBy, RouteKind, Usage
 from router.domain.principals import Principal
@@ -161,11 +161,11 @@ COMINGS: tuple[Act, ...] = ("person.sign_in",)
 
 
 async def _filter(
-    who: Name | None = None,
+    who: NameParameter | None = None,
     act: Act | None = None,
-    subject: Name | None = None,
-    whose: Name | None = None,
-    since: Since | None = None,
+    subject: NameParameter | None = None,
+    whose: NameParameter | None = None,
+    since: SinceParameter | None = None,
 ) -> AuditFilter:
     besides = () if act else COMINGS
     return AuditFilter(who=who, act=act, subject=subject, whose=whose, since=since, besides=besides)
@@ -195,12 +195,12 @@ turns_router = APIRouter(prefix="/v1/turns", tags=["operators"], route_class=Str
 
 
 async def _turn_filter(
-    person: Name | None = None,
-    conversation: Name | None = None,
-    since: Since | None = None,
+    person: NameParameter | None = None,
+    conversation: NameParameter | None = None,
+    since: SinceParameter | None = None,
     kind: RouteKind | None = None,
     by: RouteBy | None = None,
-    target: Name | None = None,
+    target: NameParameter | None = None,
 ) -> TurnFilter:
     return TurnFilter(
         person=person, conversation=conversation, since=since, kind=kind, by=by, target=target

@@ -35,7 +35,7 @@ MOST_LISTED = 20
 READ_WITHIN = 8
 """Seconds that are waited for a file to be read which is sent without a word."""
 Items = list[dict[str, Any]]
-Command = Callable[[str], Awaitable[None]]
+CommandHandler = Callable[[str], Awaitable[None]]
 Opens = Callable[[ChatConversation], Awaitable[None]]
 
 
@@ -55,7 +55,7 @@ class Commands:
 
     async def run(self, line: str) -> None:
         """Do what the line says; raises `Left` where it says goodbye."""
-        known: dict[str, Command] = {
+        known: dict[str, CommandHandler] = {
             "/help": self._help,
             "/new": self._new,
             "/list": self._list,

@@ -10,10 +10,18 @@ from datetime import date
 from decimal import Decimal
 
 from router.documents.document_type import DocumentType, document_type
-from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled_fields
+from router.documents.labels import (
+    Beside,
+    Clue,
+    PageLayout,
+    Trust,
+    label,
+    likelihood,
+    settled_fields,
+)
 from router.documents.page import Material
 from router.documents.problems import common
-from router.documents.values import Amount, amounts, days
+from router.documents.values import PrintedAmount, amounts, days
 from router.domain.documents import DocumentProblem, ReadField
 from router.domain.locale import Localised
 
@@ -75,12 +83,12 @@ class HotelFolio(DocumentType):
 
     def likelihood(self, material: Material) -> float:
         """By its words."""
-        return likelihood(Form(material), WORDS)
+        return likelihood(PageLayout(material), WORDS)
 
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """Its fields, as far as they are found."""
         del today
-        form = Form(material)
+        form = PageLayout(material)
         return settled_fields(
             {
                 "date": _dates(form),
@@ -93,10 +101,10 @@ class HotelFolio(DocumentType):
         self, fields: Mapping[str, ReadField], material: Material, today: date
     ) -> list[DocumentProblem]:
         """A departure to come, and a specimen."""
-        return list(common(fields, Form(material), today))
+        return list(common(fields, PageLayout(material), today))
 
 
-def _dates(form: Form) -> Iterator[Clue]:
+def _dates(form: PageLayout) -> Iterator[Clue]:
     currency = form.currency
     for found in form.beside(_DEPARTURE, lambda text: days(text, currency)[:1]):
         yield Trust(0.94, 0.87).day(found)
@@ -113,7 +121,7 @@ def _dates(form: Form) -> Iterator[Clue]:
             yield Trust(0.45, 0.4, "last").day(last)
 
 
-def _amounts(form: Form) -> Iterator[Clue]:
+def _amounts(form: PageLayout) -> Iterator[Clue]:
     found = [
         each
         for words in (_TOTAL, _PLAIN_TOTAL)
@@ -130,14 +138,14 @@ def _amounts(form: Form) -> Iterator[Clue]:
         for one in form.row(cell):
             for amount in amounts(one.text):
                 if abs(amount.value) in charged and one.text not in {e.cell.text for e in found}:
-                    positive = Amount(abs(amount.value), amount.currency, amount.mended)
+                    positive = PrintedAmount(abs(amount.value), amount.currency, amount.mended)
                     yield Trust(0.6, 0.6, "paid").money(Beside(positive, one, cell, ""), form)
 
 
-def _charges(form: Form) -> Iterator[Clue]:
+def _charges(form: PageLayout) -> Iterator[Clue]:
     """What was paid, where that is the sum of everything else: a folio without a total."""
     every = [
-        Beside(Amount(abs(amount.value), amount.currency, amount.mended), cell, cell, "")
+        Beside(PrintedAmount(abs(amount.value), amount.currency, amount.mended), cell, cell, "")
         for cell in form.cells[:400]
         for amount in amounts(cell.text)
         if amount.is_marked and amount.value
@@ -150,12 +158,12 @@ def _charges(form: Form) -> Iterator[Clue]:
         yield Trust(0.85, 0.8, "sum").money(greatest, form)
 
 
-def _charge(text: str) -> list[Amount]:
+def _charge(text: str) -> list[PrintedAmount]:
     """The first amount above nought: charges stand before payments."""
     return [a for a in amounts(text) if a.value > 0 and a.is_marked][:1]
 
 
-def _sellers(form: Form) -> Iterator[Clue]:
+def _sellers(form: PageLayout) -> Iterator[Clue]:
     for found in form.beside(_SELLER, _house)[:1]:
         yield Trust(0.85, 0.75).reading(found, found.value)
     for cell in form.cells[:8]:

@@ -20,7 +20,7 @@ from router.documents.document_type import DocumentType, document_type
 from router.documents.labels import (
     Beside,
     Clue,
-    Form,
+    PageLayout,
     Spot,
     Trust,
     label,
@@ -31,7 +31,7 @@ from router.documents.labels import (
 from router.documents.page import Material, PageCode
 from router.documents.problems import AMOUNT_WORDS, NUMBER, TOTAL, VOID, common
 from router.documents.values import (
-    Amount,
+    PrintedAmount,
     amounts,
     capital_amount,
     days,
@@ -144,7 +144,7 @@ class Invoice(DocumentType):
 
     def likelihood(self, material: Material) -> float:
         """By its words, its data or the QR code that invoices alone have."""
-        form = Form(material)
+        form = PageLayout(material)
         told = likelihood(form, WORDS)
         if any(True for _ in _from_data(material)):
             return max(told, 0.95)
@@ -173,7 +173,7 @@ class Invoice(DocumentType):
         return found
 
 
-def _is_malformed(number: ReadField | None, form: Form) -> bool:
+def _is_malformed(number: ReadField | None, form: PageLayout) -> bool:
     if number is None or not isinstance(number.value, str) or not form.is_chinese:
         return False
     lengths = {_DIGITAL, _CODED, *(_CODED + length for length in _CODE_LENGTHS)}
@@ -212,7 +212,7 @@ def _of_data(name: str, said: str) -> JsonValue:
         return day[0].value.isoformat() if day else None
     if name in {"amount", "tax"}:
         number = _plain_number(said)
-        return None if number is None else Amount(number).money()
+        return None if number is None else PrintedAmount(number).money()
     return said[:_LONGEST_NAME] or None
 
 
@@ -253,7 +253,7 @@ class _Paper:
 
     def __init__(self, material: Material) -> None:
         self.material = material
-        self.form = Form(material)
+        self.form = PageLayout(material)
         self.code = next(((code, read) for code in material.codes if (read := _coded(code))), None)
         self.data = dict(_from_data(material))
 
@@ -320,17 +320,17 @@ class _Paper:
     # Amounts
 
     @cached_property
-    def _gross(self) -> list[Beside[Amount]]:
+    def _gross(self) -> list[Beside[PrintedAmount]]:
         """The totals with tax that stand by their labels."""
         if not self.form.is_chinese:
             return self._english(_EN_GROSS)
         return self.form.beside(_FIGURES, _last_marked) or self.form.beside(_GROSS, _last_marked)
 
-    def _english(self, words: re.Pattern[str]) -> list[Beside[Amount]]:
+    def _english(self, words: re.Pattern[str]) -> list[Beside[PrintedAmount]]:
         return self.form.beside(words, _last_marked)
 
     @cached_property
-    def _net_and_tax(self) -> tuple[Beside[Amount] | None, Beside[Amount] | None]:
+    def _net_and_tax(self) -> tuple[Beside[PrintedAmount] | None, Beside[PrintedAmount] | None]:
         """The sums before tax and of the tax: a row of two in Chinese, two labels in English."""
         if not self.form.is_chinese:
             net, tax = self._english(_EN_NET), self._english(_EN_TAX)
@@ -375,13 +375,13 @@ class _Paper:
         if self._in_words is not None:
             value, cell = self._in_words
             worth = trusted(cell, 0.9, 0.8)
-            yield Clue(Amount(value).money(), cell.source, worth, cell.place, "words")
+            yield Clue(PrintedAmount(value).money(), cell.source, worth, cell.place, "words")
         net, tax = self._net_and_tax
         if self._summed is not None and net is not None and tax is not None:
             place = self._gross[0].cell.place if self._gross else tax.cell.place
             worth = min(trusted(c, 0.85, 0.75) for c in (net.cell, tax.cell))
             currency = net.value.currency or self.form.currency
-            value_of = Amount(self._summed, currency).money(currency)
+            value_of = PrintedAmount(self._summed, currency).money(currency)
             worth *= 1.0 if currency else 0.6
             yield Clue(value_of, net.cell.source, worth, place, "sum")
 
@@ -391,12 +391,12 @@ class _Paper:
         if said.amount is None:
             return
         if said.with_tax:
-            yield Clue(Amount(said.amount).money(), "code", 0.96, code.place, "code")
+            yield Clue(PrintedAmount(said.amount).money(), "code", 0.96, code.place, "code")
             return
         _, tax = self._net_and_tax
         if tax is not None:
             worth = trusted(tax.cell, 0.9, 0.8)
-            gross = Amount(said.amount + tax.value.value)
+            gross = PrintedAmount(said.amount + tax.value.value)
             yield Clue(gross.money(), "code", worth, code.place, "code")
 
     def _taxes(self) -> Iterator[Clue]:
@@ -569,11 +569,11 @@ def _is_clear(cell: Spot) -> bool:
     return cell.source != "picture" or cell.confidence >= _CLEAR
 
 
-def _marked_in(cell: Spot, text: str, by: Spot) -> Iterator[Beside[Amount]]:
+def _marked_in(cell: Spot, text: str, by: Spot) -> Iterator[Beside[PrintedAmount]]:
     return (Beside(amount, cell, by, "") for amount in amounts(text) if amount.is_marked)
 
 
-def _last_marked(text: str) -> list[Amount]:
+def _last_marked(text: str) -> list[PrintedAmount]:
     return [amount for amount in amounts(text) if amount.is_marked][-1:]
 
 

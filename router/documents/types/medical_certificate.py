@@ -10,10 +10,18 @@ from decimal import Decimal
 from itertools import islice, pairwise
 
 from router.documents.document_type import DocumentType, document_type
-from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled_fields
+from router.documents.labels import (
+    Beside,
+    Clue,
+    PageLayout,
+    Trust,
+    label,
+    likelihood,
+    settled_fields,
+)
 from router.documents.page import Material
 from router.documents.problems import TOTAL, VOID, common
-from router.documents.values import Day, days
+from router.documents.values import PrintedDate, days
 from router.domain.documents import DocumentProblem, ReadField
 from router.domain.locale import Localised
 from router.entities.numbers import parse_number
@@ -78,12 +86,12 @@ class MedicalCertificate(DocumentType):
 
     def likelihood(self, material: Material) -> float:
         """By its words."""
-        return likelihood(Form(material), WORDS)
+        return likelihood(PageLayout(material), WORDS)
 
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """Its fields, as far as they are found."""
         del today
-        form = Form(material)
+        form = PageLayout(material)
         return settled_fields(
             {
                 "date": _begins(form),
@@ -97,7 +105,7 @@ class MedicalCertificate(DocumentType):
     ) -> list[DocumentProblem]:
         """A specimen, and days that aren't those between its dates. Illness may begin tomorrow."""
         del fields
-        form = Form(material)
+        form = PageLayout(material)
         found = [each for each in common({}, form, today) if each == VOID]
         said, counted = _said(form), _between(form)
         if said and counted and all(_is_clear(one) for one in (said[0], counted[0])):
@@ -112,7 +120,7 @@ def _is_clear(found: Beside[Decimal]) -> bool:
     return found.cell.source != "picture" or found.confidence >= clear
 
 
-def _ranges(form: Form) -> Iterator[tuple[Beside[Day], Beside[Day]]]:
+def _ranges(form: PageLayout) -> Iterator[tuple[Beside[PrintedDate], Beside[PrintedDate]]]:
     """Pairs of days with `to` between, in one line or two that follow each other."""
     cells = form.cells[:300]
     for number, cell in enumerate(cells):
@@ -128,14 +136,14 @@ def _ranges(form: Form) -> Iterator[tuple[Beside[Day], Beside[Day]]]:
                 yield first, last
 
 
-def _joined(first: Beside[Day], last: Beside[Day]) -> bool:
+def _joined(first: Beside[PrintedDate], last: Beside[PrintedDate]) -> bool:
     between = first.cell.plain[first.value.end :]
     if first.cell is last.cell:
         between = first.cell.plain[first.value.end : last.value.end]
     return bool(_END.search(between)) or _END.match(last.cell.plain) is not None
 
 
-def _begins(form: Form) -> Iterator[Clue]:
+def _begins(form: PageLayout) -> Iterator[Clue]:
     ranges = list(islice(_ranges(form), 2))
     for first, _ in ranges:
         yield Trust(0.94, 0.88, "range").day(first)
@@ -150,7 +158,7 @@ def _begins(form: Form) -> Iterator[Clue]:
         yield Trust(0.55, 0.5, "issued").day(every[-1])
 
 
-def _said(form: Form) -> list[Beside[Decimal]]:
+def _said(form: PageLayout) -> list[Beside[Decimal]]:
     found = []
     for cell in form.cells[:300]:
         hit = _SPAN.search(cell.plain) or _EN_SPAN.search(cell.plain)
@@ -168,7 +176,7 @@ def _said(form: Form) -> list[Beside[Decimal]]:
     return found
 
 
-def _between(form: Form) -> list[Beside[Decimal]]:
+def _between(form: PageLayout) -> list[Beside[Decimal]]:
     return [
         Beside(Decimal((last.value.value - first.value.value).days + 1), first.cell, first.cell, "")
         for first, last in islice(_ranges(form), 2)
@@ -176,7 +184,7 @@ def _between(form: Form) -> list[Beside[Decimal]]:
     ]
 
 
-def _lengths(form: Form) -> Iterator[Clue]:
+def _lengths(form: PageLayout) -> Iterator[Clue]:
     for found in _said(form):
         # A month has no number of days of its own.
         share = 0.6 if found.word == "月" else 1.0
@@ -189,7 +197,7 @@ def _number(value: Decimal) -> str:
     return str(value.normalize()) if value % 1 else str(int(value))
 
 
-def _names(form: Form) -> Iterator[Clue]:
+def _names(form: PageLayout) -> Iterator[Clue]:
     for found in form.beside(_NAME, _person)[:2]:
         yield Trust(0.92, 0.83).reading(found, found.value)
 

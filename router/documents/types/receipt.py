@@ -16,8 +16,8 @@ from router.documents.document_type import DocumentType, document_type
 from router.documents.labels import (
     Beside,
     Clue,
-    Form,
-    Label,
+    LabelPattern,
+    PageLayout,
     Trust,
     label,
     likelihood,
@@ -25,7 +25,7 @@ from router.documents.labels import (
 )
 from router.documents.page import Material
 from router.documents.problems import TOTAL, common
-from router.documents.values import Amount, Day, amounts, days
+from router.documents.values import PrintedAmount, PrintedDate, amounts, days
 from router.domain.documents import DocumentProblem, ReadField
 from router.domain.locale import Localised
 
@@ -92,7 +92,7 @@ class Receipt(DocumentType):
 
     def likelihood(self, material: Material) -> float:
         """By its words; never so surely that a more special type couldn't beat it."""
-        form = Form(material)
+        form = PageLayout(material)
         told = likelihood(form, WORDS)
         # A total with its amount beside it tells of a receipt where another word does as well.
         added = 0.2 if told and _Till(form).has_total else 0.0
@@ -100,7 +100,7 @@ class Receipt(DocumentType):
 
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """When it was, and what was paid."""
-        form = Form(material)
+        form = PageLayout(material)
         return settled_fields(
             {
                 "date": dates(form, _DATE, today),
@@ -112,14 +112,14 @@ class Receipt(DocumentType):
         self, fields: Mapping[str, ReadField], material: Material, today: date
     ) -> list[DocumentProblem]:
         """A date to come, a specimen, and cash less change that isn't the total."""
-        form = Form(material)
+        form = PageLayout(material)
         problems = list(common(fields, form, today))
         if _Till(form).adds_up is False:
             problems.append(TOTAL)
         return problems
 
 
-def dates(form: Form, words: Label, today: date, share: float = 1.0) -> Iterator[Clue]:
+def dates(form: PageLayout, words: LabelPattern, today: date, share: float = 1.0) -> Iterator[Clue]:
     """The readings of a date: beside such a label, or the only one that stands anywhere.
 
     Args:
@@ -129,7 +129,7 @@ def dates(form: Form, words: Label, today: date, share: float = 1.0) -> Iterator
         share: How much of the usual trust the labels are worth.
     """
 
-    def first(text: str) -> list[Day]:
+    def first(text: str) -> list[PrintedDate]:
         return days(text, form.currency)[:1]
 
     labelled = form.beside(words, first)
@@ -151,9 +151,9 @@ def dates(form: Form, words: Label, today: date, share: float = 1.0) -> Iterator
 class _Till:
     """What a till adds up."""
 
-    form: Form
+    form: PageLayout
 
-    def _by(self, *words: Label) -> list[Beside[Amount]]:
+    def _by(self, *words: LabelPattern) -> list[Beside[PrintedAmount]]:
         found = []
         for each in words:
             # 7 of `TAX 7 %` is an amount only where there is no better one.
@@ -187,7 +187,7 @@ class _Till:
                 replace(at, value=replace(at.value, value=value)), self.form
             )
 
-    def _sums(self) -> Iterator[tuple[str, Decimal, Beside[Amount]]]:
+    def _sums(self) -> Iterator[tuple[str, Decimal, Beside[PrintedAmount]]]:
         cash, change = self._by(_CASH), self._by(_CHANGE)
         if cash and change:
             yield "change", cash[0].value.value - change[0].value.value, cash[0]
@@ -229,10 +229,10 @@ class _Till:
         return cash[0].value.value - change[0].value.value in possible
 
 
-def _marked(text: str) -> list[Amount]:
+def _marked(text: str) -> list[PrintedAmount]:
     """The last amount of a text that is marked as one."""
     return [amount for amount in amounts(text) if amount.is_marked][-1:]
 
 
-def _last(text: str) -> list[Amount]:
+def _last(text: str) -> list[PrintedAmount]:
     return amounts(text)[-1:]

@@ -7,11 +7,19 @@ from datetime import date
 from decimal import Decimal
 
 from router.documents.document_type import DocumentType, document_type
-from router.documents.labels import Beside, Clue, Form, Trust, label, likelihood, settled_fields
+from router.documents.labels import (
+    Beside,
+    Clue,
+    PageLayout,
+    Trust,
+    label,
+    likelihood,
+    settled_fields,
+)
 from router.documents.page import Material
 from router.documents.problems import common
 from router.documents.types.receipt import dates
-from router.documents.values import Amount, amounts
+from router.documents.values import PrintedAmount, amounts
 from router.domain.documents import DocumentProblem, ReadField
 from router.domain.locale import Localised
 
@@ -60,11 +68,11 @@ class TaxiReceipt(DocumentType):
 
     def likelihood(self, material: Material) -> float:
         """By its words."""
-        return likelihood(Form(material), WORDS)
+        return likelihood(PageLayout(material), WORDS)
 
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """When the ride was, and what it cost."""
-        form = Form(material)
+        form = PageLayout(material)
         return settled_fields(
             {
                 "date": dates(form, _DATE, today),
@@ -76,10 +84,10 @@ class TaxiReceipt(DocumentType):
         self, fields: Mapping[str, ReadField], material: Material, today: date
     ) -> list[DocumentProblem]:
         """A date to come, and a specimen."""
-        return list(common(fields, Form(material), today))
+        return list(common(fields, PageLayout(material), today))
 
 
-def _amounts(form: Form) -> Iterator[Clue]:
+def _amounts(form: PageLayout) -> Iterator[Clue]:
     paid = form.beside(_PAID, _fare) or form.beside(_EN_PAID, _fare)
     metered = form.beside(_METER, _fare) or form.beside(_EN_METER, _fare)
     said = {found.value.value for found in paid}
@@ -97,7 +105,7 @@ def _amounts(form: Form) -> Iterator[Clue]:
         yield from _only_one(form)
 
 
-def _only_one(form: Form) -> Iterator[Clue]:
+def _only_one(form: PageLayout) -> Iterator[Clue]:
     """The only amount that isn't a price per kilometre, where no label is legible."""
     marked = [
         Beside(amount, cell, cell, "")
@@ -114,6 +122,6 @@ _MOST = Decimal(5_000)
 """No ride costs more, in whatever currency this desk sees: it's a number of something else."""
 
 
-def _fare(text: str) -> list[Amount]:
+def _fare(text: str) -> list[PrintedAmount]:
     found = [a for a in amounts(text) if 0 < a.value < _MOST]
     return ([a for a in found if a.is_marked] or found)[-1:]

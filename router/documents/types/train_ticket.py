@@ -13,7 +13,7 @@ from router.documents.document_type import DocumentType, document_type
 from router.documents.labels import (
     Beside,
     Clue,
-    Form,
+    PageLayout,
     Spot,
     Trust,
     label,
@@ -22,7 +22,7 @@ from router.documents.labels import (
 )
 from router.documents.page import Material
 from router.documents.problems import NUMBER, common
-from router.documents.values import Amount, Day, amounts, days, folded, long_numbers
+from router.documents.values import PrintedAmount, PrintedDate, amounts, days, folded, long_numbers
 from router.domain.documents import DocumentProblem, ReadField
 from router.domain.locale import Localised
 
@@ -84,12 +84,12 @@ class TrainTicket(DocumentType):
 
     def likelihood(self, material: Material) -> float:
         """By its words, a train's number and a seat's."""
-        return likelihood(Form(material), WORDS)
+        return likelihood(PageLayout(material), WORDS)
 
     def read(self, material: Material, today: date) -> dict[str, ReadField]:
         """Its fields, as far as they are found."""
         del today
-        form = Form(material)
+        form = PageLayout(material)
         stations = _stations(form)
         return settled_fields(
             {
@@ -106,7 +106,7 @@ class TrainTicket(DocumentType):
         self, fields: Mapping[str, ReadField], material: Material, today: date
     ) -> list[DocumentProblem]:
         """A specimen, a malformed number. A journey to come is none: tickets are bought before."""
-        form = Form(material)
+        form = PageLayout(material)
         found = list(common({}, form, today))
         number = fields.get("number")
         digital = form.first(_INVOICE_NUMBER) is not None
@@ -115,7 +115,7 @@ class TrainTicket(DocumentType):
         return found
 
 
-def _numbers(form: Form, material: Material) -> Iterator[Clue]:
+def _numbers(form: PageLayout, material: Material) -> Iterator[Clue]:
     for code in material.codes[:8]:
         parts = folded(code.text).split(",")
         if parts[0] == "01" and len(parts) > 5 and len(parts[3]) == _DIGITAL:  # noqa: PLR2004
@@ -127,7 +127,7 @@ def _numbers(form: Form, material: Material) -> Iterator[Clue]:
         yield Trust(0.92, 0.82).reading(found, found.value)
 
 
-def _chinese_numbers(form: Form) -> Iterator[Clue]:
+def _chinese_numbers(form: PageLayout) -> Iterator[Clue]:
     labelled = form.beside(_INVOICE_NUMBER, long_numbers) or form.beside(_NUMBER, long_numbers)
     for found in labelled:
         number, mended = found.value
@@ -145,7 +145,7 @@ def _word_of_figures(text: str) -> list[str]:
     return [word[0]] if word and any(c.isdigit() for c in word[0]) else []
 
 
-def _dates(form: Form) -> Iterator[Clue]:
+def _dates(form: PageLayout) -> Iterator[Clue]:
     """The day of the journey: with a time of departure behind it, or by its label."""
     every = [(cell, day) for cell in islice(form.cells, 400) for day in days(cell.text)[:2]]
     travel = [(cell, day) for cell, day in every if _goes_off(form, cell, day)]
@@ -162,20 +162,20 @@ def _dates(form: Form) -> Iterator[Clue]:
         )
 
 
-def _goes_off(form: Form, cell: Spot, day: Day) -> bool:
+def _goes_off(form: PageLayout, cell: Spot, day: PrintedDate) -> bool:
     if _OFF.match(cell.text[day.end :].lstrip("日 ")):
         return True
     return any(_OFF.match(other.text) for other in form.right_of(cell)[:2])
 
 
-def _is_issue(form: Form, cell: Spot) -> bool:
+def _is_issue(form: PageLayout, cell: Spot) -> bool:
     """True for a day on which a ticket was issued: it says so before it, or to its left."""
     return any(
         _ISSUED.search(one.plain) for one in form.row(cell) if one.place.left <= cell.place.left
     )
 
 
-def _amounts(form: Form) -> Iterator[Clue]:
+def _amounts(form: PageLayout) -> Iterator[Clue]:
     labelled = form.beside(_PRICE, _price)
     for found in labelled:
         yield Trust(0.93, 0.84).money(found, form)
@@ -190,11 +190,11 @@ def _amounts(form: Form) -> Iterator[Clue]:
         yield Trust(0.9 if only else 0.5, 0.84 if only else 0.4, "marked").money(found, form)
 
 
-def _price(text: str) -> list[Amount]:
+def _price(text: str) -> list[PrintedAmount]:
     return [amount for amount in amounts(text) if amount.is_marked and amount.value > 0][:1]
 
 
-def _stations(form: Form) -> list[Beside[str]]:
+def _stations(form: PageLayout) -> list[Beside[str]]:
     """The stations of the journey: left and right of the train's number, or the first two."""
     for cell in form.cells[:200]:
         if _TRAIN.search(cell.text):
@@ -219,7 +219,7 @@ def _named_stations(cell: Spot) -> list[Beside[str]]:
     ]
 
 
-def _ends(form: Form, words: re.Pattern[str], found: list[Beside[str]]) -> Iterator[Clue]:
+def _ends(form: PageLayout, words: re.Pattern[str], found: list[Beside[str]]) -> Iterator[Clue]:
     for one in found:
         yield Trust(0.92, 0.82, "stations").reading(one, one.value)
     for one in form.beside(words, _place_name)[:1]:
@@ -234,7 +234,7 @@ def _place_name(text: str) -> list[str]:
     return [word[0].strip(" .-")] if word else []
 
 
-def _passengers(form: Form) -> Iterator[Clue]:
+def _passengers(form: PageLayout) -> Iterator[Clue]:
     for found in form.beside(_PASSENGER, _person)[:1]:
         yield Trust(0.92, 0.82).reading(found, found.value)
     for cell in form.cells[:200]:

@@ -38,7 +38,7 @@ class _Draft:
 
 
 @dataclass
-class Texts:
+class TurnTexts:
     """The texts of one turn, whose ids begin with its message's.
 
     What a model writes is shown at once. A text that it begins anew is another message, for
@@ -169,7 +169,7 @@ class TurnEvents:
         self, message_id: str, locale: Locale, answered: frozenset[str] = frozenset()
     ) -> None:
         self.history: list[core.Message] = []
-        self.texts = Texts(message_id, locale)
+        self.texts = TurnTexts(message_id, locale)
         self._calls = _Calls(message_id, answered)
         self._steps: list[str] = []
 

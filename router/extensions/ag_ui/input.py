@@ -17,7 +17,7 @@ from router.api.approvals import DecisionBody, already_decided, own_approval, wh
 from router.api.dependencies import Services
 from router.api.files import FileView, Upload, check_kind, hand_in
 from router.api.idempotency import claimed
-from router.api.params import Key, check_plain, derived_id, said_text
+from router.api.params import KeyParameter, check_plain, derived_id, said_text
 from router.api.turns import tool_result
 from router.contracts.conversation import FilesLeftOut
 from router.domain.errors import Conflict, FaultyValue, InvalidInput, reason_of
@@ -38,9 +38,9 @@ from router.routing.front_end_tools import FrontEndTool, SentTool, read
 MAX_NAME = 256
 """Characters of the names that a front end gives threads and runs."""
 
-Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+AgUiName = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 
-_KEY: TypeAdapter[str] = TypeAdapter(Key)
+_KEY: TypeAdapter[str] = TypeAdapter(KeyParameter)
 
 MOST_ENTRIES = 5_000
 """Messages and their parts: each that is wrong would be a few faults."""
@@ -58,8 +58,8 @@ def _few(messages: object) -> object:
 class RunInput(core.RunAgentInput):
     """The protocol's `RunAgentInput`, with names that aren't without end."""
 
-    thread_id: Name
-    run_id: Name
+    thread_id: AgUiName
+    run_id: AgUiName
     messages: Annotated[list[core.Message], Field(fail_fast=True), BeforeValidator(_few)]
     tools: Annotated[list[core.Tool], Field(fail_fast=True)] | None = None
     context: Annotated[list[core.Context], Field(fail_fast=True)] | None = None
@@ -143,14 +143,14 @@ class InterruptAnswer:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class DecisionPayload:
     """A word on an approval; `body` is None where it was left alone."""
 
     approval: str
     body: DecisionBody | None
 
 
-def read_answers(entry: core.ResumeEntry, place: int) -> InterruptAnswer | Verdict | None:
+def read_answers(entry: core.ResumeEntry, place: int) -> InterruptAnswer | DecisionPayload | None:
     """What the `place`th entry means; None where it answers nothing that was ever asked here.
 
     Raises `InvalidInput` where the payload isn't what was asked for.
@@ -193,17 +193,19 @@ _WANTED = {
 """Of each kind of question, what is said of a payload that doesn't answer it."""
 
 
-def _verdict(entry: core.ResumeEntry, name: str, field: str) -> Verdict | None:
+def _verdict(entry: core.ResumeEntry, name: str, field: str) -> DecisionPayload | None:
     approval, _, digest = name.partition("/")
     if not approval or not digest:
         return None
     if entry.status == "cancelled":
-        return Verdict(approval, None)
+        return DecisionPayload(approval, None)
     if not isinstance(entry.payload, dict):
         why = 'it is no decision; send {"decision": "approve"} or another'
         raise InvalidInput.at(field, why)
     try:
-        return Verdict(approval, DecisionBody.model_validate({**entry.payload, "digest": digest}))
+        return DecisionPayload(
+            approval, DecisionBody.model_validate({**entry.payload, "digest": digest})
+        )
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join([field, *map(str, first["loc"])])
@@ -298,14 +300,14 @@ async def planned(services: Services, caller: Principal, run: RunInput) -> RunPl
     return plan
 
 
-def _sorted(heard: Heard, plan: RunPlan) -> tuple[InterruptAnswer | None, list[Verdict]]:
+def _sorted(heard: Heard, plan: RunPlan) -> tuple[InterruptAnswer | None, list[DecisionPayload]]:
     given: list[InterruptAnswer] = []
-    verdicts: list[Verdict] = []
+    verdicts: list[DecisionPayload] = []
     for place, entry in enumerate(heard.answers):
         match read_answers(entry, place):
             case InterruptAnswer() as answer:
                 given.append(answer)
-            case Verdict() as verdict:
+            case DecisionPayload() as verdict:
                 verdicts.append(verdict)
             case None:
                 shown = repr(entry.interrupt_id[:80])
@@ -319,7 +321,7 @@ def _sorted(heard: Heard, plan: RunPlan) -> tuple[InterruptAnswer | None, list[V
 
 
 async def _take_verdict(
-    services: Services, caller: Principal, run: RunInput, verdict: Verdict, plan: RunPlan
+    services: Services, caller: Principal, run: RunInput, verdict: DecisionPayload, plan: RunPlan
 ) -> None:
     record = await own_approval(services, caller, verdict.approval)
     if verdict.body is None:

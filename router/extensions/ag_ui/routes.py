@@ -30,10 +30,10 @@ from router.api.streams import (
     LINE_ENDS,
     Accepted,
     EventStream,
-    Happening,
     MessageInProgress,
     Silence,
     TurnFailed,
+    TurnUpdate,
 )
 from router.api.turns import Turns
 from router.contracts.conversation import ConversationStatus, FilesLeftOut, Submission
@@ -63,7 +63,7 @@ NAMESPACE = "intent-router"
 APPROVAL = f"{NAMESPACE}:approval"
 CHANGED_SINCE = Localised(zh="和上次相比改了：", en="Changed since you were asked before:")
 
-Question = ChoicesReply | ConfirmReply | FormReply
+AgUiQuestion = ChoicesReply | ConfirmReply | FormReply
 
 _APPROVED: dict[str, JsonValue] = {
     "type": "object",
@@ -83,7 +83,7 @@ _DECISION: dict[str, JsonValue] = {
 }
 
 
-def of_question(question: Question) -> core.Interrupt:
+def of_question(question: AgUiQuestion) -> core.Interrupt:
     """The question, with what an answer looks like."""
     schema: dict[str, Any]
     lines = [question.text]
@@ -174,15 +174,15 @@ async def broken_off(request: Request, error: Exception) -> core.RunErrorEvent:
     )
 
 
-State = dict[str, JsonValue]
+AgUiState = dict[str, JsonValue]
 
 
 def state_of(
     standing: ConversationStatus, locale: Locale, touched: FlowSummary | None = None
-) -> State:
+) -> AgUiState:
     """The state; a flow that the run `touched` is shown in it even if it ended by that."""
     flow, skill = touched or standing.active_flow, standing.active_skill
-    shown: State = {
+    shown: AgUiState = {
         "flow": flow.model_dump(mode="json") if flow else None,
         "paused_flows": [paused.model_dump(mode="json") for paused in standing.paused_flows],
         "skill": None,
@@ -319,7 +319,7 @@ class AguiRun:
         self._thrown_away |= telling.texts.thrown_away
 
     def _events_of(
-        self, happening: Happening, telling: TurnEvents
+        self, happening: TurnUpdate, telling: TurnEvents
     ) -> Iterator[core.BaseEvent | Silence]:
         match happening:
             case Accepted():

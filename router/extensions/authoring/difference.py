@@ -30,9 +30,9 @@ from router.flow.slot_types.slot import SKIPPABLE, Slot, SlotCheck
 from router.flow.view import STATUSES
 from router.formats.regex import compiled
 
-Names = Mapping[str, Localised]
+TitlesByName = Mapping[str, Localised]
 """What expressions are called, by the expression: `manager(requester)` is “their manager”."""
-NO_NAMES: Names = MappingProxyType({})
+NO_NAMES: TitlesByName = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,10 @@ class FlowDifference:
 
 
 def difference(
-    before: FlowDefinition | None, after: FlowDefinition, locale: Locale, names: Names = NO_NAMES
+    before: FlowDefinition | None,
+    after: FlowDefinition,
+    locale: Locale,
+    names: TitlesByName = NO_NAMES,
 ) -> FlowDifference:
     """What the second does otherwise than the first; None: there was none of that name."""
     if before is None:
@@ -294,7 +297,7 @@ class _Words:
     """Sentences in one language about two versions, which call things alike by now."""
 
     locale: Locale
-    names: Names
+    names: TitlesByName
     before: FlowDefinition
     after: FlowDefinition
 

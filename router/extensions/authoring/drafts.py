@@ -11,7 +11,7 @@ LARGEST_TEXT = 128 * 1024
 LARGEST_STORIES = 64 * 1024
 """Bytes."""
 
-FlowSource = Literal["file", "document", "draft"]
+FlowOrigin = Literal["file", "document", "draft"]
 """Where a flow stands: in the house's folder, as the tenant's document, nowhere but in drafts."""
 
 
@@ -26,7 +26,7 @@ class FlowText(NamedTuple):
 class DraftBase(Record):
     """What held when a draft was begun: whoever publishes it writes over that."""
 
-    source: FlowSource
+    source: FlowOrigin
     version: int | None = None
     """Of a document: which of its versions."""
     digest: str = ""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from router.domain.locale import Locale, Localised
 from router.domain.principals import EVERYONE
 from router.domain.visible_text import inline, quoted
-from router.extensions.authoring.difference import NO_NAMES, Names
+from router.extensions.authoring.difference import NO_NAMES, TitlesByName
 from router.flow.definition import Approve, FlowDefinition, State
 from router.flow.validation.approvals import Ways
 
@@ -39,7 +39,7 @@ def describe_effects(
     after: FlowDefinition,
     reads: Collection[str],
     locale: Locale,
-    names: Names = NO_NAMES,
+    names: TitlesByName = NO_NAMES,
 ) -> list[str]:
     """Return a sentence for each write, with its approvers, and one for who may start the flow.
 
@@ -63,7 +63,7 @@ class _Effects:
     """The sentences about one version."""
 
     def __init__(
-        self, flow: FlowDefinition, reads: Collection[str], locale: Locale, names: Names
+        self, flow: FlowDefinition, reads: Collection[str], locale: Locale, names: TitlesByName
     ) -> None:
         self._flow = flow
         self._reads = reads

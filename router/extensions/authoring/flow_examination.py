@@ -48,7 +48,7 @@ FlowFileText = Annotated[str, _bounded(LARGEST_TEXT), _schema(LARGEST_TEXT)]
 """What would stand in a flow file, to the byte."""
 StoryFileText = Annotated[str, _bounded(LARGEST_STORIES), _schema(LARGEST_STORIES)]
 """What would stand in a file of stories, to the byte; empty for none."""
-FlowName = Annotated[
+DraftName = Annotated[
     str, Field(pattern=r"^[a-z][a-z0-9]*(?:_+[a-z0-9]+)*$", max_length=LONGEST_NAME)
 ]
 """What a flow may be called."""
@@ -210,10 +210,10 @@ def _data_of(document: YamlDocument | None) -> dict[str, JsonValue] | None:
     return data if isinstance(data, dict) else None
 
 
-Judged = tuple[Literal["problem", "remark"], Problem]
+JudgedProblem = tuple[Literal["problem", "remark"], Problem]
 
 
-def _beside(file: FlowFile, around: Surroundings) -> Iterator[Judged]:
+def _beside(file: FlowFile, around: Surroundings) -> Iterator[JudgedProblem]:
     """What is to be said of it beside the tenant's other flows."""
     flow = file.definition
     merged = {**around.flows, flow.flow: flow}

@@ -230,7 +230,7 @@ def _written(data: Any) -> Iterator[tuple[Place, str]]:
             yield here, value
 
 
-def _item(data: Any, place: Place) -> Mapping[str, comparisons.Path]:
+def _item(data: Any, place: Place) -> Mapping[str, comparisons.MemberPath]:
     if place[0] != "states":
         return comparisons.item_path(place)
     state = data["states"][place[1]]

@@ -14,8 +14,8 @@ from router.domain.records import Record
 from router.story.coverage import Coverage
 
 ReviewStatus = Literal["open", "approved", "refused", "withdrawn", "published"]
-Decision = Literal["approve", "refuse"]
-DECIDED: dict[Decision, ReviewStatus] = {"approve": "approved", "refuse": "refused"}
+ReviewDecision = Literal["approve", "refuse"]
+DECIDED: dict[ReviewDecision, ReviewStatus] = {"approve": "approved", "refuse": "refused"}
 
 MOST_SHARED = 2
 """Flows of one tenant that a share of people has first at once: each makes a choice more for all
@@ -95,7 +95,7 @@ class FlowReview(ReviewHead):
 
 
 def why_undecided(
-    review: ReviewHead, person: str, decision: Decision, held: str | None
+    review: ReviewHead, person: str, decision: ReviewDecision, held: str | None
 ) -> Localised | None:
     """Why this person may not decide so."""
     if person == review.author:

@@ -99,4 +99,4 @@ async def _services(request: Request) -> AuthoringServices:
     return AuthoringServices.of(AppState.of(request))
 
 
-Given = Annotated[AuthoringServices, Depends(_services)]
+GivenAuthoring = Annotated[AuthoringServices, Depends(_services)]

@@ -32,7 +32,7 @@ def json_object(raw: bytes) -> dict[str, Any]:
     return value
 
 
-Place = Mapping[str, str]
+ChatPlace = Mapping[str, str]
 """Where something is posted, in the platform's own terms: a channel, a thread."""
 LONGEST_COMMENT = 1000
 """Characters of an approver's remark on a card: what every platform has room for."""
@@ -127,7 +127,7 @@ class Inbound:
     event: str
     account: str
     thread: str
-    place: Place
+    place: ChatPlace
     text: str | None = None
     button: Button | None = None
     files: tuple[InboundFile, ...] = ()
@@ -195,16 +195,16 @@ class GivenFile:
 class Outbound(Protocol):
     """A platform to post on; raises `Undeliverable`, `TooManyRequests` or `Unavailable`."""
 
-    async def post(self, place: Place, post: Post, key: str) -> None:
+    async def post(self, place: ChatPlace, post: Post, key: str) -> None:
         """Post it. `key` is the same when the same is posted again, so that it is seen once."""
 
-    async def say(self, place: Place, text: str) -> None:
+    async def say(self, place: ChatPlace, text: str) -> None:
         """Post a line."""
 
     async def fetch(self, file: InboundFile) -> bytes:
         """What is in a file; raises as all of these, and `TooLong` where it is over 10 MiB."""
 
-    async def give(self, place: Place, file: GivenFile, key: str) -> None:
+    async def give(self, place: ChatPlace, file: GivenFile, key: str) -> None:
         """Post a file; of one `key` as `post`."""
 
     async def aclose(self) -> None:
@@ -215,7 +215,7 @@ class Outbound(Protocol):
 class ReadingOutbound(Outbound, Protocol):
     """A platform on which people read and don't talk: digests and news come there if wished for."""
 
-    async def post_digest(self, place: Place, digest: Digest, key: str) -> None:
+    async def post_digest(self, place: ChatPlace, digest: Digest, key: str) -> None:
         """Post what waits; of one `key` as `post`."""
 
 

@@ -18,11 +18,11 @@ from router.domain.errors import RouterError, TooManyRequests, Unavailable
 from router.domain.principals import PeopleDirectory, Principal
 from router.domain.records import ApprovalRecord, Mailbox
 from router.extensions.channels.base import (
+    ChatPlace,
     DecisionRequest,
     Digest,
     NotAdmitted,
     Outbound,
-    Place,
     ReadingOutbound,
     Undeliverable,
 )
@@ -77,7 +77,7 @@ async def in_time(platform: str) -> AsyncIterator[None]:
         raise Unavailable(f"{platform} didn't take a post within {seconds} s") from None
 
 
-def place_now(directory: PeopleDirectory, mailbox: Mailbox, reader: str) -> Place | None:
+def place_now(directory: PeopleDirectory, mailbox: Mailbox, reader: str) -> ChatPlace | None:
     """Where the reader reads what is for them alone; None where no account is theirs now.
 
     Ask before every post: an account is unlinked, moved and deleted while posts are owed.
@@ -228,7 +228,7 @@ class Deferral:
         except Undeliverable as error:
             log.warning("%s won't have a reminder: %s", post.platform, error)
 
-    def _place(self, post: DeferredPost) -> Place | None:
+    def _place(self, post: DeferredPost) -> ChatPlace | None:
         mailbox = Mailbox(
             tenant=post.tenant,
             platform=post.platform,

@@ -34,11 +34,11 @@ from router.extensions.channels import cards, hand_offs
 from router.extensions.channels.base import (
     LONGEST_COMMENT,
     CardDecision,
+    ChatPlace,
     DecisionRequest,
     GivenFile,
     NotAdmitted,
     Outbound,
-    Place,
     Post,
     ReadingOutbound,
     Statement,
@@ -310,7 +310,7 @@ class Outbox:
             log.warning("%s won't have row %s: %s", mailbox.platform, row.sequence, error)
 
     async def _give(
-        self, mailbox: Mailbox, place: Place, reader: str, said: Statement, key: str
+        self, mailbox: Mailbox, place: ChatPlace, reader: str, said: Statement, key: str
     ) -> None:
         """Post the files that were said to be there, which nobody can fetch from a chat."""
         services, text = self._services, as_plain_text(said.replies, said.locale)
@@ -321,7 +321,7 @@ class Outbox:
                 name = derived_id(key, file.id)
                 await self._platforms[mailbox.platform].give(place, given, name)
 
-    def _place(self, mailbox: Mailbox, reader: str) -> Place | None:
+    def _place(self, mailbox: Mailbox, reader: str) -> ChatPlace | None:
         return place_now(self._services.directory, mailbox, reader)
 
     def _reads(self, platform: str) -> bool:

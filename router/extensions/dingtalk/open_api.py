@@ -12,12 +12,12 @@ from router.domain.errors import TooManyRequests, Unavailable
 from router.domain.visible_text import pieces
 from router.extensions.channels.base import (
     AccessToken,
+    ChatPlace,
     DecisionRequest,
     GivenFile,
     Grant,
     InboundFile,
     NotAdmitted,
-    Place,
     Post,
     Statement,
     TooLong,
@@ -95,7 +95,7 @@ class OpenApi:
         """Let go of connections."""
         await self._http.aclose()
 
-    async def post(self, place: Place, post: Post, key: str) -> None:
+    async def post(self, place: ChatPlace, post: Post, key: str) -> None:
         """Post a card where there is something to press, else a message.
 
         A card is called `key`: DingTalk has one of a name. Messages have no name, so that a repeat
@@ -122,7 +122,7 @@ class OpenApi:
     def _route(self) -> str:
         return f"intent-router-{self._app.key}"
 
-    def _delivered(self, place: Place, post: Post) -> Body:
+    def _delivered(self, place: ChatPlace, post: Post) -> Body:
         """Where the card is delivered; an approver's to the approver alone, whatever the place."""
         shown = {"ZH_CN": title_of(post), "EN_US": title_of(post)}
         space = {"supportForward": False, "lastMessageI18n": shown}
@@ -149,7 +149,7 @@ class OpenApi:
         await self._called("POST", "/v1.0/card/callbacks/register", body)
         self._registered = True
 
-    async def say(self, place: Place, text: str) -> None:
+    async def say(self, place: ChatPlace, text: str) -> None:
         """Post a line, as it is."""
         await self._send(place, "sampleText", {"content": text})
 
@@ -161,7 +161,7 @@ class OpenApi:
         options = {"updateCardDataByKey": True, "updatePrivateDataByKey": True}
         await self._called("PUT", "/v1.0/card/instances", {**body, "cardUpdateOptions": options})
 
-    async def _send(self, place: Place, kind: str, content: Body) -> None:
+    async def _send(self, place: ChatPlace, kind: str, content: Body) -> None:
         said = json.dumps(content, ensure_ascii=False)
         body: Body = {"robotCode": self._app.robot, "msgKey": kind, "msgParam": said}
         if "group" in place:
@@ -197,7 +197,7 @@ class OpenApi:
             raise Undeliverable(f"DingTalk answers {response.status_code} for a file")
         return response.content
 
-    async def give(self, place: Place, file: GivenFile, key: str) -> None:
+    async def give(self, place: ChatPlace, file: GivenFile, key: str) -> None:
         """Upload it, and post what DingTalk calls it; a repeat is seen twice."""
         del key
         kind = "image" if file.is_picture else "file"

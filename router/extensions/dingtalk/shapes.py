@@ -15,10 +15,10 @@ from router.domain.text_tables import as_lines
 from router.domain.visible_text import one_line
 from router.extensions.channels import cards
 from router.extensions.channels.base import (
+    ChatPlace,
     DecisionRequest,
     Inbound,
     InboundFile,
-    Place,
     Post,
     Statement,
     button_of,
@@ -65,7 +65,7 @@ def message_of(body: Mapping[str, Any]) -> Inbound | None:
         return None
     content = within(body, "content")
     text, files = read(within(body, "text") if body.get("msgtype") == "text" else content)
-    place: Place = {"group": chat} if kind == GROUP else {"account": str(account)}
+    place: ChatPlace = {"group": chat} if kind == GROUP else {"account": str(account)}
     return Inbound(
         event=str(event),
         account=str(account),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from router.documents.page import Line
+from router.documents.page import TextLine
 from router.domain.documents import Place, Source
 
 APART = 0.9
@@ -68,10 +68,10 @@ class Sheet:
         top, bottom = (min(max(y / self.height, 0.0), 1.0) for y in (box.top, box.bottom))
         return Place(page=self.number, left=left, top=top, right=right, bottom=bottom)
 
-    def line(self, piece: Piece, source: Source) -> Line:
+    def line(self, piece: Piece, source: Source) -> TextLine:
         """The piece as a line of this page."""
         confidence = min(max(piece.confidence, 0.0), 1.0)
-        return Line(piece.text.strip(), self.place(piece.box), source, confidence)
+        return TextLine(piece.text.strip(), self.place(piece.box), source, confidence)
 
 
 def rows(pieces: Iterable[Piece]) -> list[list[Piece]]:
@@ -149,6 +149,8 @@ def _below(lower: Edges, upper: Edges) -> bool:
     return beside < 0.3 * width and -0.3 * width < lower.top - upper.bottom < 0.8 * lower.height
 
 
-def lines_of(pieces: Sequence[Piece], sheet: Sheet, source: Source = "text") -> tuple[Line, ...]:
+def lines_of(
+    pieces: Sequence[Piece], sheet: Sheet, source: Source = "text"
+) -> tuple[TextLine, ...]:
     """What the pieces say on that page, line by line; blank ones are left out."""
     return tuple(sheet.line(piece, source) for piece in joined(pieces) if piece.text.strip())

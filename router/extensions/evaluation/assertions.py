@@ -21,9 +21,9 @@ from router.routing.prompt_cases import Observed, ObservedTool
 SHOWN = 80
 """Characters of a value that a complaint quotes."""
 
-Words = Annotated[str, StringConstraints(min_length=1, max_length=500)]
-Several = Annotated[
-    Words | Annotated[list[Words], Field(min_length=1, max_length=20)],
+ShortText = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+SeveralWords = Annotated[
+    ShortText | Annotated[list[ShortText], Field(min_length=1, max_length=20)],
     said("write a text, or a list of texts that isn't empty"),
 ]
 
@@ -32,7 +32,7 @@ class JudgeSilent(Exception):
     """Whoever was to judge said neither yes nor no; says what it said instead."""
 
 
-Judge = Callable[[str, Observed], Awaitable[tuple[bool, str]]]
+AskJudge = Callable[[str, Observed], Awaitable[tuple[bool, str]]]
 """Whether the answer to a question about what was observed is yes, and why."""
 
 
@@ -43,7 +43,7 @@ class Assertion(Protocol):
     expects: Any
     """The type of its value in a case file, with whatever checks that."""
 
-    async def check(self, wanted: Any, observed: Observed, judge: Judge) -> str | None:
+    async def check(self, wanted: Any, observed: Observed, judge: AskJudge) -> str | None:
         """None where it holds; else what was there instead. Raises `JudgeSilent`."""
 
 
@@ -70,9 +70,9 @@ def _quoted(value: object) -> str:
 @assertion
 class _Route:
     name = "route"
-    expects = Several
+    expects = SeveralWords
 
-    async def check(self, wanted: str | list[str], observed: Observed, _: Judge) -> str | None:
+    async def check(self, wanted: str | list[str], observed: Observed, _: AskJudge) -> str | None:
         return None if observed.route in _each(wanted) else f"it is {_quoted(observed.route)}"
 
 
@@ -82,7 +82,7 @@ class _Arguments:
     expects = dict[str, JsonValue]
 
     async def check(
-        self, wanted: Mapping[str, JsonValue], observed: Observed, _: Judge
+        self, wanted: Mapping[str, JsonValue], observed: Observed, _: AskJudge
     ) -> str | None:
         given = observed.value if isinstance(observed.value, dict) else {}
         wrong = [name for name, value in wanted.items() if given.get(name) != value]
@@ -93,9 +93,9 @@ class _Arguments:
 @assertion
 class _Contains:
     name = "contains"
-    expects = Several
+    expects = SeveralWords
 
-    async def check(self, wanted: str | list[str], observed: Observed, _: Judge) -> str | None:
+    async def check(self, wanted: str | list[str], observed: Observed, _: AskJudge) -> str | None:
         said = observed.words.casefold()
         missing = [words for words in _each(wanted) if words.casefold() not in said]
         return f"it lacks {', '.join(map(_quoted, missing))}" if missing else None
@@ -104,9 +104,9 @@ class _Contains:
 @assertion
 class _NotContains:
     name = "not_contains"
-    expects = Several
+    expects = SeveralWords
 
-    async def check(self, wanted: str | list[str], observed: Observed, _: Judge) -> str | None:
+    async def check(self, wanted: str | list[str], observed: Observed, _: AskJudge) -> str | None:
         said = observed.words.casefold()
         there = [words for words in _each(wanted) if words.casefold() in said]
         return f"it has {', '.join(map(_quoted, there))}" if there else None
@@ -121,9 +121,9 @@ def _pattern(source: str) -> str:
 @assertion
 class _Matches:
     name = "matches"
-    expects = Annotated[Words, AfterValidator(_pattern)]
+    expects = Annotated[ShortText, AfterValidator(_pattern)]
 
-    async def check(self, wanted: str, observed: Observed, _: Judge) -> str | None:
+    async def check(self, wanted: str, observed: Observed, _: AskJudge) -> str | None:
         found = compile_foreign(wanted, AUTHORED).search(observed.words)
         return None if found else f"nothing in it matches: {_quoted(observed.words)}"
 
@@ -133,7 +133,7 @@ class _Language:
     name = "language"
     expects = Annotated[Literal["zh", "en"], said("write zh or en")]
 
-    async def check(self, wanted: str, observed: Observed, _: Judge) -> str | None:
+    async def check(self, wanted: str, observed: Observed, _: AskJudge) -> str | None:
         spoken = main_language(observed.words)
         return None if spoken == wanted else f"it is in {spoken}"
 
@@ -165,7 +165,7 @@ class _Schema:
     name = "schema"
     expects = Annotated[dict[str, JsonValue], AfterValidator(_schema)]
 
-    async def check(self, wanted: Mapping[str, Any], observed: Observed, _: Judge) -> str | None:
+    async def check(self, wanted: Mapping[str, Any], observed: Observed, _: AskJudge) -> str | None:
         try:
             found = find_errors(validator_of(wanted), observed.value, 1)
         except (CheckTooCostly, RecursionError) as error:
@@ -177,8 +177,11 @@ class _Schema:
         return f"{where}{': ' if where else ''}{first.message:.160}"
 
 
-Called = Annotated[
-    list[Words | Annotated[dict[Words, dict[str, JsonValue]], Field(min_length=1, max_length=1)]],
+CalledField = Annotated[
+    list[
+        ShortText
+        | Annotated[dict[ShortText, dict[str, JsonValue]], Field(min_length=1, max_length=1)]
+    ],
     Field(min_length=1, max_length=20),
     said("write a list of tools, each a name, or a name with arguments: {get_weather: {city: …}}"),
 ]
@@ -187,10 +190,10 @@ Called = Annotated[
 @assertion
 class _Calls:
     name = "calls"
-    expects = Called
+    expects = CalledField
 
     async def check(
-        self, wanted: Sequence[str | Mapping[str, Any]], observed: Observed, _: Judge
+        self, wanted: Sequence[str | Mapping[str, Any]], observed: Observed, _: AskJudge
     ) -> str | None:
         lacking = [each for each in wanted if not _is_called(each, observed.calls)]
         made = ", ".join(dict.fromkeys(call.name for call in observed.calls)) or "nothing"
@@ -208,9 +211,9 @@ def _is_called(wanted: str | Mapping[str, Any], made: Sequence[ObservedTool]) ->
 @assertion
 class _NotCalls:
     name = "not_calls"
-    expects = Several
+    expects = SeveralWords
 
-    async def check(self, wanted: str | list[str], observed: Observed, _: Judge) -> str | None:
+    async def check(self, wanted: str | list[str], observed: Observed, _: AskJudge) -> str | None:
         made = {call.name for call in observed.calls}
         there = [name for name in _each(wanted) if name in made]
         return f"it called {', '.join(there)}" if there else None
@@ -229,9 +232,9 @@ def _file_name(name: str) -> str:
 @assertion
 class _File:
     name = "file"
-    expects = Annotated[Words, AfterValidator(_file_name)]
+    expects = Annotated[ShortText, AfterValidator(_file_name)]
 
-    async def check(self, wanted: str, observed: Observed, _: Judge) -> str | None:
+    async def check(self, wanted: str, observed: Observed, _: AskJudge) -> str | None:
         lines = [line.strip() for line in lines_of(observed.folder / wanted) if line.strip()]
         said = [line.strip() for line in observed.words.splitlines()]
         at = 0
@@ -253,8 +256,8 @@ def lines_of(file: Path) -> list[str]:
 @assertion
 class _Judged:
     name = "judge"
-    expects = Words
+    expects = ShortText
 
-    async def check(self, wanted: str, observed: Observed, judge: Judge) -> str | None:
+    async def check(self, wanted: str, observed: Observed, judge: AskJudge) -> str | None:
         holds, why = await judge(wanted, observed)
         return None if holds else f"no: {_quoted(why)}"

@@ -41,7 +41,7 @@ _WORDING = FileWording(
 )
 _NAME = "letters, digits and hyphens, 60 at most, such as balance-in-days"
 
-Name = Annotated[
+CaseName = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$"),
     said(f"write {_NAME}", "{key} {value} is no name"),
@@ -144,7 +144,7 @@ def _file_of(given: type[Entry], of: Subject) -> type[BaseModel]:
     case = create_model(
         "Case",
         __base__=Entry,
-        case=(Name, ...),
+        case=(CaseName, ...),
         locale=(_Language, ...),
         note=(str | None, None),
         given=(given, ...),

@@ -31,13 +31,13 @@ from router.extensions.channels.base import (
     LONGEST_COMMENT,
     VERDICTS,
     AccessToken,
+    ChatPlace,
     DecisionRequest,
     GivenFile,
     Grant,
     Inbound,
     InboundFile,
     NotAdmitted,
-    Place,
     Post,
     Statement,
     TooLong,
@@ -124,17 +124,17 @@ def from_outside(body: dict[str, Any]) -> bool:
     return any(one.get("tenant_key", here) != here for one in people)
 
 
-Card = dict[str, Any]
-Element = dict[str, Any]
+FeishuCard = dict[str, Any]
+CardElement = dict[str, Any]
 
 
-def card(post: Post) -> Card:
+def card(post: Post) -> FeishuCard:
     """The post as a card."""
     elements = list(_said(post) if isinstance(post, Statement) else _wanted(post))
     return {"config": {"wide_screen_mode": True, "update_multi": True}, "elements": elements}
 
 
-def _said(said: Statement) -> Iterator[Element]:
+def _said(said: Statement) -> Iterator[CardElement]:
     for reply in said.replies:
         buttons = list(cards.answers(reply, said))
         yield from map(_text, cards.sections_of(reply, said.locale, buttons=bool(buttons)))
@@ -142,11 +142,11 @@ def _said(said: Statement) -> Iterator[Element]:
             yield {"tag": "action", "actions": [_button(each) for each in buttons]}
 
 
-def _text(text: str) -> Element:
+def _text(text: str) -> CardElement:
     return {"tag": "div", "text": _plain(text)}
 
 
-def _wanted(wanted: DecisionRequest) -> Iterator[Element]:
+def _wanted(wanted: DecisionRequest) -> Iterator[CardElement]:
     yield from map(_text, cards.decided_on(wanted))
     if wanted.outcome:
         yield {"tag": "note", "elements": [_plain(wanted.outcome)]}
@@ -155,14 +155,19 @@ def _wanted(wanted: DecisionRequest) -> Iterator[Element]:
     yield {"tag": "action", "actions": [_button(each) for each in at_once]}
     # A form of its own: it isn't sent before something is written.
     hint = _plain(cards.WHAT_TO_CHANGE.within(wanted.locale))
-    field: Element = {"tag": "input", "name": cards.COMMENT, "required": True, "placeholder": hint}
+    field: CardElement = {
+        "tag": "input",
+        "name": cards.COMMENT,
+        "required": True,
+        "placeholder": hint,
+    }
     sending = {"name": "return", "action_type": "form_submit"}
     returning = _button(cards.deciding(wanted, "return")) | sending
     fields = [field | {"max_length": LONGEST_COMMENT}, returning]
     yield {"tag": "form", "name": "returning", "elements": fields}
 
 
-def _button(each: cards.CardButton) -> Element:
+def _button(each: cards.CardButton) -> CardElement:
     value = {"button": each.button.packed}
     style = each.style or "default"
     made = {"tag": "button", "text": _plain(each.label), "type": style, "value": value}
@@ -170,7 +175,7 @@ def _button(each: cards.CardButton) -> Element:
     return made | ({"confirm": dialog} if each.sure else {})
 
 
-def _plain(text: str) -> Element:
+def _plain(text: str) -> CardElement:
     return {"tag": "plain_text", "content": text}
 
 
@@ -288,14 +293,14 @@ class _FeishuClient:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    async def post(self, place: Place, post: Post, key: str) -> None:
+    async def post(self, place: ChatPlace, post: Post, key: str) -> None:
         """Post a card; of one `key` Feishu takes one within the hour."""
         await self._send(place, "interactive", card(post), key)
 
-    async def say(self, place: Place, text: str) -> None:
+    async def say(self, place: ChatPlace, text: str) -> None:
         await self._send(place, "text", {"text": text}, "")
 
-    async def _send(self, place: Place, kind: str, content: Any, key: str) -> None:
+    async def _send(self, place: ChatPlace, kind: str, content: Any, key: str) -> None:
         body = {"msg_type": kind, "content": json.dumps(content, ensure_ascii=False)}
         body |= {"uuid": key} if key else {}
         if "message" in place:
@@ -327,7 +332,7 @@ class _FeishuClient:
             self._token.refuse(token)
         raise _refusal(code, said)
 
-    async def give(self, place: Place, file: GivenFile, key: str) -> None:
+    async def give(self, place: ChatPlace, file: GivenFile, key: str) -> None:
         """Upload it, and post what Feishu calls it; of one `key` it takes one within the hour."""
         if file.is_picture:
             path, kind, name = "/im/v1/images", "image", "image_key"

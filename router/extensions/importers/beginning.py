@@ -26,7 +26,7 @@ MOST_SAID = 200
 """Questions, and things without a place, that are told; of more there is how many."""
 
 
-class Question(NamedTuple):
+class OpenQuestion(NamedTuple):
     """What the author has to decide, and where in the draft that stands."""
 
     what: Localised
@@ -46,7 +46,7 @@ class Beginning:
 
     flow: str
     text: str
-    questions: tuple[Question, ...]
+    questions: tuple[OpenQuestion, ...]
     unmapped: tuple[Unmapped, ...]
 
 
@@ -66,12 +66,12 @@ class FlowSketch:
     slots: dict[str, dict[str, Any]] = field(default_factory=dict)
     start: str = ""
     states: dict[str, dict[str, Any]] = field(default_factory=dict)
-    questions: list[Question] = field(default_factory=list)
+    questions: list[OpenQuestion] = field(default_factory=list)
     unmapped: list[Unmapped] = field(default_factory=list)
 
     def ask(self, zh: str, en: str, *place: str | int) -> None:
         """Leave something to the author."""
-        self.questions.append(Question(Localised(zh=zh, en=en), place))
+        self.questions.append(OpenQuestion(Localised(zh=zh, en=en), place))
 
     def leave_out(self, where: str, zh: str, en: str) -> None:
         """Name something that has no place in a flow."""
@@ -121,7 +121,7 @@ def _mostly_unsaid(label: str, name: str) -> bool:
     return strange > len(name) / 2
 
 
-UNTRANSLATED = Question(
+UNTRANSLATED = OpenQuestion(
     Localised(
         zh="原件只有一种语言，标题和文字在中英文里是一样的：请补上另一种语言。",
         en="The source speaks one language, so titles and texts are the same in both: "
@@ -129,7 +129,7 @@ UNTRANSLATED = Question(
     ),
     ("title",),
 )
-UNASKED = Question(
+UNASKED = OpenQuestion(
     Localised(
         zh="人们会怎样说起这件事？请在 triggers 里写上他们的话。",
         en="What do people say who want this? Write their words under triggers.",
@@ -188,23 +188,25 @@ def _problems(flow: str, text: str, known: Vocabulary) -> Sequence[Problem]:
         return error.problems
 
 
-def _unexplained(asked: Iterable[Question], problems: Iterable[Problem]) -> Iterable[Question]:
+def _unexplained(
+    asked: Iterable[OpenQuestion], problems: Iterable[Problem]
+) -> Iterable[OpenQuestion]:
     places = [each.place for each in asked if each.place]
     for problem in problems:
         if not any(problem.place[: len(place)] == place for place in places):
             what, remedy = problem.what, problem.remedy
             zh = f"{said_in('zh', what)}：{said_in('zh', remedy)}。"
             en = f"{what}: {remedy}."
-            yield Question(Localised(zh=zh, en=en), problem.place)
+            yield OpenQuestion(Localised(zh=zh, en=en), problem.place)
 
 
-def _bounded_questions(asked: Sequence[Question]) -> tuple[Question, ...]:
+def _bounded_questions(asked: Sequence[OpenQuestion]) -> tuple[OpenQuestion, ...]:
     unique = tuple(dict.fromkeys(asked))
     more = len(unique) - MOST_SAID
     if more <= 0:
         return unique
     zh, en = f"还有 {more} 个问题没有列出。", f"There are {more} questions more."
-    return (*unique[:MOST_SAID], Question(Localised(zh=zh, en=en)))
+    return (*unique[:MOST_SAID], OpenQuestion(Localised(zh=zh, en=en)))
 
 
 def _bounded_parts(parts: Sequence[Unmapped]) -> tuple[Unmapped, ...]:

@@ -38,7 +38,7 @@ MOST_BRANCHES = 40
 DECIDING = frozenset({"exclusiveGateway", "inclusiveGateway", "complexGateway"})
 FORKING = frozenset({"parallelGateway"})
 
-Branch = dict[str, Any]
+BranchData = dict[str, Any]
 """As a flow file has it: `{if, to, name}`."""
 
 
@@ -135,7 +135,7 @@ class _Mapping:
     def _make(self, node: FlowNode) -> None:
         name, process = self._names[node.id], self._process
         self._made.add(node.id)
-        state: Branch = {}
+        state: BranchData = {}
         self._sketch.states[name] = state
         if node.get(KIND) in KINDS:
             state |= self._states.body(node, name, node.get(KIND))
@@ -164,7 +164,7 @@ class _Mapping:
 
     # Ways
 
-    def _exits(self, node: FlowNode, name: str, state: Branch) -> dict[str, Any]:
+    def _exits(self, node: FlowNode, name: str, state: BranchData) -> dict[str, Any]:
         if "approve" in state:
             return self._verdicts(node, name)
         way = "completed" if "flow" in state else "next"
@@ -173,12 +173,12 @@ class _Mapping:
     def _next(self, node: FlowNode, name: str, way: str) -> Any:
         return self._short(self._branches(node, ("states", name, way), (node.id,)))
 
-    def _short(self, branches: list[Branch]) -> Any:
+    def _short(self, branches: list[BranchData]) -> Any:
         return branches[0]["to"] if len(branches) == 1 and len(branches[0]) == 1 else branches
 
     def _branches(
         self, node: FlowNode, place: tuple[str, ...], path: tuple[str, ...]
-    ) -> list[Branch]:
+    ) -> list[BranchData]:
         """The ways on from a node, gateways behind each other multiplied out."""
         flows = self._process.leaving(node.id)
         link = self._linked(node)
@@ -188,7 +188,7 @@ class _Mapping:
             return [{"to": self._states.done()}]
         if len(flows) == 1:
             return self._towards(self._process.nodes[flows[0].target], place, path)
-        found: list[Branch] = []
+        found: list[BranchData] = []
         opposite = len(flows) == 2 and are_opposite(*(flow.condition for flow in flows))  # noqa: PLR2004
         default = node.get("default")
         for flow in flows:
@@ -215,7 +215,7 @@ class _Mapping:
 
     def _towards(
         self, node: FlowNode, place: tuple[str, ...], path: tuple[str, ...]
-    ) -> list[Branch]:
+    ) -> list[BranchData]:
         if self._is_state(node):
             return [{"to": self._name(node)}]
         self._walked += 1
@@ -424,7 +424,7 @@ class _Mapping:
             state["late"] = self._next(timers[0], name, "late")
         return state
 
-    def _boundary(self, event: FlowNode, name: str, state: Branch) -> dict[str, Any]:
+    def _boundary(self, event: FlowNode, name: str, state: BranchData) -> dict[str, Any]:
         """What an event on its boundary adds to a state."""
         if event.event == "error" and ("call" in state or "flow" in state):
             way = "on_error" if "call" in state else "otherwise"
@@ -443,7 +443,7 @@ class _Mapping:
         )
         return {}
 
-    def _deadline(self, event: FlowNode, name: str, state: Branch) -> dict[str, Any]:
+    def _deadline(self, event: FlowNode, name: str, state: BranchData) -> dict[str, Any]:
         span = self._states.span(event, "states", name, "approve")
         if event.get("cancelActivity") != "false":
             asked = {**state["approve"], "expire_after": span}
@@ -469,7 +469,7 @@ class _Mapping:
                 continue
             target = self._process.nodes[flow.target]
             to = self._own_target(target)
-            branch: Branch = {"if": flow.condition} if flow.condition else {}
+            branch: BranchData = {"if": flow.condition} if flow.condition else {}
             branch["to"] = to
             found.setdefault(flow.exit, []).append(branch)
         if "parallel" in found:
@@ -479,7 +479,7 @@ class _Mapping:
             for exit_, each in found.items()
         }
 
-    def _keep_deadlines(self, node: FlowNode, name: str, state: Branch) -> None:
+    def _keep_deadlines(self, node: FlowNode, name: str, state: BranchData) -> None:
         timers = [each for each in self._process.attached(node.id) if each.event == "timer"]
         for event in timers:
             if "wait" in state:
@@ -523,11 +523,11 @@ class _Mapping:
                 )
 
 
-def _joined(condition: str | None, branch: Branch, name: str) -> Branch:
+def _joined(condition: str | None, branch: BranchData, name: str) -> BranchData:
     conditions = [each for each in (condition, branch.get("if")) if each]
     unclear = [each for each in conditions if each.startswith("? ")]
     several = [f"({each})" if "||" in each else each for each in conditions]
-    found: Branch = {}
+    found: BranchData = {}
     if conditions:
         found["if"] = unclear[0] if unclear else " && ".join(several)
     found["to"] = branch["to"]

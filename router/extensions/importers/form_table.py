@@ -102,11 +102,11 @@ def _text(element: Element) -> str:
     return " ".join(said.split())[:LONGEST_CELL]
 
 
-Place = tuple[int, int]
+CellPlace = tuple[int, int]
 """Row and column, from 0."""
 
 
-def _place(address: str) -> Place | None:
+def _place(address: str) -> CellPlace | None:
     found = _ADDRESS.match(address)
     if found is None:
         return None
@@ -116,7 +116,7 @@ def _place(address: str) -> Place | None:
     return (int(found[2]) - 1, column - 1) if column <= MOST_COLUMNS else None
 
 
-def _cells(root: Element, shared: list[str]) -> Iterator[tuple[Place, str]]:
+def _cells(root: Element, shared: list[str]) -> Iterator[tuple[CellPlace, str]]:
     for cell in (each for each in root.within() if each.tag == "c"):
         place = _place(cell.attributes.get("r", ""))
         if place is None:
@@ -131,7 +131,7 @@ def _cells(root: Element, shared: list[str]) -> Iterator[tuple[Place, str]]:
         yield place, said
 
 
-def _validations(root: Element) -> Iterator[tuple[Place, tuple[str, ...]]]:
+def _validations(root: Element) -> Iterator[tuple[CellPlace, tuple[str, ...]]]:
     """Where something is to be chosen from a list that stands right there."""
     for each in (each for each in root.within() if each.tag == "dataValidation"):
         formula = each.first("formula1")

@@ -150,7 +150,7 @@ def _fenced(text: str) -> str:
     return text.replace("</", "<\\/")
 
 
-Unusable = Literal["no_process", "unfit"]
+UnusableReason = Literal["no_process", "unfit"]
 
 
 @dataclass(frozen=True)
@@ -162,14 +162,14 @@ class UnusableAnswer:
         words: What is wrong, for the model.
     """
 
-    why: Unusable
+    why: UnusableReason
     words: str
 
 
 class UnusableSketch(Exception):
     """An answer of which no draft can be made; see `UnusableAnswer`."""
 
-    def __init__(self, why: Unusable, words: str) -> None:
+    def __init__(self, why: UnusableReason, words: str) -> None:
         super().__init__(words)
         self.why = why
 

@@ -16,7 +16,7 @@ from router.api.params import SaidText
 from router.domain.errors import InvalidInput, Unavailable, reason_of
 from router.domain.locale import Locale, Localised
 from router.extensions.authoring.routes.drafts import surroundings_of
-from router.extensions.authoring.services import Given
+from router.extensions.authoring.services import GivenAuthoring
 from router.extensions.importers.beginning import Beginning, BeginningContext
 from router.extensions.importers.paragraph import (
     LONGEST_PARAGRAPH,
@@ -141,7 +141,10 @@ _BODY: dict[str, Any] = {
 
 @router.post("/beginnings", responses=problems(400, 404, 413, 415), openapi_extra=_BODY)
 async def begin(
-    services: Given, author: Author, work: Work, sent: Annotated[bytes | str, Depends(_sent)]
+    services: GivenAuthoring,
+    author: Author,
+    work: Work,
+    sent: Annotated[bytes | str, Depends(_sent)],
 ) -> BeginningView:
     """Make a draft of a file or a paragraph: what maps, what is left to decide, what has no place.
 

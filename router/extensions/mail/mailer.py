@@ -26,12 +26,12 @@ from router.domain.text_tables import as_lines
 from router.domain.visible_text import one_line
 from router.extensions.channels import cards
 from router.extensions.channels.base import (
+    ChatPlace,
     DecisionRequest,
     Digest,
     GivenFile,
     InboundFile,
     NotAdmitted,
-    Place,
     Post,
     Statement,
     Undeliverable,
@@ -130,14 +130,14 @@ class Mail:
         self._domain = settings.sender.rpartition("@")[2]
         self._room = asyncio.Semaphore(AT_ONCE)
 
-    async def post(self, place: Place, post: Post, key: str) -> None:
+    async def post(self, place: ChatPlace, post: Post, key: str) -> None:
         """Send it; the mail's `Message-ID` is made of `key`, and one thread is one approval."""
         if isinstance(post, Statement):
             await self._send(place, self._news(post), key, post.conversation)
         else:
             await self._send(place, self._request(post), key, post.approval.id)
 
-    async def post_digest(self, place: Place, digest: Digest, key: str) -> None:
+    async def post_digest(self, place: ChatPlace, digest: Digest, key: str) -> None:
         """Send what waits, with a link for each, and one that stops it."""
         reader = digest.waiting[0].approval
         token = self._links.stopping(reader.tenant, reader.person)
@@ -145,7 +145,7 @@ class Mail:
         headers = {"List-Unsubscribe": stop, "List-Unsubscribe-Post": ONE_CLICK}
         await self._send(place, self._listed(digest), key, headers=headers)
 
-    async def say(self, place: Place, text: str) -> None:
+    async def say(self, place: ChatPlace, text: str) -> None:
         """Send a line."""
         both = NO_ANSWER.zh, NO_ANSWER.en
         letter = Letter(
@@ -157,7 +157,7 @@ class Mail:
         """Nothing comes in by mail."""
         raise Undeliverable(f"mail isn't read, so {file.name[:80]!r} can't be fetched")
 
-    async def give(self, place: Place, file: GivenFile, key: str) -> None:
+    async def give(self, place: ChatPlace, file: GivenFile, key: str) -> None:
         """Send a file as an attachment."""
         name = one_line(file.name)
         message = self._message(place, name, key)
@@ -212,7 +212,7 @@ class Mail:
 
     async def _send(
         self,
-        place: Place,
+        place: ChatPlace,
         letter: Letter,
         key: str,
         thread: str = "",
@@ -225,7 +225,7 @@ class Mail:
             message[name] = value
         await self._deliver(message)
 
-    def _message(self, place: Place, subject: str, key: str, thread: str = "") -> EmailMessage:
+    def _message(self, place: ChatPlace, subject: str, key: str, thread: str = "") -> EmailMessage:
         to = addressed(place.get("account", ""))
         if to is None:
             raise Undeliverable("the directory has no mail address for them that can be used")

@@ -43,7 +43,7 @@ from router.domain.progress import Progress
 from router.domain.records import ApprovalRecord, ConversationRecord
 from router.extensions.mcp_server.questions import (
     ASKED,
-    Asked,
+    McpQuestion,
     OpenQuestion,
     WordsAsked,
     answer_to,
@@ -63,12 +63,12 @@ CHANNEL = "mcp"
 SECONDS = 60.0
 """How long a turn is waited for; one that takes longer goes on, and can be asked for."""
 
-Arguments = Mapping[str, Any]
-Answer = dict[str, Any]
-Outcome = Answer | types.InputRequiredResult
+McpArguments = Mapping[str, Any]
+McpResult = dict[str, Any]
+McpOutcome = McpResult | types.InputRequiredResult
 """What a call comes to: an object, or what its person has to be asked first."""
-Answering = ChooseAction | ConfirmAction | FormAction
-Report = Callable[[float, str], Awaitable[None]]
+AnsweringAction = ChooseAction | ConfirmAction | FormAction
+ReportProgress = Callable[[float, str], Awaitable[None]]
 """Tells the program how far a call is: a number that grows, and words."""
 
 LEFT_OPEN = Localised(
@@ -104,13 +104,13 @@ NO_FORMS = Localised(
 
 
 @dataclass(frozen=True)
-class Call:
+class McpCall:
     """One request of a program's: what it can show, and what came back with it."""
 
     revision: str
     asks: bool
     """Whether it shows its person forms."""
-    report: Report
+    report: ReportProgress
     key: str | None = None
     """The request's `Idempotency-Key`, by which a repeat does nothing twice."""
     answer: types.ElicitResult | None = None
@@ -120,7 +120,7 @@ class Call:
 class QuestionOpen(Conflict):
     """Something else is open than what was answered: `left` says what, and by which call."""
 
-    def __init__(self, said: Localised, left: Answer) -> None:
+    def __init__(self, said: Localised, left: McpResult) -> None:
         super().__init__(said)
         self.left = left
 
@@ -134,7 +134,9 @@ class McpDesk:
     ownership: Ownership
     caller: Principal
 
-    async def start(self, call: Call, name: str, slots: Arguments, given: Arguments) -> Outcome:
+    async def start(
+        self, call: McpCall, name: str, slots: McpArguments, given: McpArguments
+    ) -> McpOutcome:
         """Start a flow, or a tool's form; what it still asks for is told in words, if there are.
 
         Words go there only where it wants to know more: no words of an assistant's are a yes.
@@ -150,7 +152,7 @@ class McpDesk:
             turn = await self._turn(call, record, said, _first_id(call, "request"))
         return self._told(call, record, turn)
 
-    async def ask_skill(self, call: Call, name: str, given: Arguments) -> Outcome:
+    async def ask_skill(self, call: McpCall, name: str, given: McpArguments) -> McpOutcome:
         """Ask a skill; what it answers."""
         said = said_text(given["request"], "request")
         record, message = await self._apart(call, given), Message(text=said, skill=name)
@@ -165,7 +167,7 @@ class McpDesk:
         turn = await self._turn(call, record, message, _first_id(call))
         return self._told(call, record, turn)
 
-    async def say(self, call: Call, given: Arguments) -> Outcome:
+    async def say(self, call: McpCall, given: McpArguments) -> McpOutcome:
         """Say something; a confirmation that is open is asked for again, for words give none."""
         said, record = said_text(given["text"], "text"), await self._apart(call, given)
         message = Message(text=said)
@@ -186,7 +188,7 @@ class McpDesk:
         return self._told(call, record, turn)
 
     async def _before(
-        self, call: Call, record: ConversationRecord, message: Message
+        self, call: McpCall, record: ConversationRecord, message: Message
     ) -> Turn | None:
         """What the same call was answered with, whatever is open by now; None where it is new."""
         id_ = _first_id(call)
@@ -198,15 +200,15 @@ class McpDesk:
             raise DuplicateKey(KEY_OF_ANOTHER)
         return recorded.turn
 
-    def _asked_in(self, stands: ConversationStatus) -> Asked | None:
+    def _asked_in(self, stands: ConversationStatus) -> McpQuestion | None:
         flow = stands.active_flow
         return asked_by([stands.asked or TextReply(text="")], flow, self._definition(flow))
 
     def _open(
-        self, call: Call, record: ConversationRecord, stands: ConversationStatus, why: Localised
+        self, call: McpCall, record: ConversationRecord, stands: ConversationStatus, why: Localised
     ) -> QuestionOpen:
         """The refusal that names what is open, and the call that answers it."""
-        left: Answer = {"conversation": record.id}
+        left: McpResult = {"conversation": record.id}
         asked = self._asked_in(stands)
         if asked is not None:
             following = {"tool": "say"} if call.asks else next_call(asked)
@@ -215,7 +217,7 @@ class McpDesk:
             left["replies"] = [stands.asked.model_dump(mode="json", exclude_none=True)]
         return QuestionOpen(why, left)
 
-    async def act(self, call: Call, given: Arguments, action: Answering) -> Outcome:
+    async def act(self, call: McpCall, given: McpArguments, action: AnsweringAction) -> McpOutcome:
         """Bring the person's answer to the question that was shown, where no form asks them.
 
         It is bound to that question, as it was shown, and good for one use.
@@ -236,7 +238,7 @@ class McpDesk:
         turn = await self._turn(call, record, message, None if recorded else id_)
         return self._told(call, record, turn)
 
-    async def turn_of(self, call: Call, given: Arguments) -> Outcome:
+    async def turn_of(self, call: McpCall, given: McpArguments) -> McpOutcome:
         """The turn that answered an earlier message, or that it still runs."""
         record = await self._owned(given["conversation"])
         wanted = known(given["message_id"], "message")
@@ -248,7 +250,7 @@ class McpDesk:
             raise NotFound("There is no such message.")
         return self._told(call, record, wanted)
 
-    async def decide(self, call: Call, given: Arguments) -> Outcome:
+    async def decide(self, call: McpCall, given: McpArguments) -> McpOutcome:
         """Have the person decide what waits for them, by a form that shows it."""
         record = await own_approval(self.services, self.caller, given["approval"])
         locale, answer = self.caller.locale, call.answer
@@ -265,7 +267,7 @@ class McpDesk:
         stands = await approvals.decide(self.services, self.caller, record, body, key)
         return {"id": record.id, "decision": body.decision, "flow_run": stands.model_dump()}
 
-    async def _asking_verdict(self, call: Call, record: ApprovalRecord) -> Outcome:
+    async def _asking_verdict(self, call: McpCall, record: ApprovalRecord) -> McpOutcome:
         if record.verdict in DONE:
             raise already_decided(record, self.caller)
         if record.verdict is not None or not record.active:
@@ -278,7 +280,7 @@ class McpDesk:
         form = approval_form(record, name, changes, locale, call.revision)
         return _required(form, OpenQuestion(approval=record.id, question=record.digest))
 
-    async def answered(self, call: Call, question: OpenQuestion) -> Outcome:
+    async def answered(self, call: McpCall, question: OpenQuestion) -> McpOutcome:
         """Go on with the person's answer to the question that was shown; once, however often."""
         record = await self._owned(question.conversation or "")
         id_ = derived_id("mcp answer", record.id, question.question, str(question.round))
@@ -296,7 +298,7 @@ class McpDesk:
             return {"conversation": record.id, **left, **shown}
         return self._told(call, record, await self._turn(call, record, message, id_))
 
-    async def _apart(self, call: Call, given: Arguments) -> ConversationRecord:
+    async def _apart(self, call: McpCall, given: McpArguments) -> ConversationRecord:
         """The conversation that is named, or one of the call's own."""
         if given.get("conversation"):
             return await self._owned(given["conversation"])
@@ -307,7 +309,7 @@ class McpDesk:
         return await self.ownership.owned(self.caller, known(conversation, "conversation"))
 
     async def _turn(
-        self, call: Call, record: ConversationRecord, message: Message, id_: str | None
+        self, call: McpCall, record: ConversationRecord, message: Message, id_: str | None
     ) -> Turn | str:
         """The turn that answers the message; its id where that takes long, for it goes on."""
         check_start(message, self.services.offered.of(record.tenant, record.owner), self.caller)
@@ -347,9 +349,9 @@ class McpDesk:
         title = self.services.offered.of(record.tenant).title_of(str(data["name"]))
         return title.within(record.locale) if title else str(data["name"])
 
-    def _told(self, call: Call, record: ConversationRecord, turn: Turn | str) -> Outcome:
+    def _told(self, call: McpCall, record: ConversationRecord, turn: Turn | str) -> McpOutcome:
         """The turn, or what it asks where the program's person can be asked."""
-        about: Answer = {"conversation": record.id}
+        about: McpResult = {"conversation": record.id}
         if isinstance(turn, str):
             return {**about, "message_id": turn, "status": "running"}
         asked = asked_by(turn.replies, turn.flow, self._definition(turn.flow))
@@ -360,7 +362,7 @@ class McpDesk:
         return {**about, **turn.shown(), "next": {**about, **next_call(asked)}}
 
     def _asking(
-        self, call: Call, record: ConversationRecord, asked: Asked, round_: int
+        self, call: McpCall, record: ConversationRecord, asked: McpQuestion, round_: int
     ) -> types.InputRequiredResult:
         open_ = OpenQuestion(conversation=record.id, question=name_of(asked), round=round_)
         return _required(form_of(asked, record.locale, call.revision), open_)
@@ -370,7 +372,7 @@ class McpDesk:
         return offered.definition(flow.name) if flow else None
 
 
-def _first_id(call: Call, part: str = "") -> str | None:
+def _first_id(call: McpCall, part: str = "") -> str | None:
     return derived_id("mcp call", call.key, part) if call.key else None
 
 

@@ -21,7 +21,7 @@ from router.domain.messages import (
     FormAction,
 )
 from router.domain.principals import Principal
-from router.extensions.mcp_server.calls import Arguments, Call, McpDesk, Outcome
+from router.extensions.mcp_server.calls import McpArguments, McpCall, McpDesk, McpOutcome
 from router.tool.implementation import ArgumentSchema
 
 LISTED = 50
@@ -33,7 +33,7 @@ ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_
 COMMITS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
 """Makes something happen that others see: for a person to say yes to."""
 
-Run = Callable[[McpDesk, Call, Arguments], Awaitable[Outcome]]
+RunTool = Callable[[McpDesk, McpCall, McpArguments], Awaitable[McpOutcome]]
 
 _ID: JsonValue = {"type": "string", "minLength": 1, "maxLength": 128}
 WORDS: dict[str, JsonValue] = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
@@ -60,7 +60,7 @@ class OfferedTool:
     description: str
     properties: Mapping[str, JsonValue]
     annotations: ToolAnnotations
-    run: Run
+    run: RunTool
     required: tuple[str, ...] = ()
     shared: Mapping[str, JsonValue] = field(default_factory=dict)
     """What the properties refer to."""
@@ -95,7 +95,7 @@ class DeskTool:
     description: Localised
     properties: Mapping[str, JsonValue]
     annotations: ToolAnnotations
-    run: Run
+    run: RunTool
     required: tuple[str, ...] = ()
     forms: bool | None = None
 
@@ -112,22 +112,22 @@ class DeskTool:
         )
 
 
-async def _choose(desk: McpDesk, call: Call, given: Arguments) -> Outcome:
+async def _choose(desk: McpDesk, call: McpCall, given: McpArguments) -> McpOutcome:
     action = ChooseAction(type="choose", value=given["value"], question=given["question"])
     return await desk.act(call, given, action)
 
 
-async def _fill(desk: McpDesk, call: Call, given: Arguments) -> Outcome:
+async def _fill(desk: McpDesk, call: McpCall, given: McpArguments) -> McpOutcome:
     action = FormAction(type="form", values=given["values"], question=given["question"])
     return await desk.act(call, given, action)
 
 
-async def _confirm(desk: McpDesk, call: Call, given: Arguments) -> Outcome:
+async def _confirm(desk: McpDesk, call: McpCall, given: McpArguments) -> McpOutcome:
     action = ConfirmAction(type="confirm", value=given["value"], question=given["question"])
     return await desk.act(call, given, action)
 
 
-async def _runs(desk: McpDesk, _: Call, given: Arguments) -> Outcome:
+async def _runs(desk: McpDesk, _: McpCall, given: McpArguments) -> McpOutcome:
     services, caller = desk.services, desk.caller
     look_ups = services.offered.of(caller.tenant).look_ups()
     narrowed = (caller.tenant, caller.id, given.get("status"), None, None, LISTED, look_ups)
@@ -136,7 +136,7 @@ async def _runs(desk: McpDesk, _: Call, given: Arguments) -> Outcome:
     return {"items": [{k: v for k, v in item.items() if k != "temporal"} for item in items]}
 
 
-async def _approvals(desk: McpDesk, _: Call, __: Arguments) -> Outcome:
+async def _approvals(desk: McpDesk, _: McpCall, __: McpArguments) -> McpOutcome:
     page = await approvals_index(desk.services, desk.caller, PageParams(after=None, limit=LISTED))
     return page.model_dump(mode="json", exclude_none=True)
 
@@ -270,10 +270,10 @@ def of_capability(capability: CapabilityView, locale: Locale) -> OfferedTool:
         "conversation": CONVERSATION,
     }
 
-    async def ask(desk: McpDesk, call: Call, given: Arguments) -> Outcome:
+    async def ask(desk: McpDesk, call: McpCall, given: McpArguments) -> McpOutcome:
         return await desk.ask_skill(call, name, given)
 
-    async def start(desk: McpDesk, call: Call, given: Arguments) -> Outcome:
+    async def start(desk: McpDesk, call: McpCall, given: McpArguments) -> McpOutcome:
         mine = {key: value for key, value in given.items() if key in ours and key not in own}
         slots = {key: value for key, value in given.items() if key in own and value is not None}
         return await desk.start(call, name, slots, mine)

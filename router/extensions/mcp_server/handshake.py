@@ -33,7 +33,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from router.api.auth import CallerSession
-from router.api.params import EVENTS, JSON, Key, fresh_id, media_type
+from router.api.params import EVENTS, JSON, KeyParameter, fresh_id, media_type
 from router.api.streams import HEARTBEAT
 from router.domain.principals import Principal
 from router.domain.progress import Progress
@@ -48,11 +48,11 @@ _WAITING = 16
 """Messages that a slow reader may be behind."""
 NO_MESSAGE = "The body isn't one JSON-RPC request, notification or response"
 _PING = b": ping\r\n\r\n"
-_KEY: TypeAdapter[str] = TypeAdapter(Key)
+_KEY: TypeAdapter[str] = TypeAdapter(KeyParameter)
 _log = logging.getLogger(__name__)
 
-Ending = types.JSONRPCResponse | types.JSONRPCError
-Outgoing = Ending | types.JSONRPCRequest | types.JSONRPCNotification
+HandshakeEnding = types.JSONRPCResponse | types.JSONRPCError
+Outgoing = HandshakeEnding | types.JSONRPCRequest | types.JSONRPCNotification
 
 
 def session_id(params: Mapping[str, Any] | None) -> str:
@@ -211,7 +211,7 @@ class HandshakeExchange:
     async def _serve(
         self, message: types.JSONRPCRequest, dispatch: Dispatch, connection: Connection
     ) -> None:
-        answer: Ending
+        answer: HandshakeEnding
         try:
             about = (message.method, message.params)
             result = await serve_one(
@@ -223,7 +223,7 @@ class HandshakeExchange:
             answer = types.JSONRPCError(jsonrpc="2.0", id=message.id, error=wrong)
         await dispatch.sink.send(answer)
 
-    async def _pass_on(self, message: Ending) -> None:
+    async def _pass_on(self, message: HandshakeEnding) -> None:
         """Give the answer to the request of this person's that waits for it, if one does."""
         try:
             asked = _KEY.validate_python(message.id)
@@ -278,7 +278,7 @@ async def _write(
         said: Outgoing | None = None
         with anyio.move_on_after(HEARTBEAT):
             said = await receiving.receive()
-        ends = isinstance(said, Ending)
+        ends = isinstance(said, HandshakeEnding)
         if not streams:
             kind = JSON if ends else EVENTS
             await send(_start(kind, headers))

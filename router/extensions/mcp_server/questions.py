@@ -15,7 +15,7 @@ from mcp_types.version import is_version_at_least
 from pydantic import ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from router.api.approvals import DecisionBody
-from router.api.params import MAX_COMMENT, MAX_TEXT, Key, check_plain, said_text
+from router.api.params import MAX_COMMENT, MAX_TEXT, KeyParameter, check_plain, said_text
 from router.domain.errors import InvalidInput, reason_of
 from router.domain.locale import Locale, Localised
 from router.domain.messages import (
@@ -48,8 +48,8 @@ LONGEST_STATE = 1000
 TITLED_SINCE = "2025-11-25"
 """The revision from which the values of a choice have titles of their own."""
 
-Schema = dict[str, Any]
-Content = Mapping[str, Any]
+ElicitationSchema = dict[str, Any]
+ElicitedContent = Mapping[str, Any]
 
 _FLAT = frozenset({"string", "number", "integer", "boolean"})
 _KEPT = ("type", "format", "minimum", "maximum", "minLength", "maxLength", "description")
@@ -78,8 +78,8 @@ class OpenQuestion(Value):
 
     model_config = ConfigDict(extra="forbid")
 
-    conversation: Key | None = None
-    approval: Key | None = None
+    conversation: KeyParameter | None = None
+    approval: KeyParameter | None = None
     question: Question
     round: int = Field(default=0, ge=0, le=10_000)
 
@@ -127,12 +127,12 @@ class WordsAsked:
         return None if slot is None or slot.of is not None or slot.fields else path
 
 
-Asked = Reply | WordsAsked
+McpQuestion = Reply | WordsAsked
 
 
 def asked_by(
     replies: Sequence[Reply], flow: FlowSummary | None, definition: FlowDefinition | None
-) -> Asked | None:
+) -> McpQuestion | None:
     """What these replies of a turn ask; None where that is nothing, or a file."""
     if question := question_in(replies):
         wants_file = isinstance(question, FormReply) and any(
@@ -146,12 +146,12 @@ def asked_by(
     return None if slot is not None and slot.kind.is_file else words
 
 
-def name_of(asked: Asked) -> Question:
+def name_of(asked: McpQuestion) -> Question:
     """What the question is called."""
     return getattr(asked, "question", None) or ""
 
 
-def form_of(asked: Asked, locale: Locale, revision: str) -> types.ElicitRequestFormParams:
+def form_of(asked: McpQuestion, locale: Locale, revision: str) -> types.ElicitRequestFormParams:
     """The question as a form."""
     match asked:
         case ConfirmReply():
@@ -173,7 +173,7 @@ def form_of(asked: Asked, locale: Locale, revision: str) -> types.ElicitRequestF
     return types.ElicitRequestFormParams(message=message, requested_schema=schema)
 
 
-def titled(values: Mapping[str, str], title: str, revision: str) -> Schema:
+def titled(values: Mapping[str, str], title: str, revision: str) -> ElicitationSchema:
     """One of these values, each shown under its words."""
     if is_version_at_least(revision, TITLED_SINCE):
         return {
@@ -197,21 +197,21 @@ def _spelt(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _field(field: FormField, revision: str) -> Schema:
+def _field(field: FormField, revision: str) -> ElicitationSchema:
     if field.options is not None:
         return titled(_values(field.options), field.label, revision)
     kind = SLOT_TYPES.get(field.type, SLOT_TYPES["text"])
     return _flat(kind.stored, field.label)
 
 
-def _flat(stored: Mapping[str, Any], title: str) -> Schema:
+def _flat(stored: Mapping[str, Any], title: str) -> ElicitationSchema:
     """The field of a value that is kept like this: of what has parts, its words."""
     if stored.get("type") not in _FLAT:
         return {"type": "string", "title": title, "maxLength": MAX_TEXT}
     return {"title": title, **{key: stored[key] for key in _KEPT if key in stored}}
 
 
-def _answer(asked: WordsAsked, locale: Locale) -> Schema:
+def _answer(asked: WordsAsked, locale: Locale) -> ElicitationSchema:
     slot = asked.definition.slot_at(asked.path) if asked.definition and asked.path else None
     if slot is None or asked.path is None:
         return {"type": "string", "title": ANSWER.within(locale), "maxLength": MAX_TEXT}
@@ -219,7 +219,7 @@ def _answer(asked: WordsAsked, locale: Locale) -> Schema:
     return _flat(slot.kind.stored, label_of(name, slot).within(locale))
 
 
-def answer_to(asked: Asked, content: Content | None) -> Message:
+def answer_to(asked: McpQuestion, content: ElicitedContent | None) -> Message:
     """The message that a filled-in form is; `InvalidInput` where it isn't what was asked for."""
     given = dict(content or {})
     check_content(given)
@@ -246,7 +246,7 @@ def answer_to(asked: Asked, content: Content | None) -> Message:
     raise InvalidInput.at("choice", "is none of those that were offered")
 
 
-def said_by(asked: Asked, answer: types.ElicitResult | None) -> Message | None:
+def said_by(asked: McpQuestion, answer: types.ElicitResult | None) -> Message | None:
     """The message that the person's answer is; None where they leave the question open.
 
     To decline what is to be confirmed is to say no to it.
@@ -263,7 +263,7 @@ def says_yes(text: str) -> bool:
     return consent(normalise(text).text) is True
 
 
-def next_call(asked: Asked) -> dict[str, str]:
+def next_call(asked: McpQuestion) -> dict[str, str]:
     """By which tool a program that shows no forms brings the answer, and to which question."""
     tools = {"confirm": "confirm", "choices": "choose", "form": "fill"}
     if isinstance(asked, WordsAsked):
@@ -271,7 +271,7 @@ def next_call(asked: Asked) -> dict[str, str]:
     return {"tool": tools[asked.type], "question": name_of(asked)}
 
 
-def check_content(given: Content) -> None:
+def check_content(given: ElicitedContent) -> None:
     """Return where nobody's terminal acts on what was filled in; else `InvalidInput`."""
     try:
         check_plain(dict(given))
@@ -283,7 +283,7 @@ def _acted(action: ChooseAction | ConfirmAction | FormAction) -> Message:
     return Message(action=action)
 
 
-def _needed(given: Content, name: str, kind: Any) -> Any:
+def _needed(given: ElicitedContent, name: str, kind: Any) -> Any:
     value = given.get(name)
     if not isinstance(value, kind) or (isinstance(value, str) and not value.strip()):
         raise InvalidInput.at(name, "is missing, or of another type than was asked for")
@@ -317,7 +317,7 @@ def approval_form(
     return types.ElicitRequestFormParams(message="\n".join(lines), requested_schema=schema)
 
 
-def decision_of(digest: str, content: Content | None) -> DecisionBody:
+def decision_of(digest: str, content: ElicitedContent | None) -> DecisionBody:
     """The decision of a filled-in form, on exactly what it showed."""
     given = dict(content or {})
     check_content(given)

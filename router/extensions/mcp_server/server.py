@@ -35,7 +35,7 @@ from router.api.errors import status_of
 from router.api.routes.approvals import ApprovalView, index
 from router.domain.errors import InvalidInput, NotFound, RouterError
 from router.domain.locale import Locale, Localised
-from router.extensions.mcp_server.calls import Answer, Call, McpDesk, Outcome, QuestionOpen
+from router.extensions.mcp_server.calls import McpCall, McpDesk, McpOutcome, McpResult, QuestionOpen
 from router.extensions.mcp_server.catalog import offered_to
 from router.extensions.mcp_server.questions import ASKED, OpenQuestion
 from router.telemetry.metrics import STREAMS
@@ -122,7 +122,7 @@ class McpServer:
             return _refusal(error, self.desk.caller.locale)
         return outcome if isinstance(outcome, types.InputRequiredResult) else _result(outcome)
 
-    async def _called(self, context: Context, params: types.CallToolRequestParams) -> Outcome:
+    async def _called(self, context: Context, params: types.CallToolRequestParams) -> McpOutcome:
         """In the older revisions the questions go to the program in the middle of the call."""
         call = self._call(context, params.input_responses, params.request_state)
         outcome = await self._run(call, params)
@@ -146,7 +146,7 @@ class McpServer:
 
     def _call(
         self, context: Context, answers: types.InputResponses | None, state: str | None
-    ) -> Call:
+    ) -> McpCall:
         given = (answers or {}).get(ASKED)
         answer = given if isinstance(given, types.ElicitResult) else None
         if (answer is None) != (state is None):
@@ -155,7 +155,7 @@ class McpServer:
         async def report(number: float, words: str) -> None:
             await context.session.report_progress(number, message=words)
 
-        return Call(
+        return McpCall(
             revision=context.protocol_version,
             asks=shows_forms(context),
             report=report,
@@ -164,7 +164,7 @@ class McpServer:
             open=OpenQuestion.read(state) if state is not None else None,
         )
 
-    async def _run(self, call: Call, params: types.CallToolRequestParams) -> Outcome:
+    async def _run(self, call: McpCall, params: types.CallToolRequestParams) -> McpOutcome:
         desk, arguments = self.desk, params.arguments or {}
         offered = desk.services.offered.of(desk.caller.tenant, desk.caller.id)
         tools = {
@@ -218,7 +218,7 @@ class McpServer:
         contents = types.TextResourceContents(uri=params.uri, mime_type=JSON, text=text)
         return types.ReadResourceResult(contents=[contents])
 
-    async def _approval(self, context: Context, uri: str) -> Answer:
+    async def _approval(self, context: Context, uri: str) -> McpResult:
         services, caller = self.desk.services, self.desk.caller
         legacy = context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
         id_ = uri.removeprefix(APPROVALS) if uri.startswith(APPROVALS) else ""
@@ -281,7 +281,7 @@ class McpServer:
             publishing.cancel()
 
 
-def _result(answer: Answer) -> types.CallToolResult:
+def _result(answer: McpResult) -> types.CallToolResult:
     """The object, and the same as text for programs that read no other."""
     text = json.dumps(answer, ensure_ascii=False)
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=answer)

@@ -24,7 +24,7 @@ _DIGEST_HOUR = timedelta(hours=1)
 
 ClockTime = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 """A time of day in the person's own time zone, such as `19:00`."""
-Channel = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
+ChannelName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 """A platform, as the directory names the accounts there: `mail`, `slack`."""
 
 
@@ -63,7 +63,7 @@ class NotificationPreferences(Value):
     model_config = ConfigDict(extra="forbid")
 
     channels: Annotated[
-        tuple[Channel, ...], Field(max_length=MOST_CHANNELS), AfterValidator(_distinct)
+        tuple[ChannelName, ...], Field(max_length=MOST_CHANNELS), AfterValidator(_distinct)
     ] = ()
     """Where approvals come: platforms on which the directory has an account of theirs.
     None: on all of those."""

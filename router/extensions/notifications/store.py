@@ -10,7 +10,7 @@ from router.domain.records import Record
 from router.extensions.notifications.preferences import (
     DIGEST_CHANNEL,
     USUAL,
-    Channel,
+    ChannelName,
     NotificationPreferences,
 )
 from router.extensions.notifications.tables import deferred_posts, notification_preferences
@@ -52,7 +52,7 @@ class ChosenPreferences(Record):
     """What a person has chosen; what is usual where they have chosen nothing."""
 
     preferences: NotificationPreferences = USUAL
-    channels_before: tuple[Channel, ...] | None = None
+    channels_before: tuple[ChannelName, ...] | None = None
     """Where they were written to until `moved_at`; None where they never chose other channels."""
     moved_at: datetime | None = None
 

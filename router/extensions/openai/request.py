@@ -45,7 +45,7 @@ MOST_SHOWN = 5
 
 
 _Parts = Annotated[list[dict[str, JsonValue]], Field(max_length=MOST_PARTS, fail_fast=True)]
-Content = str | _Parts | None
+ChatContent = str | _Parts | None
 
 
 class ClientModel(BaseModel):
@@ -71,7 +71,7 @@ class Spoken(ClientModel):
     model_config = ConfigDict(json_schema_extra=_RESULTS_NAME_THEIR_CALL)
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: Content = None
+    content: ChatContent = None
     refusal: str | None = None
     tool_call_id: Annotated[str, Field(max_length=200)] = ""
 
@@ -243,7 +243,7 @@ class Completion(ClientModel):
         return bool(self.stream_options and self.stream_options.include_usage)
 
 
-def words_of(content: Content) -> str:
+def words_of(content: ChatContent) -> str:
     """The text of a message, in whichever way it was sent."""
     if not isinstance(content, list):
         return plain_lines(content or "")

@@ -24,7 +24,7 @@ from router.api.files import FILES, Upload, files_named, keep_attached
 from router.api.markdown import MarkdownText, markdown
 from router.api.params import EVENTS, derived_id, said_text
 from router.api.routes.messages import check_result
-from router.api.streams import UNBUFFERED, EventStream, Happening, MessageInProgress, TurnFailed
+from router.api.streams import UNBUFFERED, EventStream, MessageInProgress, TurnFailed, TurnUpdate
 from router.api.turns import Turns, tool_result
 from router.contracts.conversation import Submission
 from router.domain.errors import InvalidInput, Unavailable
@@ -150,11 +150,11 @@ class Envelope:
     def message(self, answer: dict[str, Any], spent: Usage) -> dict[str, Any]:
         """The whole answer at once, of this content, refusal or calls."""
         message = {"role": "assistant", "content": None, "refusal": None, **answer}
-        finish: Finish = "tool_calls" if "tool_calls" in answer else "stop"
+        finish: ChatFinish = "tool_calls" if "tool_calls" in answer else "stop"
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
         return {**self._head("chat.completion"), "choices": [choice], "usage": usage_of(spent)}
 
-    def delta(self, finish: "Finish | None" = None, **delta: Any) -> bytes:
+    def delta(self, finish: "ChatFinish | None" = None, **delta: Any) -> bytes:
         """A piece of the answer, or its end."""
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return self._event(choices=[choice])
@@ -175,7 +175,7 @@ class Envelope:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
 
 
-Finish = Literal["stop", "tool_calls"]
+ChatFinish = Literal["stop", "tool_calls"]
 """Why an answer ends: with what there is to say, or with what the client is to call."""
 DONE = b"data: [DONE]\n\n"
 STILL_THERE = b": ping\n\n"
@@ -191,7 +191,7 @@ SINCE = Localised(zh="（上次之后的消息）", en="(Since your last message
 
 
 @dataclass(frozen=True)
-class Exchange:
+class ChatExchange:
     """A message that is ready to be sent, and what belongs to its answer besides the turn's."""
 
     services: Services
@@ -230,7 +230,7 @@ class Exchange:
         """What the turn says; that it waits for the client's calls, those say by themselves."""
         return without_notices(turn.replies) if self._calls_of(turn) else turn.replies
 
-    async def told_before(self, turns: Turns) -> "Exchange":
+    async def told_before(self, turns: Turns) -> "ChatExchange":
         """With what comes before the message told the conversation; raises as `Turns.submit`."""
         earlier = []
         for submission in self.before:
@@ -285,7 +285,7 @@ async def exchange(
     asked: Completion,
     headers: Mapping[str, str],
     key: str | None,
-) -> Exchange:
+) -> ChatExchange:
     """The message that the request comes to, in its conversation.
 
     Raises `InvalidInput` where it says nothing, too much, or has a file of no use.
@@ -319,7 +319,7 @@ async def exchange(
         bare.replace(message_id=derived_id("before", last, str(place)), message=each)
         for place, each in enumerate(said[:-1])
     )
-    return Exchange(services, record, whole, tuple(before))
+    return ChatExchange(services, record, whole, tuple(before))
 
 
 async def _kept(
@@ -353,7 +353,7 @@ def at_once(asked: Completion, about: Envelope, text: str) -> Response:
 
 
 async def answered(
-    request: Request, exchange: Exchange, turns: Turns, asked: Completion, about: Envelope
+    request: Request, exchange: ChatExchange, turns: Turns, asked: Completion, about: Envelope
 ) -> Response:
     """The answer once the turn is over, or as it is written; raises as `Turns.submit`.
 
@@ -382,7 +382,7 @@ async def answered(
 @dataclass
 class _Stream:
     request: Request
-    exchange: Exchange
+    exchange: ChatExchange
     under_way: MessageInProgress
     asked: Completion
     about: Envelope
@@ -396,7 +396,7 @@ class _Stream:
 
     async def pieces(self) -> AsyncGenerator[bytes]:
         """The role, the text piece by piece, the end, and `[DONE]`; or last an error."""
-        text = Text(self.exchange.record.locale)
+        text = AnswerText(self.exchange.record.locale)
         async with aclosing(self.under_way.happenings()) as happenings:
             await anext(happenings)
             begins = None if self.structured else ""
@@ -408,7 +408,7 @@ class _Stream:
                 if piece := await self._piece_of(happening, text):
                     yield piece
 
-    async def _piece_of(self, happening: Happening, text: "Text") -> bytes:
+    async def _piece_of(self, happening: TurnUpdate, text: "AnswerText") -> bytes:
         match happening:
             case Turn() if self.structured and not self.exchange.calls(happening):
                 answer = await self.exchange.structured(happening)
@@ -439,7 +439,7 @@ class _Stream:
 
 
 @dataclass
-class Text:
+class AnswerText:
     """The text of an answer: what of it was sent already, and what is yet to be."""
 
     locale: Locale

@@ -28,12 +28,12 @@ from router.extensions.channels import cards
 from router.extensions.channels.base import (
     LONGEST_COMMENT,
     VERDICTS,
+    ChatPlace,
     DecisionRequest,
     GivenFile,
     Inbound,
     InboundFile,
     NotAdmitted,
-    Place,
     Post,
     Statement,
     TooLong,
@@ -234,7 +234,7 @@ def _shown(marked: re.Match[str]) -> str:
     return said if as_it_is else f"{sign}{said}"
 
 
-def _place(channel: str, thread: object) -> Place:
+def _place(channel: str, thread: object) -> ChatPlace:
     return {"channel": channel} | ({"thread": str(thread)} if thread else {})
 
 
@@ -272,7 +272,7 @@ class _SlackClient:
         self._api = urlsplit(url)
         self._ours = frozenset[str]()
 
-    async def post(self, place: Place, post: Post, key: str) -> None:
+    async def post(self, place: ChatPlace, post: Post, key: str) -> None:
         """Post it; `key` goes with it as metadata, by which a second one is told from a repeat."""
         await self._call(
             self._web.chat_postMessage,
@@ -283,12 +283,12 @@ class _SlackClient:
             **_NOTHING_FETCHED,
         )
 
-    async def say(self, place: Place, text: str) -> None:
+    async def say(self, place: ChatPlace, text: str) -> None:
         await self._call(
             self._web.chat_postMessage, **_where(place), text=escaped(text), **_NOTHING_FETCHED
         )
 
-    async def replace(self, place: Place, ts: str, card: DecisionRequest) -> None:
+    async def replace(self, place: ChatPlace, ts: str, card: DecisionRequest) -> None:
         await self._call(
             self._web.chat_update,
             channel=place["channel"],
@@ -333,7 +333,7 @@ class _SlackClient:
             raise Undeliverable(f"Slack answers {answer.status_code} for a file: {FILES_SCOPES}")
         return answer.content
 
-    async def give(self, place: Place, file: GivenFile, key: str) -> None:
+    async def give(self, place: ChatPlace, file: GivenFile, key: str) -> None:
         """Upload it into the channel; Slack has no key for that, so that a repeat is seen twice."""
         del key
         upload = self._web.files_upload_v2
@@ -359,7 +359,7 @@ class _SlackClient:
             raise Unavailable(f"Slack can't be reached: {error}") from error
 
 
-def _where(place: Place) -> dict[str, str]:
+def _where(place: ChatPlace) -> dict[str, str]:
     thread = {"thread_ts": place["thread"]} if "thread" in place else {}
     return {"channel": place.get("channel") or place["account"], **thread}
 

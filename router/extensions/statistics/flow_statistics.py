@@ -33,7 +33,7 @@ _HOUR = timedelta(hours=1)
 
 T = TypeVar("T")
 
-Way = tuple[str, str, str]
+TransitionKey = tuple[str, str, str]
 """From a state, by an event, to a state."""
 
 
@@ -204,7 +204,7 @@ class FlowTally:
     _here: Counter[str] = field(default_factory=Counter)
     _left: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _returned: Counter[str] = field(default_factory=Counter)
-    _ways: Counter[Way] = field(default_factory=Counter)
+    _ways: Counter[TransitionKey] = field(default_factory=Counter)
     _asked: dict[str, Counter[bool]] = field(default_factory=lambda: defaultdict(Counter))
     _times: Counter[str] = field(default_factory=Counter)
     _reasons: Counter[tuple[str, str]] = field(default_factory=Counter)

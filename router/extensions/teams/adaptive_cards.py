@@ -21,8 +21,8 @@ from router.extensions.channels.base import (
     Statement,
 )
 
-Element = dict[str, Any]
-Card = dict[str, Any]
+CardElement = dict[str, Any]
+AdaptiveCard = dict[str, Any]
 
 VERSION = "1.5"
 """From here on there are tables, and Teams' clients know `Action.Execute`."""
@@ -45,7 +45,7 @@ _NO_BREAK = "\u00a0"
 _STYLES = {"primary": "positive", "danger": "destructive"}
 
 
-def cards_of(post: Post) -> list[Card]:
+def cards_of(post: Post) -> list[AdaptiveCard]:
     """The post as cards, each of a size that Teams takes; one alone where a decision is made."""
     elements = list(_said(post) if isinstance(post, Statement) else _wanted(post))
     made = [*_packed(elements)]
@@ -67,9 +67,9 @@ def size_of(value: object) -> int:
     return len(json.dumps(value, ensure_ascii=False).encode("utf-16-le", "surrogatepass"))
 
 
-def _packed(elements: Iterable[Element]) -> Iterator[Card]:
+def _packed(elements: Iterable[CardElement]) -> Iterator[AdaptiveCard]:
     room = LARGEST - size_of(_card([]))
-    body, left = list[Element](), room
+    body, left = list[CardElement](), room
     for element in elements:
         takes = size_of([element])
         if body and takes > left:
@@ -81,7 +81,7 @@ def _packed(elements: Iterable[Element]) -> Iterator[Card]:
         yield _card(body)
 
 
-def _card(body: list[Element]) -> Card:
+def _card(body: list[CardElement]) -> AdaptiveCard:
     return {
         "type": "AdaptiveCard",
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
@@ -91,7 +91,7 @@ def _card(body: list[Element]) -> Card:
     }
 
 
-def _said(said: Statement) -> Iterator[Element]:
+def _said(said: Statement) -> Iterator[CardElement]:
     for reply in said.replies:
         buttons = [_submitting(each, said.locale) for each in cards.answers(reply, said)]
         if any(size_of(each) > 2 * LONGEST_VALUE for each in buttons):
@@ -114,7 +114,7 @@ def _texts(reply: Reply, locale: Locale, *, buttons: bool) -> list[str]:
     return [as_plain_text([reply], locale)]
 
 
-def _wanted(wanted: DecisionRequest) -> Iterator[Element]:
+def _wanted(wanted: DecisionRequest) -> Iterator[CardElement]:
     for number, section in enumerate(cards.decided_on(wanted)):
         yield from _text(section, bold=not number)
     if wanted.outcome:
@@ -132,7 +132,7 @@ def _wanted(wanted: DecisionRequest) -> Iterator[Element]:
     yield {"type": "Container", "items": [field, *_rows(buttons)]}
 
 
-def _text(text: str, *, bold: bool = False) -> Iterator[Element]:
+def _text(text: str, *, bold: bool = False) -> Iterator[CardElement]:
     """The text a line each: a text run ends no line and shows one blank where there are many."""
     for piece in pieces(text, LONGEST_TEXT):
         lines = [_line(line, bold=bold) for line in piece.split("\n") if line.strip()]
@@ -143,15 +143,15 @@ def _text(text: str, *, bold: bool = False) -> Iterator[Element]:
             yield shown[0] if len(shown) == 1 else {"type": "Container", "items": shown}
 
 
-def _line(text: str, *, bold: bool = False) -> Element:
+def _line(text: str, *, bold: bool = False) -> CardElement:
     begins = len(text) - len(text.lstrip(" "))
     run = {"type": "TextRun", "text": _NO_BREAK * begins + text[begins:]}
     return {"type": "RichTextBlock", "inlines": [run | ({"weight": "Bolder"} if bold else {})]}
 
 
-def _table(table: TextTable, locale: Locale) -> Iterator[Element]:
+def _table(table: TextTable, locale: Locale) -> Iterator[CardElement]:
     """The table, a few rows at a time; as lines where its cells are too large for that."""
-    columns: list[Element] = [{"width": 1} for _ in table.head]
+    columns: list[CardElement] = [{"width": 1} for _ in table.head]
     for number in table.right:
         columns[number]["horizontalCellContentAlignment"] = "Right"
     for start in range(0, max(1, len(table.rows)), ROWS):
@@ -168,17 +168,17 @@ def _table(table: TextTable, locale: Locale) -> Iterator[Element]:
             yield from _text(as_lines(written(table.head, rows), locale))
 
 
-def _row(cells: Iterable[str], *, bold: bool = False) -> Element:
+def _row(cells: Iterable[str], *, bold: bool = False) -> CardElement:
     shown = [{"type": "TableCell", "items": [_line(cell, bold=bold)]} for cell in cells]
     return {"type": "TableRow", "cells": shown}
 
 
-def _rows(actions: list[Element]) -> Iterator[Element]:
+def _rows(actions: list[CardElement]) -> Iterator[CardElement]:
     for start in range(0, len(actions), IN_A_ROW):
         yield {"type": "ActionSet", "actions": actions[start : start + IN_A_ROW]}
 
 
-def _submitting(each: cards.CardButton, locale: Locale) -> Element:
+def _submitting(each: cards.CardButton, locale: Locale) -> CardElement:
     """A button that answers in a conversation; where it asks whether one is sure, it opens that."""
     action = _action("Action.Submit", each)
     if not each.sure:
@@ -188,11 +188,11 @@ def _submitting(each: cards.CardButton, locale: Locale) -> Element:
     return {"type": "Action.ShowCard", "title": action["title"], "card": asking}
 
 
-def _executing(each: cards.CardButton) -> Element:
+def _executing(each: cards.CardButton) -> CardElement:
     return {**_action("Action.Execute", each), "verb": DECIDE}
 
 
-def _action(kind: str, each: cards.CardButton) -> Element:
+def _action(kind: str, each: cards.CardButton) -> CardElement:
     style = {"style": _STYLES[each.style]} if each.style else {}
     label = each.label[:LONGEST_LABEL]
     return {"type": kind, "title": label, "data": {"button": each.button.packed}, **style}

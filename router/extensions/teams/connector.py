@@ -14,19 +14,19 @@ from router.domain.errors import TooManyRequests, Unavailable
 from router.domain.file_types import OCTETS
 from router.extensions.channels.base import (
     AccessToken,
+    ChatPlace,
     DecisionRequest,
     GivenFile,
     Grant,
     InboundFile,
     NotAdmitted,
-    Place,
     Post,
     TooLong,
     Undeliverable,
     platform_client,
     within,
 )
-from router.extensions.teams.adaptive_cards import Card, cards_of, summary_of
+from router.extensions.teams.adaptive_cards import AdaptiveCard, cards_of, summary_of
 from router.extensions.teams.credentials import (
     ISSUER,
     is_connector,
@@ -74,7 +74,7 @@ class TeamsConnector:
         """Let go of connections."""
         await self._http.aclose()
 
-    async def post(self, place: Place, post: Post, key: str) -> None:
+    async def post(self, place: ChatPlace, post: Post, key: str) -> None:
         """Post its cards; Teams knows no `key`, so that a repeat is seen twice."""
         del key
         if isinstance(post, DecisionRequest):  # an approver's card is nobody else's business
@@ -82,20 +82,20 @@ class TeamsConnector:
         for card in cards_of(post):
             await self._send(place, {**_card(card), "summary": summary_of(post)})
 
-    async def say(self, place: Place, text: str) -> None:
+    async def say(self, place: ChatPlace, text: str) -> None:
         """Post a line of text, in which nothing is markup."""
         said = {"type": "message", "textFormat": "plain", "text": text[:LONGEST_MESSAGE]}
         await self._send(place, said)
 
-    async def replace(self, place: Place, posted: str, card: Card) -> None:
+    async def replace(self, place: ChatPlace, posted: str, card: AdaptiveCard) -> None:
         """Show another card where `posted`, the id of a message, had one."""
         await self._connect("PUT", f"{_messages(place)}/{_quoted(posted)}", _card(card))
 
-    async def remove(self, place: Place, posted: str) -> None:
+    async def remove(self, place: ChatPlace, posted: str) -> None:
         """Take back a message."""
         await self._connect("DELETE", f"{_messages(place)}/{_quoted(posted)}")
 
-    async def give(self, place: Place, file: GivenFile, key: str) -> None:
+    async def give(self, place: ChatPlace, file: GivenFile, key: str) -> None:
         """Offer it to the person alone: bots have no other way, and none in groups and channels.
 
         It is put into their OneDrive once they accept; a repeat is offered twice.
@@ -107,7 +107,7 @@ class TeamsConnector:
         offer = {"contentType": f"{_FILES}.consent", "name": file.name, "content": content}
         await self._send(await self._alone(place), {"type": "message", "attachments": [offer]})
 
-    async def put(self, place: Place, upload: Mapping[str, Any], content: bytes) -> None:
+    async def put(self, place: ChatPlace, upload: Mapping[str, Any], content: bytes) -> None:
         """Put a file where somebody who accepted it wants it, and show it in their chat."""
         url = str(upload.get("uploadUrl"))
         if not content:
@@ -137,11 +137,11 @@ class TeamsConnector:
             raise _refusal(answer, "a file's address")
         return answer.content
 
-    async def _alone(self, place: Place) -> Place:
+    async def _alone(self, place: ChatPlace) -> ChatPlace:
         is_known = place.get("scope") == PERSONAL
         return place if is_known else await self._opened(place["account"])
 
-    async def _opened(self, account: str) -> Place:
+    async def _opened(self, account: str) -> ChatPlace:
         """The chat with a person alone, begun or not: Teams gives one person one."""
         tenant = self._settings.tenant_id
         asked = {
@@ -159,7 +159,7 @@ class TeamsConnector:
             raise Unavailable("Teams opens a chat and doesn't say which")
         return {"service": service, "chat": chat, "scope": PERSONAL, "account": account}
 
-    async def _send(self, place: Place, activity: dict[str, Any]) -> None:
+    async def _send(self, place: ChatPlace, activity: dict[str, Any]) -> None:
         where = place if "chat" in place else await self._alone(place)
         try:
             await self._connect("POST", _messages(where), activity)
@@ -226,7 +226,7 @@ class TeamsConnector:
             raise Unavailable(f"Teams can't be reached: {type(error).__name__}") from error
 
 
-def _messages(place: Place) -> str:
+def _messages(place: ChatPlace) -> str:
     return f"{place['service'].rstrip('/')}/v3/conversations/{_quoted(place['chat'])}/activities"
 
 
@@ -235,7 +235,7 @@ def _quoted(id_: str) -> str:
     return quote(id_, safe="")
 
 
-def _card(card: Card) -> dict[str, Any]:
+def _card(card: AdaptiveCard) -> dict[str, Any]:
     return {"type": "message", "attachments": [{"contentType": _CARD, "content": card}]}
 
 

@@ -19,9 +19,9 @@ from router.domain.file_types import is_file_id
 from router.domain.locale import Localised
 from router.extensions.channels import cards
 from router.extensions.channels.base import (
+    ChatPlace,
     Inbound,
     InboundFile,
-    Place,
     button_of,
     json_object,
     within,
@@ -54,12 +54,12 @@ NOT_SAVED = Localised(
 _DOWNLOAD = "application/vnd.microsoft.teams.file.download.info"
 
 
-class Spoken(NamedTuple):
+class ActivitySource(NamedTuple):
     """Whose an activity is, and where it happened."""
 
     event: str
     account: str
-    place: Place
+    place: ChatPlace
 
     def did(self, **what: Any) -> Inbound:
         """What they did there."""
@@ -69,7 +69,7 @@ class Spoken(NamedTuple):
         )
 
 
-def spoken_in(activity: dict[str, Any]) -> Spoken | None:
+def spoken_in(activity: dict[str, Any]) -> ActivitySource | None:
     """Whose it is, by their id in the directory of the tenant; None where it is no person's.
 
     An activity's id is one within its chat alone.
@@ -80,7 +80,7 @@ def spoken_in(activity: dict[str, Any]) -> Spoken | None:
         return None
     scope = PERSONAL if chat.get("conversationType") == PERSONAL else "group"
     place = {"service": str(activity.get("serviceUrl")), "chat": str(where), "scope": scope}
-    return Spoken(f"{where} {id_}", str(account).lower(), place)
+    return ActivitySource(f"{where} {id_}", str(account).lower(), place)
 
 
 def is_of_tenant(tenant: str, activity: dict[str, Any]) -> bool:
@@ -251,7 +251,7 @@ class _TeamsRoutes:
             return _told(outcome.text)
         return _answer("card.adaptive", cards_of(outcome.card)[0])
 
-    async def _consented(self, activity: dict[str, Any], spoken: Spoken) -> None:
+    async def _consented(self, activity: dict[str, Any], spoken: ActivitySource) -> None:
         """Give the file that somebody accepts, if it is theirs, and take the offer back.
 
         Raises as `Outbound`.

@@ -10,11 +10,11 @@ from router.domain.bounded_cache import BoundedCache
 from router.domain.errors import TooManyRequests, Unavailable
 from router.extensions.channels.base import (
     AccessToken,
+    ChatPlace,
     GivenFile,
     Grant,
     InboundFile,
     NotAdmitted,
-    Place,
     Post,
     Statement,
     TooLong,
@@ -63,7 +63,7 @@ class WecomClient:
         """Let go of connections."""
         await self._http.aclose()
 
-    async def post(self, place: Place, post: Post, key: str) -> None:
+    async def post(self, place: ChatPlace, post: Post, key: str) -> None:
         """Post it, and after a failure what is missing of it.
 
         WeCom drops a card that is posted again under its key. Of texts it would drop those that
@@ -76,13 +76,13 @@ class WecomClient:
                 await self._send(place, body)
                 self._posted.put(key, number + 1)
 
-    async def say(self, place: Place, text: str) -> None:
+    async def say(self, place: ChatPlace, text: str) -> None:
         """Say it, in the group where it was asked and can be answered, else to the person alone."""
         if not await self._answered(place, text, ""):
             for body in texts(text):
                 await self._send(place, body)
 
-    async def _answered(self, place: Place, text: str, key: str) -> bool:
+    async def _answered(self, place: ChatPlace, text: str, key: str) -> bool:
         """Answer in the group, within the hour and once; False where that can't be, or was.
 
         What was posted under the key is answered already.
@@ -105,7 +105,7 @@ class WecomClient:
             self._posted.put(key, IN_GROUP)
         return not refused
 
-    async def update(self, place: Place, code: str, card: Body) -> None:
+    async def update(self, place: ChatPlace, code: str, card: Body) -> None:
         """Show this card in place of the one on which a press gave the code; each does so once."""
         body = {"userids": [_to(place)], "agentid": self._agent, "response_code": code}
         if not self._posted.get(code):
@@ -116,7 +116,7 @@ class WecomClient:
         """What is in a file that the app was sent, for three days."""
         return (await self._call("/media/get", {"media_id": file.source})).content
 
-    async def give(self, place: Place, file: GivenFile, key: str) -> None:
+    async def give(self, place: ChatPlace, file: GivenFile, key: str) -> None:
         """Upload it, and post what WeCom calls it."""
         if self._posted.get(key):
             return
@@ -127,7 +127,7 @@ class WecomClient:
         await self._send(place, {"msgtype": kind, kind: media})
         self._posted.put(key, 1)
 
-    async def _send(self, place: Place, body: Body) -> None:
+    async def _send(self, place: ChatPlace, body: Body) -> None:
         to = {"touser": _to(place), "agentid": self._agent}
         answer = await self._call("/message/send", json={**to, **body})
         if any(answer.json().get(name) for name in ("invaliduser", "unlicenseduser")):
@@ -171,7 +171,7 @@ class WecomClient:
         return answer
 
 
-def _to(place: Place) -> str:
+def _to(place: ChatPlace) -> str:
     """The one account that is written to: WeCom would take several, or everybody."""
     account = place.get("account", "")
     if not account or "|" in account or account == EVERYBODY:

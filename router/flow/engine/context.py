@@ -22,7 +22,7 @@ from router.flow.engine.run import Run
 from router.flow.engine.run_parts.recovery import Visit
 from router.flow.engine.run_parts.work import Ending, Leaving, Task, Timer, TimerName
 from router.flow.language import expressions, templates
-from router.flow.language.budgets import Budget, turn_budget
+from router.flow.language.budgets import StepBudget, turn_budget
 from router.flow.language.expressions import LookupNeeded
 
 
@@ -36,7 +36,7 @@ class StepContext:
     effects: list[Effect] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     """Paths that were to be put right in this step, and what was said of them doesn't fit."""
-    budget: Budget = field(default_factory=turn_budget)
+    budget: StepBudget = field(default_factory=turn_budget)
     """The steps that expressions and texts may still take."""
 
     @property
@@ -160,7 +160,7 @@ def rendered(
     run: Run,
     text: Localised,
     locale: Locale,
-    within: Budget | None = None,
+    within: StepBudget | None = None,
     **more: JsonValue,
 ) -> str:
     """A text of the file, filled in with what the run knows, and `more` by name."""
@@ -178,7 +178,7 @@ def in_both_languages(
     definition: FlowDefinition,
     run: Run,
     text: Localised,
-    within: Budget | None = None,
+    within: StepBudget | None = None,
     **more: JsonValue,
 ) -> Localised:
     """A text of the file, filled in."""

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from router.domain.locale import Locale, Localised
 from router.domain.visible_text import one_line
-from router.flow.slot_types.slot import Files, Slot, label_of, shown
+from router.flow.slot_types.slot import FileNames, Slot, label_of, shown
 
 MAX_NAMED_ITEMS = 40
 """Items that are left out and named; of more than these the number is said."""
@@ -66,7 +66,7 @@ def describe_full_list(name: str, slot: Slot) -> Localised:
     )
 
 
-def describe_surplus(surplus: Sequence[Surplus], files: Files) -> Localised:
+def describe_surplus(surplus: Sequence[Surplus], files: FileNames) -> Localised:
     """Say how many items the list takes, which ones are left out, and what to do with them."""
     slot, items = surplus[0].slot, [item for each in surplus for item in each.items]
     label, most, count = label_of(surplus[0].name, slot), slot.max, len(items)
@@ -82,7 +82,7 @@ def describe_surplus(surplus: Sequence[Surplus], files: Files) -> Localised:
     )
 
 
-def _name_items(slot: Slot, items: Sequence[JsonValue], files: Files, locale: Locale) -> str:
+def _name_items(slot: Slot, items: Sequence[JsonValue], files: FileNames, locale: Locale) -> str:
     item_slot = slot.of or Slot(type="text")
     named = [
         one_line(shown(item_slot, item, locale, files), MAX_NAMED_ITEM_CHARS)

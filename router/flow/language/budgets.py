@@ -19,11 +19,11 @@ class BudgetExceeded(RouterError):
     """An evaluation needs more steps than its budget has."""
 
 
-class Budget:
+class StepBudget:
     """Counts the steps of an evaluation, within those of the turn that it belongs to."""
 
     def __init__(
-        self, max_steps: int = MAX_EVALUATION_STEPS, within: "Budget | None" = None
+        self, max_steps: int = MAX_EVALUATION_STEPS, within: "StepBudget | None" = None
     ) -> None:
         self.max_steps = max_steps
         self.steps = 0
@@ -42,6 +42,6 @@ class Budget:
         self.charge(1 + chars // CHARS_PER_STEP)
 
 
-def turn_budget() -> Budget:
+def turn_budget() -> StepBudget:
     """Make the budget of one turn of a run."""
-    return Budget(MAX_TURN_STEPS)
+    return StepBudget(MAX_TURN_STEPS)

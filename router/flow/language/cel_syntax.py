@@ -16,7 +16,7 @@ MAX_PATTERNS = 10
 MACROS = frozenset({"all", "exists", "exists_one", "map", "filter"})
 
 
-class Word(Protocol):
+class CelWord(Protocol):
     """A token: its kind (string, number, name or mark) and its text."""
 
     @property
@@ -46,7 +46,7 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class CelVariable:
     """The reading of a variable."""
 
     name: str
@@ -139,7 +139,7 @@ class MapLiteral:
 
 Node = (
     Literal
-    | Variable
+    | CelVariable
     | Member
     | Index
     | Call
@@ -172,7 +172,7 @@ _DOUBLE = re.compile(r"(?:\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)")
 _MAX_NUMBER_CHARS = 400
 
 
-def parse(tokens: Sequence[Word]) -> Node:
+def parse(tokens: Sequence[CelWord]) -> Node:
     """Parse the tokens of a whole expression; raises `CelSyntaxError`."""
     parser = _Parser([*_paired(tokens)])
     node = parser.expression()
@@ -194,7 +194,7 @@ def patterns_in(tree: Node) -> list[str]:
     return found
 
 
-def _paired(tokens: Sequence[Word]) -> list[tuple[str, str]]:
+def _paired(tokens: Sequence[CelWord]) -> list[tuple[str, str]]:
     """The tokens as kind and text, the two marks of an operator as one."""
     found: list[tuple[str, str]] = []
     for token in tokens:
@@ -354,7 +354,7 @@ class _Parser:
         if name in _CONSTANTS:
             return Literal(_CONSTANTS[name])
         if not self._accept("("):
-            return Variable(name)
+            return CelVariable(name)
         arguments = self._listed(")")
         if name != "has":
             return Call(name, arguments)

@@ -14,7 +14,7 @@ from router.flow.language.expressions import TOKEN
 from router.formats.regex import compiled
 from router.formats.yaml_document import Place
 
-Path = tuple[str, ...]
+MemberPath = tuple[str, ...]
 EACH = "*"
 """What a list holds, in a path."""
 _WORDS = frozenset({"and", "else", "for", "if", "in", "is", "not", "or", "set", "with"})
@@ -25,14 +25,14 @@ _FILLED_IN = compiled(r"(?s)\{\{.*?\}\}|\{%.*?%\}")
 class ComparedText(NamedTuple):
     """A text with which a value is compared, and where it stands, without its quotes."""
 
-    path: Path
+    path: MemberPath
     """Empty where it isn't known to be compared with anything."""
     text: str
     start: int
     end: int
 
 
-def in_expression(source: str, known: Mapping[str, Path]) -> list[ComparedText]:
+def in_expression(source: str, known: Mapping[str, MemberPath]) -> list[ComparedText]:
     """Every text that is compared with a member of something; `known` are paths of variables.
 
     >>> [each.text for each in in_expression("slots.kind in ['a', 'b'] && slots.x != 'c'", {})]
@@ -43,7 +43,7 @@ def in_expression(source: str, known: Mapping[str, Path]) -> list[ComparedText]:
 
 def in_template(text: str) -> list[ComparedText]:
     """The same, in what is filled into a text."""
-    bound: dict[str, Path] = {}
+    bound: dict[str, MemberPath] = {}
     return [
         each
         for found in _FILLED_IN.finditer(text)
@@ -65,7 +65,7 @@ def texts_in_template(text: str) -> list[ComparedText]:
     ]
 
 
-def handed_on(source: str, known: Mapping[str, Path]) -> list[Path]:
+def handed_on(source: str, known: Mapping[str, MemberPath]) -> list[MemberPath]:
     """Every value that an expression reads as it is: neither compared nor asked whether it's there.
 
     >>> handed_on("has(slots.kind) && slots.kind == 'a' ? slots.kind : slots.other", {})
@@ -74,7 +74,7 @@ def handed_on(source: str, known: Mapping[str, Path]) -> list[Path]:
     return [*_Fragment(source, 0, {**known}).handed_on()]
 
 
-def outcomes(source: str, path: Path) -> list[ComparedText]:
+def outcomes(source: str, path: MemberPath) -> list[ComparedText]:
     """The texts that an expression itself may give: whole, or a way of `… ? … : …`."""
     tokens = [found for found in TOKEN.finditer(source) if found.lastgroup != "skip"]
     words = ["", *(found[0] for found in tokens), ""]
@@ -93,7 +93,7 @@ def replaced(source: str, compared: Sequence[ComparedText], text: str) -> str:
     return source
 
 
-def path_of(place: Place) -> Path:
+def path_of(place: Place) -> MemberPath:
     """The path of the value that a slot, at its place in the file, holds.
 
     >>> path_of(("slots", "items", "of", "fields", "kind"))
@@ -104,7 +104,7 @@ def path_of(place: Place) -> Path:
     return (*map(str, place[:2]), *steps)
 
 
-def item_path(place: Place, each: str | None = None) -> Mapping[str, Path]:
+def item_path(place: Place, each: str | None = None) -> Mapping[str, MemberPath]:
     """What `item` is in an expression at a place; `each` is what its state goes through."""
     if each is not None:
         tokens = _Fragment(each, 0, {})
@@ -116,12 +116,12 @@ def item_path(place: Place, each: str | None = None) -> Mapping[str, Path]:
 class _Fragment:
     """The tokens of an expression, or of one that is filled into a text; `bound` are its names."""
 
-    def __init__(self, source: str, offset: int, bound: dict[str, Path]) -> None:
+    def __init__(self, source: str, offset: int, bound: dict[str, MemberPath]) -> None:
         self._tokens = [t for t in TOKEN.finditer(source) if t.lastgroup != "skip"]
         self._offset, self._bound = offset, bound
 
     @property
-    def whole(self) -> Path:
+    def whole(self) -> MemberPath:
         """The path of what it reads, where it is nothing else."""
         path, after = self._chain(0)
         return path if after == len(self._tokens) else ()
@@ -131,7 +131,7 @@ class _Fragment:
             for place, within in [*self._behind(after), *self._before(at)]:
                 yield from self._text(place, (*path, *within))
 
-    def handed_on(self) -> Iterator[Path]:
+    def handed_on(self) -> Iterator[MemberPath]:
         for path, at, after in self._read():
             is_guard = (self._word(at - 2), self._word(at - 1)) == ("has", "(")
             is_list = self._word(after) == "." and self._word(after + 1) in MACROS
@@ -139,7 +139,7 @@ class _Fragment:
             if not is_guard and not is_list and not compared and self._word(after) != "(":
                 yield path
 
-    def _read(self) -> Iterator[tuple[Path, int, int]]:
+    def _read(self) -> Iterator[tuple[MemberPath, int, int]]:
         """The path of every value that is read, and between which tokens it is."""
         at = 0
         while at < len(self._tokens):
@@ -156,7 +156,7 @@ class _Fragment:
                 yield self._whole(path), at, after
                 at = after
 
-    def _whole(self, path: Path) -> Path:
+    def _whole(self, path: MemberPath) -> MemberPath:
         return (*self._bound.get(path[0], path[:1]), *path[1:])
 
     def _is_set(self, at: int) -> bool:
@@ -175,9 +175,9 @@ class _Fragment:
         if self._word(after) in {"", ",", "-"} and path[0].isidentifier():
             self._bound[name] = self._whole(path)
 
-    def _chain(self, at: int) -> tuple[Path, int]:
+    def _chain(self, at: int) -> tuple[MemberPath, int]:
         """The members that are read from there, and what comes behind them."""
-        path: Path = (self._word(at),)
+        path: MemberPath = (self._word(at),)
         at += 1
         while True:
             inner = self._word(at + 1)
@@ -189,7 +189,7 @@ class _Fragment:
             else:
                 return path, at
 
-    def _bind(self, at: int, path: Path, after: int) -> None:
+    def _bind(self, at: int, path: MemberPath, after: int) -> None:
         """Remember what the name of a macro, or of a loop, stands for."""
         whole = (*self._whole(path), EACH)
         if self._word(after) == "." and self._word(after + 1) in MACROS:
@@ -197,7 +197,7 @@ class _Fragment:
         elif self._word(at - 1) == "in" and self._word(at - 3) == "for":
             self._bound[self._word(at - 2)] = whole
 
-    def _behind(self, at: int) -> Iterator[tuple[int, Path]]:
+    def _behind(self, at: int) -> Iterator[tuple[int, MemberPath]]:
         """Where texts stand with which what ends there is compared."""
         if self._word(at) + self._word(at + 1) in {"==", "!="}:
             yield at + 2, ()
@@ -208,13 +208,13 @@ class _Fragment:
                 yield at, ()
                 at += 1
 
-    def _before(self, at: int) -> Iterator[tuple[int, Path]]:
+    def _before(self, at: int) -> Iterator[tuple[int, MemberPath]]:
         if self._word(at - 2) + self._word(at - 1) in {"==", "!="}:
             yield at - 3, ()
         if self._word(at - 1) == "in":
             yield at - 2 - (self._word(at - 2) == "not"), (EACH,)
 
-    def _text(self, at: int, path: Path) -> Iterator[ComparedText]:
+    def _text(self, at: int, path: MemberPath) -> Iterator[ComparedText]:
         word = self._word(at)
         for each in _texts(word, self._tokens[at].start() + self._offset if word else 0):
             yield each._replace(path=path)

@@ -16,9 +16,10 @@ from typing import Any
 import re2
 from pydantic import JsonValue
 
-from router.flow.language.budgets import CHARS_PER_STEP, Budget
+from router.flow.language.budgets import CHARS_PER_STEP, StepBudget
 from router.flow.language.cel_syntax import (
     Call,
+    CelVariable,
     Chain,
     Condition,
     Index,
@@ -31,7 +32,6 @@ from router.flow.language.cel_syntax import (
     Node,
     Uint,
     Unary,
-    Variable,
 )
 from router.formats.regex import compile_foreign
 
@@ -43,7 +43,7 @@ _LARGEST, _SMALLEST, _LARGEST_UINT = 2**63 - 1, -(2**63), 2**64 - 1
 _MIXED = "mixes types that don't go together; convert with double(), int() or string()"
 
 
-def as_json(value: Any, budget: Budget, depth: int = 0) -> JsonValue:
+def as_json(value: Any, budget: StepBudget, depth: int = 0) -> JsonValue:
     """The value as JSON, keys in order; raises `NoValue` where it is none."""
     budget.charge()
     if depth > MAX_VALUE_DEPTH:
@@ -79,7 +79,7 @@ class Evaluator:
         self,
         variables: Mapping[str, Any],
         call: Callable[[str, list[Any]], Any],
-        budget: Budget,
+        budget: StepBudget,
     ) -> None:
         self._variables = dict(variables)
         self._call = call
@@ -94,7 +94,7 @@ class Evaluator:
     def literal(self, node: Literal) -> Any:
         return node.value
 
-    def variable(self, node: Variable) -> Any:
+    def variable(self, node: CelVariable) -> Any:
         if node.name not in self._variables:
             if node.name in _TYPE_NAMES:
                 return node.name
@@ -256,7 +256,7 @@ class Evaluator:
 
 _EVALUATED: dict[type, Callable[[Evaluator, Any], Any]] = {
     Literal: Evaluator.literal,
-    Variable: Evaluator.variable,
+    CelVariable: Evaluator.variable,
     Member: Evaluator.member,
     Index: Evaluator.index,
     Call: Evaluator.called,
@@ -277,7 +277,7 @@ _MACROS: dict[str, Callable[[Evaluator, Macro, Iterator[Any]], Any]] = {
 }
 
 
-def is_equal(left: Any, right: Any, budget: Budget, depth: int = 0) -> bool:
+def is_equal(left: Any, right: Any, budget: StepBudget, depth: int = 0) -> bool:
     """Compare two values as CEL does: numbers across their types, anything else within its own."""
     budget.charge()
     if depth > MAX_VALUE_DEPTH:
@@ -299,7 +299,7 @@ def is_equal(left: Any, right: Any, budget: Budget, depth: int = 0) -> bool:
     return type(left) is type(right) and bool(left == right)
 
 
-def _order(left: Any, right: Any, budget: Budget) -> int:
+def _order(left: Any, right: Any, budget: StepBudget) -> int:
     """Less than, equal to or more than zero, as left is to right; 2 where a number is none."""
     if isinstance(left, str | bytes) and type(left) is type(right):
         budget.charge(min(len(left), len(right)) // CHARS_PER_STEP)
@@ -320,7 +320,7 @@ _COMPARED: dict[str, Callable[[int], bool]] = {
 }
 
 
-def _computed(operator: str, left: Any, right: Any, budget: Budget) -> Any:
+def _computed(operator: str, left: Any, right: Any, budget: StepBudget) -> Any:
     if _is_number(left) and type(left) is type(right):
         return _arithmetic(operator, left, right)
     if operator == "+" and isinstance(left, str | bytes) and type(left) is type(right):
@@ -419,14 +419,14 @@ def _wanted(value: Any, *types: type) -> None:
         raise TypeError
 
 
-def _size(budget: Budget, value: Any) -> int:
+def _size(budget: StepBudget, value: Any) -> int:
     budget.charge()
     if not isinstance(value, Mapping):
         _wanted(value, str, bytes, list, tuple)
     return len(value)
 
 
-def _find(budget: Budget, text: Any, part: Any) -> bool:
+def _find(budget: StepBudget, text: Any, part: Any) -> bool:
     _wanted(text, str)
     _wanted(part, str)
     # Searching for a short text may compare all of it at each place; for a longer one it is linear.
@@ -434,21 +434,21 @@ def _find(budget: Budget, text: Any, part: Any) -> bool:
     return part in text
 
 
-def _starts(budget: Budget, text: Any, part: Any) -> bool:
+def _starts(budget: StepBudget, text: Any, part: Any) -> bool:
     _wanted(text, str)
     _wanted(part, str)
     budget.charge_text(len(part))
     return bool(text.startswith(part))
 
 
-def _ends(budget: Budget, text: Any, part: Any) -> bool:
+def _ends(budget: StepBudget, text: Any, part: Any) -> bool:
     _wanted(text, str)
     _wanted(part, str)
     budget.charge_text(len(part))
     return bool(text.endswith(part))
 
 
-def _matches(budget: Budget, text: Any, pattern: str) -> bool:
+def _matches(budget: StepBudget, text: Any, pattern: str) -> bool:
     _wanted(text, str)
     ready = _pattern(pattern)
     # Where RE2's automaton is too large, a search takes the program times the text.
@@ -468,7 +468,7 @@ def _pattern(source: str) -> Any:
         raise NoValue(f"has no value: it matches {source[:40]!r}, which isn't taken") from None
 
 
-def _to_int(budget: Budget, value: Any) -> int:
+def _to_int(budget: StepBudget, value: Any) -> int:
     _wanted(value, int, float, str)
     if isinstance(value, str):
         _check_number(budget, value, _INTEGER)
@@ -476,27 +476,27 @@ def _to_int(budget: Budget, value: Any) -> int:
     return int(_bounded(int(result)))
 
 
-def _to_uint(budget: Budget, value: Any) -> Uint:
+def _to_uint(budget: StepBudget, value: Any) -> Uint:
     _wanted(value, int, float, str)
     if isinstance(value, str):
         _check_number(budget, value, _INTEGER)
     return Uint(_bounded(Uint(int(value))))
 
 
-def _to_double(budget: Budget, value: Any) -> float:
+def _to_double(budget: StepBudget, value: Any) -> float:
     _wanted(value, int, float, str)
     if isinstance(value, str):
         _check_number(budget, value, _FLOAT)
     return float(value)
 
 
-def _check_number(budget: Budget, text: str, form: re.Pattern[str]) -> None:
+def _check_number(budget: StepBudget, text: str, form: re.Pattern[str]) -> None:
     budget.charge_text(len(text))
     if len(text) > MAX_NUMBER_CHARS or not form.fullmatch(text):
         raise ValueError(f"{text[:40]!r}, which is no number")
 
 
-def _to_string(budget: Budget, value: Any) -> str:
+def _to_string(budget: StepBudget, value: Any) -> str:
     _wanted(value, int, float, str, bytes, datetime, timedelta)
     if isinstance(value, str | bytes):
         budget.charge_text(len(value))
@@ -524,13 +524,13 @@ def _duration_text(duration: timedelta) -> str:
     return f"{sign}{written}{seconds % 60}{'.' if fraction else ''}{fraction}s"
 
 
-def _to_bytes(budget: Budget, value: Any) -> bytes:
+def _to_bytes(budget: StepBudget, value: Any) -> bytes:
     _wanted(value, str, bytes)
     budget.charge_text(len(value))
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
-def _to_moment(budget: Budget, value: Any) -> datetime:
+def _to_moment(budget: StepBudget, value: Any) -> datetime:
     budget.charge()
     _wanted(value, str, datetime)
     if isinstance(value, datetime):
@@ -542,7 +542,7 @@ def _to_moment(budget: Budget, value: Any) -> datetime:
     return datetime.fromisoformat(f"{day}T{time}{(fraction or '.0')[:7]:0<7}{zone.upper()}")
 
 
-def _to_duration(budget: Budget, value: Any) -> timedelta:
+def _to_duration(budget: StepBudget, value: Any) -> timedelta:
     budget.charge()
     _wanted(value, str, timedelta)
     if isinstance(value, timedelta):
@@ -555,7 +555,7 @@ def _to_duration(budget: Budget, value: Any) -> timedelta:
     return timedelta(microseconds=-total if value.startswith("-") else total)
 
 
-def _type_of(budget: Budget, value: Any) -> str:
+def _type_of(budget: StepBudget, value: Any) -> str:
     budget.charge()
     if value is None:
         return "null_type"
@@ -566,13 +566,15 @@ def _type_of(budget: Budget, value: Any) -> str:
     return (names | moments).get(type(value), "list")
 
 
-def _moment_part(read: Callable[[datetime], int], budget: Budget, value: Any) -> int:
+def _moment_part(read: Callable[[datetime], int], budget: StepBudget, value: Any) -> int:
     budget.charge()
     _wanted(value, datetime)
     return read(value)
 
 
-def _time_part(read: Callable[[datetime], int], unit: timedelta, budget: Budget, value: Any) -> int:
+def _time_part(
+    read: Callable[[datetime], int], unit: timedelta, budget: StepBudget, value: Any
+) -> int:
     budget.charge()
     _wanted(value, datetime, timedelta)
     if isinstance(value, datetime):

@@ -21,7 +21,7 @@ from pydantic import JsonValue
 
 from router.domain.errors import Fault, RouterError, nearest
 from router.domain.principals import Principal
-from router.flow.language.budgets import Budget, BudgetExceeded
+from router.flow.language.budgets import BudgetExceeded, StepBudget
 from router.flow.language.cel_syntax import (
     MACROS,
     CelSyntaxError,
@@ -34,7 +34,7 @@ from router.flow.language.evaluation import Evaluator, NoValue, as_json
 from router.flow.language.functions import FUNCTIONS, LOOKUPS
 from router.formats.regex import refused
 
-Known = Mapping[str, JsonValue]
+KnownValues = Mapping[str, JsonValue]
 
 TOKEN = re.compile(
     r"""
@@ -299,7 +299,9 @@ def person(principal: Principal) -> dict[str, JsonValue]:
     return {**principal.model_dump(mode="json", exclude=PRIVATE), "roles": sorted(principal.roles)}
 
 
-def evaluate(source: str, scope: Known, known: Known, within: Budget | None = None) -> JsonValue:
+def evaluate(
+    source: str, scope: KnownValues, known: KnownValues, within: StepBudget | None = None
+) -> JsonValue:
     """The value of an expression, as JSON: moments and durations are written as text.
 
     `scope` holds its variables, empty slots left out; `known` the answers to lookups; `within` is
@@ -309,7 +311,7 @@ def evaluate(source: str, scope: Known, known: Known, within: Budget | None = No
     >>> evaluate("slots.days > 3.0", {"slots": {"days": 5.0}}, {})
     True
     """
-    node, budget = compiled(source), Budget(within=within)
+    node, budget = compiled(source), StepBudget(within=within)
     variables = {
         name: value.isoformat() if isinstance(value, datetime) else value
         for name, value in scope.items()
@@ -346,7 +348,7 @@ def _guarded(source: str, variable: str) -> frozenset[str]:
 
 
 def problems_of(
-    source: str, variables: Collection[str], within: Budget | None = None
+    source: str, variables: Collection[str], within: StepBudget | None = None
 ) -> list[Fault]:
     """What is wrong with an expression that may read `variables`; slots needn't exist.
 
@@ -359,15 +361,15 @@ def problems_of(
     except ExpressionError as error:
         return [Fault(str(error), "see https://cel.dev for the syntax")]
     faults = chain(
-        _excess(source, within or Budget()),
+        _excess(source, within or StepBudget()),
         _wrong_reads(source, set(program.variables()), variables),
         (fault for call in calls(source) for fault in _wrong_call(source, call)),
     )
     return [*islice(faults, MAX_FAULTS)]
 
 
-def _excess(source: str, within: Budget) -> Iterator[Fault]:
-    budget = Budget(within=within)
+def _excess(source: str, within: StepBudget) -> Iterator[Fault]:
+    budget = StepBudget(within=within)
     try:
         evaluator = Evaluator({}, _Calls(source, {}, budget).answer, budget)
         as_json(evaluator.value(compiled(source)), budget)
@@ -419,7 +421,7 @@ def _program(source: str) -> cel.Program:
 class _Calls:
     """Answers the functions that an expression calls: ours, and lookups."""
 
-    def __init__(self, source: str, known: Known, budget: Budget) -> None:
+    def __init__(self, source: str, known: KnownValues, budget: StepBudget) -> None:
         self._source = source
         self._known = known
         self._budget = budget

@@ -27,7 +27,7 @@ from pydantic import JsonValue
 from router.domain.errors import Fault, RouterError, nearest
 from router.domain.locale import Locale
 from router.flow.definition import SlotValues
-from router.flow.language.budgets import CHARS_PER_STEP, Budget
+from router.flow.language.budgets import CHARS_PER_STEP, StepBudget
 from router.flow.prompts import values
 from router.flow.slot_types.dates import day, short_date
 from router.flow.slot_types.numbers import money
@@ -35,7 +35,7 @@ from router.flow.slot_types.slot import NO_FILES, Slot, plain, shown
 
 __all__ = ["TextError", "problems_of", "render", "shown", "text_scope"]
 
-Names = Collection[str]
+KnownNames = Collection[str]
 
 SYNTAX = "write values as {{ shown.start }} and conditions as {% if slots.reason %}…{% endif %}"
 VARIABLES = frozenset({"slots", "shown", "results", "requester", "locale"})
@@ -179,12 +179,12 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return super()._generate(_Charged().visit(source), *names, **options)
 
 
-def render(template: str, scope: Mapping[str, Any], within: Budget | None = None) -> str:
+def render(template: str, scope: Mapping[str, Any], within: StepBudget | None = None) -> str:
     """The text with `text_scope` filled in, stripped; `TextError` where it can't be computed.
 
     `within` is the budget of the turn that it is rendered in.
     """
-    parts, length, budget = [], 0, Budget(within=within)
+    parts, length, budget = [], 0, StepBudget(within=within)
     try:
         text = compiled(template)
         budget.charge(_STEPS_PER_NODE * text.nodes)
@@ -230,7 +230,9 @@ def text_scope(
     }
 
 
-def problems_of(template: str, slots: Names, results: Names = (), more: Names = ()) -> list[Fault]:
+def problems_of(
+    template: str, slots: KnownNames, results: KnownNames = (), more: KnownNames = ()
+) -> list[Fault]:
     """What is wrong with a text that may read these slots and results; none where it is sound.
 
     `more` are variables that only such a text may read.
@@ -328,7 +330,9 @@ def _unknown_variables(what: str, tree: nodes.Template, known: frozenset[str]) -
         )
 
 
-def _unknown_members(what: str, tree: nodes.Node, known: Mapping[str, Names]) -> Iterator[Fault]:
+def _unknown_members(
+    what: str, tree: nodes.Node, known: Mapping[str, KnownNames]
+) -> Iterator[Fault]:
     for owner, member in dict.fromkeys(_members(tree)):
         if owner in known and member not in known[owner]:
             yield Fault(
@@ -411,7 +415,7 @@ def _in_locale(word: Callable[[Any, Locale], str]) -> Callable[[Context, Any], s
 
 def _weigh(context: Context, *values: Any) -> None:
     """Charge for all that the values consist of."""
-    budget: Budget = context[_BUDGET]
+    budget: StepBudget = context[_BUDGET]
     left = [*values]
     while left:
         value = left.pop()
@@ -488,7 +492,7 @@ def _charging(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
     kind = _PassArg.from_obj(filter_)
 
     def charged(context: Context, value: Any, *arguments: Any, **named: Any) -> Any:
-        budget: Budget = context[_BUDGET]
+        budget: StepBudget = context[_BUDGET]
         before = budget.steps
         _weigh(context, value, *arguments, *named.values())
         budget.charge((budget.steps - before) * (_TIMES_AS_COSTLY.get(name, 1) - 1))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from router.domain.errors import FaultyValue
 from router.flow.view import STATUSES
 
-Words = Mapping[str, str]
+WordsByName = Mapping[str, str]
 
 FIELDS: dict[str, str] = {
     "address": "地址",
@@ -75,7 +75,7 @@ FIELDS: dict[str, str] = {
     "year": "年份",
 }
 
-VALUES: dict[str, Words] = {
+VALUES: dict[str, WordsByName] = {
     "status": {
         **{status: words.zh for status, words in STATUSES.items()},
         "submitted": "已提交",
@@ -98,7 +98,7 @@ VALUES: dict[str, Words] = {
 """By the name of the field: what one field calls personal another may mean otherwise."""
 
 
-def name_in_chinese(fields: Words, values: Mapping[str, Words] | None = None) -> None:
+def name_in_chinese(fields: WordsByName, values: Mapping[str, WordsByName] | None = None) -> None:
     """Declare what fields of a tool's results are called, and fixed values by their field.
 
     Raises `ValueError` where another tool calls one of them otherwise.

@@ -24,12 +24,12 @@ from router.flow.language import templates
 from router.flow.slot_types.slot import HALF_DAY, Slot, both_halves, files_in, label_of, name_slots
 from router.flow.view import FlowView
 
-Way = Literal["help", "skip", "start_over", "cancel", "person"]
+OtherWay = Literal["help", "skip", "start_over", "cancel", "person"]
 
 OTHERWISE = Localised(zh="也可以：", en="Or:")
 _PREFIX = "act:"
 """Tells them from the values of choices, which files and tools name."""
-_LABELS: dict[Way, Localised] = {
+_LABELS: dict[OtherWay, Localised] = {
     "help": Localised(zh="怎么填？", en="What can I say?"),
     "skip": Localised(zh="跳过", en="Skip it"),
     "start_over": Localised(zh="从头来", en="Start over"),
@@ -38,17 +38,17 @@ _LABELS: dict[Way, Localised] = {
 }
 
 
-def value_of(way: Way) -> str:
+def value_of(way: OtherWay) -> str:
     """What a button for this way is pressed with, shown or not."""
     return f"{_PREFIX}{way}"
 
 
-def way_of(value: object) -> Way | None:
+def way_of(value: object) -> OtherWay | None:
     """The way that a pressed button stands for; None where it is the answer to a question."""
     name = str(value).removeprefix(_PREFIX)
     if value == name:
         return None
-    return next((way for way in get_args(Way) if way == name), None)
+    return next((way for way in get_args(OtherWay) if way == name), None)
 
 
 ANY_MORE = Localised(zh="还有别的吗？", en="Is there another one?")
@@ -155,7 +155,7 @@ def _asked(definition: FlowDefinition, run: Run) -> list[messages.Reply]:
     return [asked, *([ways] if ways else [])]
 
 
-def _way_on(way: Way, run: Run) -> messages.Option:
+def _way_on(way: OtherWay, run: Run) -> messages.Option:
     return messages.Option(label=_LABELS[way].within(run.locale), value=value_of(way))
 
 

@@ -13,7 +13,7 @@ from router.entities.dates import Days
 from router.entities.grammar import only
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import (
-    Files,
+    FileNames,
     Schema,
     Slot,
     SlotType,
@@ -26,7 +26,7 @@ from router.flow.slot_types.slot import (
 class _Worded(SlotType):
     """Of what is one of the slot's choices, its label; else as it is, on one line."""
 
-    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: FileNames) -> str:
         if found := slot.choices.get(str(value)):
             return found.label.within(locale)
         return files.get(str(value)) or inline(plain(value))
@@ -146,7 +146,7 @@ class BooleanType(_Worded):
             return value
         raise Unfit(self.fits)
 
-    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: FileNames) -> str:
         """是 or 否, yes or no."""
         return {"zh": ("否", "是"), "en": ("no", "yes")}[locale][bool(value)]
 

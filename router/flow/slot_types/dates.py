@@ -17,7 +17,7 @@ from router.entities.utterance import Utterance
 from router.flow.slot_types.numbers import only_amount
 from router.flow.slot_types.slot import (
     Example,
-    Files,
+    FileNames,
     Slot,
     SlotType,
     Unfit,
@@ -76,11 +76,11 @@ class DateType(SlotType):
         except ValueError:
             raise Unfit(self.fits) from None
 
-    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: FileNames) -> str:
         """With its weekday."""
         return day(value, locale)
 
-    def in_brackets(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+    def in_brackets(self, slot: Slot, value: JsonValue, locale: Locale, files: FileNames) -> str:
         """Without its weekday, and without a label: it is plain what it is."""
         found = _date_of(value)
         return _without_weekday(found, locale) if found else plain(value)
@@ -168,7 +168,7 @@ class DatetimeType(DateType):
             raise Unfit(self.fits)
         return found.isoformat()
 
-    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: FileNames) -> str:
         """In the zone that it is written in."""
         return moment(value, locale)
 
@@ -237,7 +237,7 @@ class DurationType(SlotType):
                 return value
         raise Unfit(self.fits)
 
-    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: FileNames) -> str:
         """3.5 天, 3.5 days."""
         if not isinstance(value, dict):
             return plain(value)

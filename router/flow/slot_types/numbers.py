@@ -15,7 +15,7 @@ from router.entities.numbers import ZH_COUNT, parse_number
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import (
     Example,
-    Files,
+    FileNames,
     Slot,
     SlotType,
     Unfit,
@@ -85,7 +85,7 @@ class NumberType(SlotType):
         """A finite number."""
         return _finite(value)
 
-    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: FileNames) -> str:
         """In figures."""
         return plain(value)
 
@@ -189,7 +189,7 @@ class MoneyType(SlotType):
             raise Unfit(_TOO_LARGE)
         return {"amount": str(amount), "currency": currency.upper()}
 
-    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: FileNames) -> str:
         """¥58.00, CNY 58.00."""
         return money(value, locale)
 

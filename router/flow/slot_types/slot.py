@@ -44,7 +44,7 @@ def _several(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-Several = Annotated[
+SeveralNames = Annotated[
     tuple[str, ...], BeforeValidator(_several, json_schema_input_type=str | tuple[str, ...])
 ]
 
@@ -56,7 +56,7 @@ class Choice(Definition):
     """What people read."""
     synonyms: tuple[str, ...] = ()
     """Other words for it, in either language."""
-    documents: Several = ()
+    documents: SeveralNames = ()
     """The types of documents that mean it: a `train_ticket` is transport."""
 
 
@@ -72,7 +72,7 @@ class SlotCheck(Definition):
 class Reference(Definition):
     """That a `text` is the number of a document, and how one is told from other figures."""
 
-    of: Several
+    of: SeveralNames
     """What such a document is called in messages, in either language: `发票`, `receipt`."""
     pattern: str | None = None
     """RE2: a number that is one whatever is said around it, such as `inv-?\\d{2,12}`."""
@@ -110,7 +110,7 @@ class Slot(Definition):
     """What kind of value it holds."""
     label: Localised | None = None
     """Its name in summaries and forms."""
-    names: Several = ()
+    names: SeveralNames = ()
     """What else people call it: `the bill was 12` says what the amount was."""
     ask: Localised | None = None
     """The question."""
@@ -131,9 +131,9 @@ class Slot(Definition):
     warn: tuple[SlotCheck, ...] = ()
     """For a `file` that is read: conditions that the requester and whoever decides are told of
     where they don't hold; it is taken all the same."""
-    documents: Several = ()
+    documents: SeveralNames = ()
     """For a `file`: the types of documents it is meant for. It is read when it is handed in."""
-    sources: Several = Field((), alias="from")
+    sources: SeveralNames = Field((), alias="from")
     """What of the file beside it fills it: `document` for the field of its own name, or a field,
     `document.number`, `document.type`; of several the first that is there."""
     lookup: str | None = None
@@ -192,12 +192,12 @@ class Unfit(RouterError):
 
 Example = tuple[JsonValue, Localised]
 """A value, and how it may be said."""
-Part = tuple[str, Slot, JsonValue]
+ValuePart = tuple[str, Slot, JsonValue]
 """A part of a value: its key or number, its slot, and what is there."""
 Schema = dict[str, JsonValue]
-Files = Mapping[str, str]
+FileNames = Mapping[str, str]
 """Names of files, by their ids."""
-NO_FILES: Files = {}
+NO_FILES: FileNames = {}
 Values = Mapping[str, JsonValue]
 
 
@@ -258,7 +258,7 @@ class SlotType(ABC):
         """
 
     @abstractmethod
-    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: FileNames) -> str:
         """Return a value as people read it, or as it is if it isn't of this type.
 
         Args:
@@ -303,12 +303,12 @@ class SlotType(ABC):
         """How it is answered, where that says more than examples would."""
         return None
 
-    def in_brackets(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+    def in_brackets(self, slot: Slot, value: JsonValue, locale: Locale, files: FileNames) -> str:
         """The value among the details of an item: with its label before it."""
         label = slot.label.within(locale) if slot.label else ""
         return f"{label} {shown(slot, value, locale, files)}".strip()
 
-    def parts(self, slot: Slot, value: JsonValue) -> Iterator[Part]:
+    def parts(self, slot: Slot, value: JsonValue) -> Iterator[ValuePart]:
         """What a value of several parts is made of, as far as there is something."""
         yield from ()
 
@@ -343,7 +343,7 @@ class UndeployedType(SlotType):
         en = f"this deployment has no slot type {self.name[:80]!r}; deploy it again"
         raise NotDeployed(Localised(zh=zh, en=en))
 
-    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: FileNames) -> str:
         """Return the value as it is stored."""
         return plain(value)
 
@@ -427,7 +427,7 @@ def form_values(slots: Mapping[str, Slot], values: Values, now: datetime) -> dic
     return shaped
 
 
-def shown(slot: Slot, value: JsonValue, locale: Locale, files: Files = NO_FILES) -> str:
+def shown(slot: Slot, value: JsonValue, locale: Locale, files: FileNames = NO_FILES) -> str:
     """The value of a slot as people read it; `files` has the names of files by their ids."""
     return "" if value is None else slot.kind.word(slot, value, locale, files)
 
@@ -494,7 +494,7 @@ def filled_by(thing: type, slots: Mapping[str, Slot]) -> list[str]:
     return [name for name, slot in slots.items() if slot.kind.takes is thing]
 
 
-def each_part(slot: Slot, value: JsonValue, path: str) -> Iterator[Part]:
+def each_part(slot: Slot, value: JsonValue, path: str) -> Iterator[ValuePart]:
     """A value and all that it is made of, however deep, each with its path."""
     yield path, slot, value
     for key, part, inner in slot.kind.parts(slot, value):

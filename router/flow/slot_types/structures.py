@@ -9,12 +9,12 @@ from pydantic import JsonValue
 from router.domain.locale import Locale, Localised
 from router.entities.utterance import Utterance
 from router.flow.slot_types.slot import (
-    Files,
-    Part,
+    FileNames,
     Schema,
     Slot,
     SlotType,
     Unfit,
+    ValuePart,
     coerced,
     fitted,
     form_values,
@@ -91,7 +91,7 @@ class ListType(_Structure):
             raise Unfit(Localised(zh=zh, en=en))
         return [fitted(slot.of, item) for item in value]
 
-    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: FileNames) -> str:
         """Objects numbered, a line each; anything else in a row."""
         if not isinstance(value, list):
             return plain(value)
@@ -130,7 +130,7 @@ class ListType(_Structure):
         items = slot.of.kind.quoted(slot.of) if slot.of else {}
         return {"type": "array", "items": items, "maxItems": slot.max}
 
-    def parts(self, slot: Slot, value: JsonValue) -> Iterator[Part]:
+    def parts(self, slot: Slot, value: JsonValue) -> Iterator[ValuePart]:
         """Its items, by their numbers."""
         if slot.of is not None and isinstance(value, list):
             yield from ((str(number), slot.of, item) for number, item in enumerate(value))
@@ -172,7 +172,7 @@ class ObjectType(_Structure):
             raise Unfit(Localised(zh=zh, en=en))
         return {name: fitted(slot.fields[name], v) for name, v in value.items() if v is not None}
 
-    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: Files) -> str:
+    def word(self, slot: Slot, value: JsonValue, locale: Locale, files: FileNames) -> str:
         """One line: what explains itself first, the rest in brackets."""
         if not isinstance(value, dict):
             return plain(value)
@@ -192,7 +192,7 @@ class ObjectType(_Structure):
         fields: Schema = {name: field.kind.quoted(field) for name, field in said.items()}
         return {"type": "object", "properties": fields}
 
-    def parts(self, slot: Slot, value: JsonValue) -> Iterator[Part]:
+    def parts(self, slot: Slot, value: JsonValue) -> Iterator[ValuePart]:
         """Its fields, by their names."""
         if isinstance(value, dict):
             yield from ((n, f, value[n]) for n, f in slot.fields.items() if n in value)

@@ -21,7 +21,7 @@ MAX_NESTED_BRANCHES = 10
 _RESULT = re.compile(r"\s*results\.([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*)\s*")
 
 
-class Standing(NamedTuple):
+class SureStanding(NamedTuple):
     """What a run surely has when it arrives in a state."""
 
     approved: bool = False
@@ -31,10 +31,10 @@ class Standing(NamedTuple):
     declined: bool = False
     """An approval may have ended otherwise, or may be open, and nobody has approved since."""
 
-    def meet(self, other: "Standing") -> "Standing":
+    def meet(self, other: "SureStanding") -> "SureStanding":
         """Return what it surely has if it may come with either."""
         approved, made = self.approved and other.approved, self.made & other.made
-        return Standing(approved, made, self.declined or other.declined)
+        return SureStanding(approved, made, self.declined or other.declined)
 
 
 def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
@@ -52,7 +52,7 @@ def complaints(draft: UncheckedFlow) -> Iterator[Complaint]:
         for tool, argument, maker, field in sorted(known.made_by):
             if state.tools.get("call") == tool and argument in state.gives:
                 here = (*place, "with", argument)
-                standing = ways.standings.get(name, Standing())
+                standing = ways.standings.get(name, SureStanding())
                 yield from _not_its_own(draft, here, standing, (tool, argument, maker, field))
 
 
@@ -62,7 +62,7 @@ def _unapproved(draft: UncheckedFlow, ways: "Ways", name: str, state: State) -> 
     if undo in draft.known.approved:
         what = f"{undo} needs an approval, and an undo is called without one"
         yield complaint((*place, "undo"), what, "name the tool that takes the call back")
-    if call in draft.known.approved and not ways.standings.get(name, Standing(True)).approved:
+    if call in draft.known.approved and not ways.standings.get(name, SureStanding(True)).approved:
         what = f"{call} needs an approval, and none is sure on the way {ways.unapproved_way(name)}"
         remedy = (
             "lead every way to it through approved of an approve state, with nothing asked, "
@@ -72,7 +72,7 @@ def _unapproved(draft: UncheckedFlow, ways: "Ways", name: str, state: State) -> 
 
 
 def _not_its_own(
-    draft: UncheckedFlow, here: Place, standing: Standing, marked: tuple[str, str, str, str]
+    draft: UncheckedFlow, here: Place, standing: SureStanding, marked: tuple[str, str, str, str]
 ) -> Iterator[Complaint]:
     """What is wrong with the argument that names what the tool acts on."""
     tool, argument, maker, field = marked
@@ -106,19 +106,19 @@ class Ways:
     def through(cls, definition: FlowDefinition) -> Self:
         """Follow every way from the start of the flow."""
         ways = cls(definition.states)
-        ways.follow(definition.start, Standing())
+        ways.follow(definition.start, SureStanding())
         return ways
 
     def __init__(self, states: Mapping[str, State]) -> None:
         self._states = states
-        self._branches: dict[tuple[str, Standing, str], Standing | None] = {}
+        self._branches: dict[tuple[str, SureStanding, str], SureStanding | None] = {}
         self._first: dict[str, str] = {}
         self._unapproved: dict[str, str] = {}
-        self.standings: dict[str, Standing] = {}
+        self.standings: dict[str, SureStanding] = {}
 
     def follow(
-        self, start: str, standing: Standing, join: str = "", depth: int = 0
-    ) -> Standing | None:
+        self, start: str, standing: SureStanding, join: str = "", depth: int = 0
+    ) -> SureStanding | None:
         """Follow every way from a state; return what a run has at `join`, if any leads there."""
         found, waiting = {start: standing}, [start]
         self._meet(start, standing)
@@ -145,7 +145,7 @@ class Ways:
             before = self._unapproved.get(before) or self._first.get(before)
         return " ▸ ".join(way)
 
-    def _meet(self, name: str, standing: Standing, before: str = "") -> None:
+    def _meet(self, name: str, standing: SureStanding, before: str = "") -> None:
         known = self.standings.get(name)
         self.standings[name] = known.meet(standing) if known else standing
         self._first.setdefault(name, before)
@@ -174,16 +174,20 @@ class Ways:
             waiting += [b.to for b in asked] if asked is not None else state.targets()
         return found
 
-    def _steps(self, name: str, standing: Standing, depth: int) -> Iterator[tuple[str, Standing]]:
+    def _steps(
+        self, name: str, standing: SureStanding, depth: int
+    ) -> Iterator[tuple[str, SureStanding]]:
         state = self._states[name]
         if state.collects or state.forgets:
-            standing = Standing()
+            standing = SureStanding()
         for exit_, branches in state.exits().items():
             after = self._after(state, exit_, standing, depth)
             if after is not None:
                 yield from ((branch.to, after) for branch in branches)
 
-    def _after(self, state: State, exit_: str, standing: Standing, depth: int) -> Standing | None:
+    def _after(
+        self, state: State, exit_: str, standing: SureStanding, depth: int
+    ) -> SureStanding | None:
         """Return what a run has that leaves the state by this exit; None if it never does."""
         if state.asks is not None:
             agreed = exit_ == "approved"
@@ -197,19 +201,21 @@ class Ways:
             return self._joined(state, standing, state.exits()["join"][0].to, depth)
         return standing
 
-    def _joined(self, state: State, standing: Standing, join: str, depth: int) -> Standing | None:
+    def _joined(
+        self, state: State, standing: SureStanding, join: str, depth: int
+    ) -> SureStanding | None:
         """Return what a run has when its branches have joined; None if none of them ever does."""
         batch = state.batch
         starts = batch.branches if batch else ()
         if depth >= MAX_NESTED_BRANCHES:
-            return Standing(declined=True)
+            return SureStanding(declined=True)
         began = standing._replace(declined=False)
         ends = [self._branch(each, began, join, depth + 1) for each in starts]
         known = [end for end in ends if end is not None]
         if not known:
             return None
         if batch and batch.wait_for == "any":
-            end = reduce(Standing.meet, known)
+            end = reduce(SureStanding.meet, known)
             # The branches that aren't waited for may have asked somebody who hasn't answered.
             is_open = any(may_ask(self._states, each, join) for each in starts)
             return end._replace(approved=end.approved and not is_open, declined=is_open)
@@ -218,9 +224,11 @@ class Ways:
         is_voided = declined or (standing.approved and not all(end.approved for end in known))
         approved = any(end.approved for end in known) and not is_voided
         made = frozenset[str]().union(*(end.made for end in known))
-        return Standing(approved, made, declined or (standing.declined and not approved))
+        return SureStanding(approved, made, declined or (standing.declined and not approved))
 
-    def _branch(self, start: str, standing: Standing, join: str, depth: int) -> Standing | None:
+    def _branch(
+        self, start: str, standing: SureStanding, join: str, depth: int
+    ) -> SureStanding | None:
         key = (start, standing, join)
         if key not in self._branches:
             # One that comes back to where it began is refused elsewhere, and ends here.

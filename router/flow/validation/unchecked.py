@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Self
 from router.domain.errors import Fault
 from router.domain.principals import ALL_NAMES, NameSelection
 from router.flow.definition import FlowDefinition, State
-from router.flow.language.comparisons import Path, path_of
+from router.flow.language.comparisons import MemberPath, path_of
 from router.flow.slot_types.slot import Slot
 from router.formats.validation import Complaint
 from router.formats.yaml_document import Place
@@ -28,7 +28,7 @@ def complaint(place: Place, what: str, remedy: str) -> Complaint:
     return Complaint(place, Fault(what, remedy))
 
 
-Names = frozenset[str]
+NameSet = frozenset[str]
 
 
 class Vocabulary(NamedTuple):
@@ -44,21 +44,21 @@ class Vocabulary(NamedTuple):
     {'book_room': frozenset({'seats'})}
     """
 
-    tools: frozenset[tuple[str, Names]] | None = None
-    documents: frozenset[tuple[str, Names]] | None = None
-    approved: Names = frozenset()
+    tools: frozenset[tuple[str, NameSet]] | None = None
+    documents: frozenset[tuple[str, NameSet]] | None = None
+    approved: NameSet = frozenset()
     made_by: frozenset[tuple[str, str, str, str]] = frozenset()
-    reads: Names = frozenset()
+    reads: NameSet = frozenset()
     usable: NameSelection = ALL_NAMES
 
     @classmethod
     def of(
         cls,
-        tools: Mapping[str, Names] | None = None,
-        documents: Mapping[str, Names] | None = None,
-        approved: Names = frozenset(),
+        tools: Mapping[str, NameSet] | None = None,
+        documents: Mapping[str, NameSet] | None = None,
+        approved: NameSet = frozenset(),
         made_by: frozenset[tuple[str, str, str, str]] = frozenset(),
-        reads: Names = frozenset(),
+        reads: NameSet = frozenset(),
     ) -> Self:
         """The same, of names by name."""
         return cls(
@@ -69,7 +69,7 @@ class Vocabulary(NamedTuple):
             reads,
         )
 
-    def names(self, of: Literal["tools", "documents"]) -> Mapping[str, Names] | None:
+    def names(self, of: Literal["tools", "documents"]) -> Mapping[str, NameSet] | None:
         """Their names, each with those that belong to it; None where they aren't known."""
         known = self.tools if of == "tools" else self.documents
         return None if known is None else dict(sorted(known))
@@ -92,12 +92,12 @@ class UncheckedFlow:
     known: Vocabulary = field(default_factory=Vocabulary)
 
     @cached_property
-    def tools(self) -> Mapping[str, Names] | None:
+    def tools(self) -> Mapping[str, NameSet] | None:
         """Every tool with its parameters; None where they aren't known."""
         return self.known.names("tools")
 
     @cached_property
-    def documents(self) -> Mapping[str, Names] | None:
+    def documents(self) -> Mapping[str, NameSet] | None:
         """Every type of documents with its fields; None where they aren't known."""
         return self.known.names("documents")
 
@@ -112,7 +112,7 @@ class UncheckedFlow:
             yield from _with_inner(("slots", name), slot)
 
     @cached_property
-    def choices(self) -> Mapping[Path, Names]:
+    def choices(self) -> Mapping[MemberPath, NameSet]:
         """The choices of every slot that has any, by the path of its value."""
         return {
             path_of(place): frozenset(slot.choices)

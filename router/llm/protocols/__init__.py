@@ -12,7 +12,7 @@ import openai
 
 from router.llm.protocol_table import protocols_in_use
 from router.llm.request import Sending
-from router.llm.servers import NO_KEY, ModelListing, Refused
+from router.llm.servers import NO_KEY, ModelListing, RefusedFeatures
 from router.llm.stream import PartialAnswer, ServerAnswer
 from router.llm.types import ChatAnswer, ChatRequest, How
 
@@ -32,7 +32,9 @@ class ModelProtocol(Protocol):
     def listing(self, base_url: str, api_key: str | None) -> ModelListing:
         """Where the server lists its models."""
 
-    def sending(self, model: str, request: ChatRequest, refused: Refused, stream: bool) -> Sending:
+    def sending(
+        self, model: str, request: ChatRequest, refused: RefusedFeatures, stream: bool
+    ) -> Sending:
         """What to send for a request to a server that refuses these features."""
 
     def post(

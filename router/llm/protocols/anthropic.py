@@ -27,16 +27,16 @@ from router.llm.calls import RawCall
 from router.llm.http_server import HttpServer
 from router.llm.request import BodyWriter, Sending, base64_of
 from router.llm.schema import portable
-from router.llm.servers import ModelListing, Refused
+from router.llm.servers import ModelListing, RefusedFeatures
 from router.llm.stream import ServerAnswer
 from router.llm.types import (
     AssistantMessage,
     ChatAnswer,
+    ChatMessage,
     ChatRequest,
     Finish,
     Function,
     How,
-    Message,
     ReasoningPiece,
     SystemMessage,
     ToolMessage,
@@ -72,7 +72,7 @@ def _root(base_url: str) -> str:
     return f"{base_url.rstrip('/').removesuffix('/v1')}/v1"
 
 
-def sending(model: str, request: ChatRequest, refused: Refused, stream: bool) -> Sending:
+def sending(model: str, request: ChatRequest, refused: RefusedFeatures, stream: bool) -> Sending:
     """The body of a request to a server that refuses these features."""
     # There is no way to ask for JSON of any shape.
     writer = BodyWriter(request, refused | {"json_object"})
@@ -120,7 +120,7 @@ def _function(function: Function, strict: dict[str, bool]) -> dict[str, Any]:
     return {**described, "input_schema": portable(function.parameters), **strict}
 
 
-def _turns(messages: list[Message], writer: BodyWriter) -> list[dict[str, Any]]:
+def _turns(messages: list[ChatMessage], writer: BodyWriter) -> list[dict[str, Any]]:
     """What was said, by turns: the first is a person's, and results come before words."""
     said = [message for message in messages if not isinstance(message, SystemMessage)]
     lasting = _lasting(said)
@@ -140,7 +140,7 @@ def _turns(messages: list[Message], writer: BodyWriter) -> list[dict[str, Any]]:
     return turns
 
 
-def _lasting(said: Sequence[Message]) -> Message | None:
+def _lasting(said: Sequence[ChatMessage]) -> ChatMessage | None:
     """The last message that the next question will have as well, if any.
 
     Results of calls stay where they are; what a person says stands between marks that only the
@@ -163,7 +163,7 @@ def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text if text.strip() else UNSPOKEN}
 
 
-def _blocks(message: Message, writer: BodyWriter) -> list[dict[str, Any]]:
+def _blocks(message: ChatMessage, writer: BodyWriter) -> list[dict[str, Any]]:
     match message:
         case UserMessage():
             seen = message.pictures if writer.sees else ()

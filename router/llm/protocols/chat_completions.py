@@ -26,16 +26,16 @@ from router.llm.protocols import openai_client, openai_listing
 from router.llm.refusals import unwrapping
 from router.llm.request import BodyWriter, Sending, base64_of, compact
 from router.llm.schema import portable
-from router.llm.servers import Refused
+from router.llm.servers import RefusedFeatures
 from router.llm.stream import DONE, HttpAnswer, ServerAnswer
 from router.llm.types import (
     AssistantMessage,
     ChatAnswer,
+    ChatMessage,
     ChatRequest,
     Finish,
     Function,
     How,
-    Message,
     ReasoningPiece,
     SystemMessage,
     ToolMessage,
@@ -48,7 +48,7 @@ PROVIDER = "openai"
 connect, listing = openai_client, openai_listing
 
 
-def sending(model: str, request: ChatRequest, refused: Refused, stream: bool) -> Sending:
+def sending(model: str, request: ChatRequest, refused: RefusedFeatures, stream: bool) -> Sending:
     """The body of a request to a server that refuses these features."""
     writer = BodyWriter(request, refused)
     messages = [_message(message, writer) for message in writer.messages]
@@ -96,7 +96,7 @@ def _function(function: Function, strict: dict[str, bool]) -> dict[str, Any]:
     return {"type": "function", "function": described | parameters | strict}
 
 
-def _message(message: Message, writer: BodyWriter) -> dict[str, Any]:
+def _message(message: ChatMessage, writer: BodyWriter) -> dict[str, Any]:
     match message:
         case UserMessage():
             return {"role": "user", "content": _said(message, writer.sees)}

@@ -30,17 +30,17 @@ from router.llm.calls import RawCall
 from router.llm.http_server import HttpServer
 from router.llm.request import BodyWriter, Sending, base64_of
 from router.llm.schema import portable
-from router.llm.servers import ModelListing, Refused
+from router.llm.servers import ModelListing, RefusedFeatures
 from router.llm.stream import ServerAnswer
 from router.llm.types import (
     AnswerProblem,
     AssistantMessage,
     ChatAnswer,
+    ChatMessage,
     ChatRequest,
     Finish,
     Function,
     How,
-    Message,
     ReasoningPiece,
     SystemMessage,
     ToolMessage,
@@ -75,7 +75,7 @@ def _root(base_url: str) -> str:
     return root if root.endswith(("/v1", "/v1beta", "/v1alpha")) else f"{root}/{VERSION}"
 
 
-def sending(model: str, request: ChatRequest, refused: Refused, stream: bool) -> Sending:
+def sending(model: str, request: ChatRequest, refused: RefusedFeatures, stream: bool) -> Sending:
     """The body of a request to a server that refuses these features."""
     writer = BodyWriter(request, refused)
     messages = writer.messages
@@ -115,7 +115,7 @@ def _function(function: Function) -> dict[str, Any]:
     return {**described, "parametersJsonSchema": portable(function.parameters)}
 
 
-def _contents(messages: list[Message], writer: BodyWriter) -> list[dict[str, Any]]:
+def _contents(messages: list[ChatMessage], writer: BodyWriter) -> list[dict[str, Any]]:
     """What was said, by turns: results come before words, and a person begins."""
     said = [message for message in messages if not isinstance(message, SystemMessage)]
     turns: list[dict[str, Any]] = []
@@ -130,7 +130,7 @@ def _contents(messages: list[Message], writer: BodyWriter) -> list[dict[str, Any
     return turns
 
 
-def _parts(message: Message, writer: BodyWriter) -> list[dict[str, Any]]:
+def _parts(message: ChatMessage, writer: BodyWriter) -> list[dict[str, Any]]:
     match message:
         case UserMessage():
             seen = message.pictures if writer.sees else ()

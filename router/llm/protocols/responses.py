@@ -25,16 +25,16 @@ from router.llm.protocols import openai_client, openai_listing
 from router.llm.refusals import unwrapping
 from router.llm.request import BodyWriter, Sending, base64_of, compact
 from router.llm.schema import portable
-from router.llm.servers import Refused
+from router.llm.servers import RefusedFeatures
 from router.llm.stream import DONE, HttpAnswer, ServerAnswer
 from router.llm.types import (
     AssistantMessage,
     ChatAnswer,
+    ChatMessage,
     ChatRequest,
     Finish,
     Function,
     How,
-    Message,
     ReasoningPiece,
     SystemMessage,
     ToolMessage,
@@ -48,7 +48,7 @@ LEAST_TOKENS = 16
 connect, listing = openai_client, openai_listing
 
 
-def sending(model: str, request: ChatRequest, refused: Refused, stream: bool) -> Sending:
+def sending(model: str, request: ChatRequest, refused: RefusedFeatures, stream: bool) -> Sending:
     """The body of a request to a server that refuses these features."""
     writer = BodyWriter(request, refused)
     items = [item for message in writer.messages for item in _items(message, writer)]
@@ -102,7 +102,7 @@ def _function(function: Function, strict: bool) -> dict[str, Any]:
     }
 
 
-def _items(message: Message, writer: BodyWriter) -> Iterator[dict[str, Any]]:
+def _items(message: ChatMessage, writer: BodyWriter) -> Iterator[dict[str, Any]]:
     match message:
         case UserMessage():
             yield {"role": "user", "content": _said(message, writer.sees)}

@@ -35,7 +35,7 @@ TOOL_ORIGINS = "ROUTER_HTTP_ALLOW"
 WEBHOOK_ORIGINS = "ROUTER_WEBHOOK_ALLOW"
 """The setting that names where webhooks may go."""
 
-Address = IPv4Address | IPv6Address
+IpAddress = IPv4Address | IPv6Address
 
 _NEVER = [
     ip_network(each)
@@ -133,7 +133,7 @@ class OutboundGuard:
             raise PermanentToolError(Localised(zh=zh, en=en))
 
 
-def _unwrapped(address: Address) -> Address:
+def _unwrapped(address: IpAddress) -> IpAddress:
     """The IPv4 address within an IPv6 one, where the network takes it out again."""
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
@@ -143,7 +143,7 @@ def _unwrapped(address: Address) -> Address:
     return address
 
 
-Resolver = Callable[[str, int], Awaitable[list[str]]]
+HostResolver = Callable[[str, int], Awaitable[list[str]]]
 """The addresses of a host; raises `OSError` where it has none."""
 
 
@@ -162,7 +162,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     """
 
     def __init__(
-        self, guard: OutboundGuard, resolve: Resolver, context: ssl.SSLContext | None = None
+        self, guard: OutboundGuard, resolve: HostResolver, context: ssl.SSLContext | None = None
     ) -> None:
         self._guard = guard
         self._resolve = resolve
@@ -267,7 +267,7 @@ class Sender:
     def __init__(
         self,
         guard: OutboundGuard,
-        resolve: Resolver = system_resolver,
+        resolve: HostResolver = system_resolver,
         context: ssl.SSLContext | None = None,
         *,
         follows: bool = True,

@@ -32,7 +32,7 @@ from router.formats.yaml_document import Place
 from router.tool.http.endpoint import (
     FORM,
     JSON,
-    Body,
+    BodyTemplate,
     Endpoint,
     EndpointAddress,
     Field,
@@ -113,15 +113,15 @@ def _schema(data: Any) -> ArgumentSchema:
         raise FaultyValue(f"parameters: {what}", remedy) from None
 
 
-Word = Annotated[StrictStr, StringConstraints(pattern=r"\S")]
-Text = Annotated[Word, said('write "{key}": "…"', "{key} isn't text")]
-Texts = Annotated[
+WordField = Annotated[StrictStr, StringConstraints(pattern=r"\S")]
+TextField = Annotated[WordField, said('write "{key}": "…"', "{key} isn't text")]
+TextsField = Annotated[
     tuple[Annotated[StrictStr, StringConstraints(min_length=1)], ...],
     said('write "{key}": ["…"]', "{key} is no list of texts"),
 ]
 Flag = Annotated[StrictBool, said("write true or false")]
 AtLeastOne = Annotated[StrictInt, Ge(1)]
-Seconds = Annotated[
+SecondsField = Annotated[
     Annotated[StrictFloat | StrictInt, Described(gt=0, le=LONGEST)],
     BeforeValidator(
         _seconds,
@@ -132,7 +132,7 @@ Seconds = Annotated[
 ]
 Title = Annotated[
     Localised,
-    BeforeValidator(_title, json_schema_input_type=Word | Localised),
+    BeforeValidator(_title, json_schema_input_type=WordField | Localised),
     said('write {"zh": "…", "en": "…"}', "title isn't in both languages"),
 ]
 Pointer = Annotated[str, Described(pattern="^(/|$)")]
@@ -140,7 +140,7 @@ Filled = Annotated[
     StrictStr | StrictInt | StrictFloat | StrictBool,
     said('write "…", with {parameter} in it', "{key} is no text"),
 ]
-Values = Mapping[str, Filled]
+FilledValues = Mapping[str, Filled]
 
 
 class ItemsEntry(Entry):
@@ -150,7 +150,7 @@ class ItemsEntry(Entry):
         AtLeastOne | None, said('write a number, or {"most": 5}', "items is {value}")
     ] = None
     """How many of its items."""
-    keep: Texts = ()
+    keep: TextsField = ()
     """Which keys of each item; otherwise all."""
 
 
@@ -159,7 +159,7 @@ class CallEntry(Entry):
 
     confirm: Flag | None = None
     """Ask before a read too."""
-    roles: Texts | None = None
+    roles: TextsField | None = None
     """Who may call it; otherwise everyone."""
     idempotent: Flag | None = None
     """A second call with its key does nothing; otherwise true for GET, HEAD and PUT."""
@@ -167,7 +167,7 @@ class CallEntry(Entry):
         Annotated[StrictInt, Ge(0)] | None, said("write 0 or more, or null for ever")
     ] = RETRIES
     """How often it is tried again; null for ever; otherwise 3."""
-    timeout: Seconds | None = None
+    timeout: SecondsField | None = None
     """Seconds, or a text such as 500ms; otherwise 10 s."""
     items: Annotated[
         ItemsEntry,
@@ -189,7 +189,7 @@ class CallEntry(Entry):
 class EndpointEntry(Entry):
     """Where a call goes, and what is sent."""
 
-    url: Text
+    url: TextField
     """https; {parameter} fills a segment of the path."""
     method: Annotated[
         Annotated[StrictStr, StringConstraints(pattern=f"^({'|'.join(METHODS)})$")],
@@ -202,24 +202,24 @@ class EndpointEntry(Entry):
         said(f"write one of: {', '.join(METHODS)}"),
     ] = "GET"
     """GET, HEAD, POST, PUT, PATCH or DELETE; otherwise GET."""
-    headers: Values | None = None
+    headers: FilledValues | None = None
     """By name; {parameter}, {context.user_id} and {env.ROUTER_TOOL_…} are holes."""
-    query_params: Values | None = None
+    query_params: FilledValues | None = None
     """By name; {parameter}, {context.user_id} and {env.ROUTER_TOOL_…} are holes."""
     body: Any = None
     """JSON, whose texts may have holes."""
-    timeout: Seconds | None = None
+    timeout: SecondsField | None = None
     """Seconds, or a text such as 500ms; otherwise 10 s."""
 
 
 class CloudEventEntry(Entry):
     """The attributes of a CloudEvent; its `id` and `time` are the call's."""
 
-    type: Annotated[Text, AfterValidator(_attribute)]
+    type: Annotated[TextField, AfterValidator(_attribute)]
     """What happened, as in com.example.order.created."""
-    source: Annotated[Text, AfterValidator(_attribute)]
+    source: Annotated[TextField, AfterValidator(_attribute)]
     """Where, as a URI reference: with the id it is what the event is known by."""
-    subject: Text | None = None
+    subject: TextField | None = None
     """What it is about; {parameter} and {context.user_id} are holes."""
 
 
@@ -227,14 +227,14 @@ class DeclaredToolEntry(CallEntry):
     """A tool of one's own words, whatever stands behind it."""
 
     name: Annotated[
-        Text,
+        TextField,
         AfterValidator(callable_name),
         Described(json_schema_extra={"pattern": f"^{_CALLED}$"}),
     ]
     """What models and flows call it by."""
-    description: Text
+    description: TextField
     """What it does, for models and in English."""
-    description_zh: Text | None = None
+    description_zh: TextField | None = None
     """The same for people addressed in Chinese."""
     parameters: (
         Annotated[ArgumentSchema, PlainValidator(_schema, json_schema_input_type=dict[str, Any])]
@@ -243,7 +243,7 @@ class DeclaredToolEntry(CallEntry):
     """JSON Schema of its arguments; x-zh is what a Chinese form calls one."""
     title: Title | None = None
     """Its name for people, in both languages or in one for both."""
-    examples: Texts | None = None
+    examples: TextsField | None = None
     """What people say who mean it, in both languages."""
     permission: Annotated[Permission | None, said("write read, write or admin")] = None
     """Otherwise read for GET and HEAD, else write, which asks first."""
@@ -284,7 +284,7 @@ class OperationWording(Entry):
 
     title: Title | None = None
     """Its name for people."""
-    description_zh: Text | None = None
+    description_zh: TextField | None = None
     """What people addressed in Chinese read."""
     labels: Mapping[
         str,
@@ -300,19 +300,19 @@ class OperationWording(Entry):
 class SelectionEntry(CallEntry):
     """Operations that are selected from an OpenAPI document."""
 
-    openapi: Text
+    openapi: TextField
     """The document beside this file, YAML or JSON."""
-    server: Text | None = None
+    server: TextField | None = None
     """Otherwise the document's first."""
-    operations: Texts = ()
+    operations: TextsField = ()
     """Their operationId."""
-    tags: Texts = ()
+    tags: TextsField = ()
     """All operations that have one of them."""
     prefix: str | None = None
     """Put before every operationId."""
-    headers: Values | None = None
+    headers: FilledValues | None = None
     """By name; {context.user_id} and {env.ROUTER_TOOL_…} are holes."""
-    query_params: Values | None = None
+    query_params: FilledValues | None = None
     """By name; {context.user_id} and {env.ROUTER_TOOL_…} are holes."""
     tools: Mapping[str, OperationWording] = {}
     """Words for people, by operationId."""
@@ -462,7 +462,7 @@ class EndpointReader:
             self.complain((key,), *unusable.faults)
             return None
 
-    def fields(self, key: str, values: Values | None) -> list[Field]:
+    def fields(self, key: str, values: FilledValues | None) -> list[Field]:
         """What stands under a key by name: headers, or parameters of the query."""
         fields = []
         for name, value in (values or {}).items():
@@ -487,7 +487,7 @@ class EndpointReader:
             self.complain(("headers",), fault)
         return kind
 
-    def body(self, place: Place, value: Any) -> Body:
+    def body(self, place: Place, value: Any) -> BodyTemplate:
         """JSON whose texts may have holes, below a place."""
         if isinstance(value, str):
             return self.template(place, value) or ()

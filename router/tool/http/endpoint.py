@@ -25,8 +25,8 @@ from router.tool.context import ToolContext
 from router.tool.http.template import (
     CONTEXT,
     Hole,
-    Piece,
     Template,
+    TemplatePiece,
     Unusable,
     Variable,
     Variables,
@@ -36,7 +36,9 @@ from router.tool.http.template import (
     split,
 )
 
-Body = Template | list["Body"] | dict[str, "Body"] | int | float | bool | None
+BodyTemplate = (
+    Template | list["BodyTemplate"] | dict[str, "BodyTemplate"] | int | float | bool | None
+)
 """JSON whose texts are templates."""
 
 JSON = "application/json"
@@ -66,7 +68,7 @@ class Endpoint:
     """Begins with a slash; its own text is percent-encoded already."""
     query: tuple[Field, ...] = ()
     headers: tuple[Field, ...] = ()
-    body: Body = None
+    body: BodyTemplate = None
     body_type: str | None = None
     """The media type of the body: JSON or a form; None where there is none."""
 
@@ -82,7 +84,7 @@ class OutgoingRequest:
     content: bytes | None = None
 
 
-Values = Callable[[Hole], JsonValue]
+FillHole = Callable[[Hole], JsonValue]
 """What stands for a hole; None leaves out whatever the hole stands in."""
 
 
@@ -110,7 +112,9 @@ def request(
     return OutgoingRequest(endpoint.method, endpoint.origin, target, headers, content)
 
 
-def filled(body: Body, arguments: Mapping[str, JsonValue], context: ToolContext) -> JsonValue:
+def filled(
+    body: BodyTemplate, arguments: Mapping[str, JsonValue], context: ToolContext
+) -> JsonValue:
     """JSON with its values, typed where a hole is a whole text; raises as `request`."""
 
     def value(hole: Hole) -> JsonValue:
@@ -121,7 +125,7 @@ def filled(body: Body, arguments: Mapping[str, JsonValue], context: ToolContext)
     return None if found is _DROPPED else found  # type: ignore[return-value]
 
 
-def _is_set(template: Template, value: Values) -> bool:
+def _is_set(template: Template, value: FillHole) -> bool:
     return all(value(hole) is not None for hole in holes(template))
 
 
@@ -143,7 +147,7 @@ def _segment(hole: Hole, found: JsonValue) -> str:
     return quote(text, safe="")
 
 
-def _texts(each: Field, value: Values) -> list[str]:
+def _texts(each: Field, value: FillHole) -> list[str]:
     """The values that a name gets: several for a list, or one with commas."""
     if len(each.value) == 1 and isinstance(hole := each.value[0], Hole):
         found = value(hole)
@@ -153,11 +157,11 @@ def _texts(each: Field, value: Values) -> list[str]:
     return [_joined_text(each.value, value)]
 
 
-def _joined_text(template: Template, value: Values) -> str:
+def _joined_text(template: Template, value: FillHole) -> str:
     return "".join(p if isinstance(p, str) else _text(p, value(p)) for p in template)
 
 
-def _header(each: Field, value: Values) -> str:
+def _header(each: Field, value: FillHole) -> str:
     """A header's value. What the context knows, such as a Chinese name, is percent-encoded."""
 
     def escaped(hole: Hole) -> JsonValue:
@@ -194,7 +198,7 @@ def _text(hole: Hole, found: JsonValue) -> str:
     return found if isinstance(found, str) else json.dumps(found)
 
 
-def _content(endpoint: Endpoint, value: Values) -> bytes | None:
+def _content(endpoint: Endpoint, value: FillHole) -> bytes | None:
     body = _DROPPED if endpoint.body_type is None else _filled(endpoint.body, value)
     if body is _DROPPED:
         return None
@@ -208,7 +212,7 @@ def _content(endpoint: Endpoint, value: Values) -> bytes | None:
     return urlencode(pairs).encode()
 
 
-def _filled(body: Body, value: Values) -> object:
+def _filled(body: BodyTemplate, value: FillHole) -> object:
     """The body with its values, typed where a hole is a whole text; `_DROPPED` where unset."""
     if isinstance(body, tuple):
         if not _is_set(body, value):
@@ -264,7 +268,7 @@ def read_address(text: str, environment: Variables) -> EndpointAddress:
     return EndpointAddress(origin, encoded or ("/",), query)
 
 
-def _parted(pieces: Iterable[Piece], environment: Variables) -> tuple[str, Template]:
+def _parted(pieces: Iterable[TemplatePiece], environment: Variables) -> tuple[str, Template]:
     """What stands before the path, where a variable is text, and the rest, where it is data."""
     beginning = ""
     rest: list[str | Hole] = []

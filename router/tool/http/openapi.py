@@ -36,7 +36,15 @@ from router.tool.http.declaration import (
     callable_name,
     usual_permission,
 )
-from router.tool.http.endpoint import FORM, JSON, PATH_SAFE, Body, Endpoint, EndpointAddress, Field
+from router.tool.http.endpoint import (
+    FORM,
+    JSON,
+    PATH_SAFE,
+    BodyTemplate,
+    Endpoint,
+    EndpointAddress,
+    Field,
+)
 from router.tool.http.response import AnswerSelection
 from router.tool.http.template import Hole, Template, Variables
 from router.tool.implementation import ArgumentSchema
@@ -154,7 +162,7 @@ class OperationArguments:
     path: Template = ()
     query: list[Field] = field(default_factory=list)
     headers: list[Field] = field(default_factory=list)
-    body: Body = None
+    body: BodyTemplate = None
     body_type: str | None = None
     properties: dict[str, Any] = field(default_factory=dict)
     required: list[str] = field(default_factory=list)

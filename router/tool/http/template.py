@@ -64,7 +64,7 @@ class Variable:
     default: str | None
 
 
-Piece = str | Hole | Variable
+TemplatePiece = str | Hole | Variable
 
 
 class Unusable(ValueError):
@@ -83,9 +83,9 @@ class Absent(Exception):
         self.variable = variable
 
 
-def parse(text: str) -> tuple[Piece, ...]:
+def parse(text: str) -> tuple[TemplatePiece, ...]:
     """The pieces of a text; raises `Unusable`."""
-    pieces: list[Piece] = []
+    pieces: list[TemplatePiece] = []
     faults: list[Fault] = []
     for found in _PIECE.finditer(text):
         piece = _text(found[0]) if found[1] is None else _hole(found[1])
@@ -101,7 +101,7 @@ def _text(written: str) -> str | Fault:
     return written[0] if written in ("{{", "}}") else written
 
 
-def _hole(inside: str) -> Piece | Fault:
+def _hole(inside: str) -> TemplatePiece | Fault:
     if found := _VARIABLE.fullmatch(inside):
         if found[1].startswith(ENVIRONMENT) and found[1] != ENVIRONMENT:
             return Variable(found[1], found[2])

@@ -24,7 +24,7 @@ from router.formats.watcher import SECONDS, Watcher, changes
 from router.settings import Settings
 from router.tool.hook import Hook
 from router.tool.kinds import ToolSource
-from router.tool.registry import Declared, Registry, imported
+from router.tool.registry import Registry, ToolOrHook, imported
 from router.tool.tool import Tool
 
 _log = logging.getLogger("router.tools")
@@ -62,7 +62,7 @@ class WatchedModules:
         self._packages = packages
         self._names: dict[Path, str] = {}
         self._loaded: dict[Path, str] = {}
-        self._declared: dict[Path, list[Declared]] = {}
+        self._declared: dict[Path, list[ToolOrHook]] = {}
         self._watcher = Watcher(self._paths, self._taken_up, _complain)
 
     def load(self) -> None:
@@ -87,7 +87,7 @@ class WatchedModules:
         self._names = dict(_modules(self._packages))
         return [*self._names]
 
-    def _all(self) -> dict[Path, list[Declared]]:
+    def _all(self) -> dict[Path, list[ToolOrHook]]:
         self._registry.discover(*self._packages)
         self._loaded = self._names.copy()
         self._declared = {
@@ -95,7 +95,7 @@ class WatchedModules:
         }
         return self._declared
 
-    def _taken_up(self, path: Path) -> list[Declared]:
+    def _taken_up(self, path: Path) -> list[ToolOrHook]:
         name = self._names[path]
         if path in self._declared:
             return self._run_again(name, path)
@@ -107,7 +107,7 @@ class WatchedModules:
         self._loaded[path], self._declared[path] = name, found
         return found
 
-    def _run_again(self, name: str, path: Path) -> list[Declared]:
+    def _run_again(self, name: str, path: Path) -> list[ToolOrHook]:
         """Run the module as its file is now, and those that import it.
 
         All of them stay as they were if one can't be run, or its tools can't be used.
@@ -143,7 +143,7 @@ def _listed(folders: Iterable[str]) -> None:
             next(Path(folder).iterdir(), None)
 
 
-def _declared_in(module: ModuleType) -> list[Declared]:
+def _declared_in(module: ModuleType) -> list[ToolOrHook]:
     return [value for value in vars(module).values() if isinstance(value, Tool | Hook)]
 
 
@@ -262,7 +262,7 @@ def _imports(tree: ast.Module, package: str) -> Iterator[str]:
             yield from (".".join([*parts, each.name]) for each in node.names)
 
 
-def _complain(path: Path, last: list[Declared] | None, error: Exception) -> None:
+def _complain(path: Path, last: list[ToolOrHook] | None, error: Exception) -> None:
     state = "aren't used" if last is None else "stay as they were"
     _log.error("the tools of %s %s: %s", path, state, error)
 

@@ -29,7 +29,7 @@ from router.tool.tool import Tool, titled
 _log = logging.getLogger("router.mcp")
 
 
-Publish = Callable[[str, Sequence[Tool]], Awaitable[None]]
+PublishTools = Callable[[str, Sequence[Tool]], Awaitable[None]]
 """Takes the tools of a server, by its name, in place of those that it had before."""
 
 
@@ -48,7 +48,7 @@ class Servers:
         self,
         entries: Mapping[str, ServerEntry],
         inherited: Mapping[str, str],
-        publish: Publish,
+        publish: PublishTools,
         file: Path,
         owner: "ServerOwner | None" = None,
     ) -> None:
@@ -174,7 +174,10 @@ class Servers:
 
 @asynccontextmanager
 async def connected(
-    entries: Mapping[str, ServerEntry], inherited: Mapping[str, str], publish: Publish, file: Path
+    entries: Mapping[str, ServerEntry],
+    inherited: Mapping[str, str],
+    publish: PublishTools,
+    file: Path,
 ) -> AsyncIterator[Servers]:
     """Keep a session with each server; programs get a little of the `inherited` environment."""
     servers = Servers(entries, inherited, publish, file)
@@ -393,7 +396,7 @@ class McpSource(ToolSource):
         self._published.set()
 
     @property
-    def _circumstances(self) -> tuple[Mapping[str, str], Publish, Path]:
+    def _circumstances(self) -> tuple[Mapping[str, str], PublishTools, Path]:
         return self.settings.environment, self._publish, self.settings.mcp_servers or Path()
 
     async def _publish(self, server: str, tools: Sequence[Tool]) -> None:

@@ -136,7 +136,7 @@ async def called(
         yield streams
 
 
-Item = SessionMessage | Exception
+SessionItem = SessionMessage | Exception
 
 
 @asynccontextmanager
@@ -166,7 +166,7 @@ class _Sieve:
         """The context that the last message came in, by which a question finds its call."""
         return getattr(self._below, "last_context", None)
 
-    async def receive(self) -> Item:
+    async def receive(self) -> SessionItem:
         return self._sifted(await self._below.receive())
 
     async def aclose(self) -> None:
@@ -175,7 +175,7 @@ class _Sieve:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Item:
+    async def __anext__(self) -> SessionItem:
         try:
             return self._sifted(await self._below.__anext__())
         except StopAsyncIteration:
@@ -190,7 +190,7 @@ class _Sieve:
     async def __aexit__(self, *error: object) -> None:
         await self._below.__aexit__(*error)
 
-    def _sifted(self, item: Item) -> Item:
+    def _sifted(self, item: SessionItem) -> SessionItem:
         if isinstance(item, SessionMessage):
             _shorten(item.message)
         if isinstance(item, SessionMessage) and isinstance(item.message, types.JSONRPCResponse):

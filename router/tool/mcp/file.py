@@ -77,7 +77,7 @@ def _duration(written: object) -> object:
     return timedelta(seconds=seconds)
 
 
-Duration = Annotated[
+DurationField = Annotated[
     timedelta,
     BeforeValidator(
         _duration, json_schema_input_type=Annotated[str, Field(pattern=f"^{DURATION}$")]
@@ -91,7 +91,7 @@ def _label(written: str) -> str:
     return written.strip()
 
 
-Label = Annotated[str, AfterValidator(_label)]
+LabelField = Annotated[str, AfterValidator(_label)]
 
 
 def _context_name(written: str) -> str:
@@ -113,7 +113,7 @@ class ToolEntry(Entry):
     """Its name for people."""
     description_zh: Annotated[str, Field(max_length=LONGEST_DESCRIPTION)] = ""
     """What people who are addressed in Chinese read, beside what the server says."""
-    labels: Mapping[str, Label] = {}
+    labels: Mapping[str, LabelField] = {}
     """What a Chinese form calls its arguments, by their names."""
     examples: tuple[str, ...] = ()
     """Sentences of people who mean it: it is found by them."""
@@ -123,7 +123,7 @@ class ToolEntry(Entry):
     """Ask the caller before a `read` too."""
     idempotent: bool = False
     """True where calling it twice with the same arguments is the same as calling it once."""
-    timeout: Duration | None = None
+    timeout: DurationField | None = None
     """How long one try may take; None: as long as the server's calls."""
     retries: Annotated[int, Field(ge=0, le=10)] = 3
     """How often a call is tried again that failed for the moment."""
@@ -165,7 +165,7 @@ class ServerEntry(Entry):
     """The server that is asked for the same tool while this one is away."""
     roles: frozenset[str] = frozenset()
     """Who may use it; empty for everyone."""
-    timeout: Duration = timedelta(seconds=20)
+    timeout: DurationField = timedelta(seconds=20)
     """How long one call may take."""
     calls: Annotated[int, Field(ge=1, le=100)] = 4
     """How many calls it gets at once; more wait."""

@@ -132,7 +132,7 @@ CALL_CONTEXT = "intent-router/context"
 _NO_WAY_BACK = "no back-channel"
 """What the official library says in a server that would ask during a call, and can't."""
 
-Question = Callable[[Client, dict[str, Any], Mapping[str, JsonValue], Interview], Awaitable[object]]
+AskUser = Callable[[Client, dict[str, Any], Mapping[str, JsonValue], Interview], Awaitable[object]]
 """Asks a server, with arguments, `_meta` and what the person has answered so far; what it gives may
 have files in it."""
 
@@ -146,7 +146,7 @@ class ServerTool(SchemaImplementation):
     connections: Sequence[McpConnection]
     has: Callable[[Listing], bool]
     """Whether a server can be asked: the one that stands in may lack it."""
-    question: Question
+    question: AskUser
     repeatable: bool
     """True where calling twice is the same as calling once."""
     server: str
@@ -262,7 +262,7 @@ def _in_its_words(about: str, words: str) -> Localised:
     return Localised(zh=f"{about} 没有办成，原话：«{words}»", en=f"{about}: {words}")
 
 
-def question_for(tool: str, about: str) -> Question:
+def question_for(tool: str, about: str) -> AskUser:
     """The question that calls a tool of a server, by the name it has there."""
 
     async def ask(client: Client, arguments: dict[str, Any], meta: Any, _: Interview) -> object:
@@ -295,7 +295,7 @@ class Extra:
     description: str
     parameters: Mapping[str, JsonValue]
     has: Callable[[Listing], bool]
-    question: Question
+    question: AskUser
     usual: Permission = "read"
     destroys: bool = False
 

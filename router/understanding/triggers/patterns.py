@@ -149,14 +149,14 @@ class Match:
     groups: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
-Kind = Literal["pattern", "topic", "unless"]
+PhraseKind = Literal["pattern", "topic", "unless"]
 
 
 @dataclass(frozen=True)
 class _Entry:
     flow: str
     source: str
-    kind: Kind
+    kind: PhraseKind
     roles: frozenset[str]
     without: tuple[BlockerName, ...]
 
@@ -228,7 +228,7 @@ class PatternIndex:
 
 def _entries(flow: FlowDefinition) -> Iterator[_Entry]:
     triggers = flow.triggers
-    kinds: dict[Kind, tuple[str, ...]] = {
+    kinds: dict[PhraseKind, tuple[str, ...]] = {
         "pattern": triggers.patterns,
         "topic": triggers.topics,
         "unless": triggers.unless,

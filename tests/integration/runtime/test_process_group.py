@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from router.domain.errors import Unavailable
-from router.runtime.process_group import Command, ProcessGroup
+from router.runtime.process_group import ProcessCommand, ProcessGroup
 from tests.waiting import HANGS_AFTER_S
 
 AT_WORK = """
@@ -87,9 +87,9 @@ async def said(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Said]:
     log.removeHandler(heard)
 
 
-def command(program: str, shared: socket.socket | None = None) -> Command:
+def command(program: str, shared: socket.socket | None = None) -> ProcessCommand:
     there = {} if shared is None else {"SHARED": str(shared.fileno())}
-    return Command("it", (sys.executable, "-c", program), lambda _: there, shared)
+    return ProcessCommand("it", (sys.executable, "-c", program), lambda _: there, shared)
 
 
 @asynccontextmanager

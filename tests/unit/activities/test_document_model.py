@@ -19,7 +19,7 @@ from router.contracts.document import MODEL_SECONDS, DocumentKept, DocumentsOf, 
 from router.contracts.failures import from_failure
 from router.documents.file_format import UnreadableFile
 from router.documents.kinship import marks_of
-from router.documents.page import Line, Material, Page
+from router.documents.page import Material, Page, TextLine
 from router.domain.budgets import Budget, Budgets
 from router.domain.documents import Document, Place, Source
 from router.domain.errors import Unavailable
@@ -48,7 +48,7 @@ MONEY = {"amount": "45.00", "currency": "CNY"}
 
 def material(*texts: str, source: Source = "picture", confidence: float = 0.99) -> Material:
     lines = [
-        Line(
+        TextLine(
             text, Place(left=0.1, top=0.1 * n, right=0.9, bottom=0.1 * n + 0.05), source, confidence
         )
         for n, text in enumerate(texts, 1)

@@ -1,7 +1,7 @@
 import pytest
 
-from router.documents.labels import Clue, Form, label, settled
-from router.documents.page import Line, Material, Page
+from router.documents.labels import Clue, PageLayout, label, settled
+from router.documents.page import Material, Page, TextLine
 from router.domain.documents import ReadField
 from tests.unit.documents.types.paper import Put, paper
 
@@ -12,7 +12,7 @@ def found(*puts: Put, below: bool = True) -> list[str]:
     def word(text: str) -> list[str]:
         return [text] if text.startswith("=") else []
 
-    return [one.value for one in Form(paper(*puts)).beside(TOTAL, word, below=below)]
+    return [one.value for one in PageLayout(paper(*puts)).beside(TOTAL, word, below=below)]
 
 
 def test_a_value_stands_behind_its_label_or_right_of_it_or_below() -> None:
@@ -46,7 +46,9 @@ def test_a_traditional_label_is_the_same() -> None:
 
 def test_a_form_of_endless_lines_is_cut() -> None:
     line = paper((5, 10, "合计")).lines[0]
-    form = Form(Material((Page(1, 1, tuple(Line(str(n), line.place) for n in range(9_000))),)))
+    form = PageLayout(
+        Material((Page(1, 1, tuple(TextLine(str(n), line.place) for n in range(9_000))),))
+    )
     assert len(form.cells) == 3_000
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from router.flow.language import expressions, templates
-from router.flow.language.budgets import Budget, turn_budget
+from router.flow.language.budgets import StepBudget, turn_budget
 from router.flow.language.expressions import ExpressionError, lookup_key
 from router.flow.language.templates import TextError
 from tests.costly import SLOW_PATTERNS
@@ -169,7 +169,7 @@ def test_what_people_write_costs_no_more_than_it_is_long(source: str, most: int)
     items: Any = [
         {"amount": {"amount": "5.00", "currency": "CNY"}, "invoice": f"A{n}"} for n in MANY
     ]
-    budget = Budget()
+    budget = StepBudget()
     expressions.evaluate(source, {"slots": {"items": items, "reason": LONG}}, {}, budget)
     assert 0 < budget.steps <= most
 
@@ -177,7 +177,7 @@ def test_what_people_write_costs_no_more_than_it_is_long(source: str, most: int)
 def test_what_an_expression_costs_is_the_same_whenever_it_is_evaluated() -> None:
     counted = []
     for _ in range(2):
-        counted.append(Budget())
+        counted.append(StepBudget())
         expressions.evaluate("unique(slots.many.map(a, a * 2))", SCOPE, {}, counted[-1])
     assert counted[0].steps == counted[1].steps
 
@@ -224,7 +224,7 @@ def test_what_its_values_make_endless_stops_there(template: str, why: str) -> No
     ],
 )
 def test_a_text_costs_no_more_than_it_says(template: str, most: int) -> None:
-    budget = Budget()
+    budget = StepBudget()
     templates.render(template, SCOPE, budget)
     assert 0 < budget.steps <= most
 

@@ -7,7 +7,7 @@ from typing import Any
 import cel
 import pytest
 
-from router.flow.language.budgets import Budget
+from router.flow.language.budgets import StepBudget
 from router.flow.language.cel_syntax import parse
 from router.flow.language.evaluation import Evaluator, NoValue, as_json
 from router.flow.language.expressions import (
@@ -38,7 +38,7 @@ def ours(source: str) -> str:
 def standard(source: str) -> str:
     try:
         value = cel.compile(source).execute(cel.Context(variables=SCOPE))
-        return json.dumps(as_json(value, Budget()))
+        return json.dumps(as_json(value, StepBudget()))
     except Exception:  # noqa: BLE001 - of any type, and all of them mean the same here
         return VALUELESS
 
@@ -81,7 +81,7 @@ def test_an_expression_has_the_value_that_the_standard_gives_it(source: str) -> 
 def test_a_pattern_that_nobody_checked_has_no_value_if_it_isn_t_taken(pattern: str) -> None:
     node = parse(tokens_of(f"s.matches('{pattern}')"))
     with pytest.raises(NoValue, match="isn't taken"):
-        Evaluator(SCOPE, lambda *_: None, Budget()).value(node)
+        Evaluator(SCOPE, lambda *_: None, StepBudget()).value(node)
 
 
 def _made(chance: Random, depth: int) -> str:

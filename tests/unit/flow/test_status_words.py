@@ -7,7 +7,7 @@ from typing import get_args
 import router
 from router.domain.locale import LOCALES
 from router.domain.messages import ENDED, FlowStatus
-from router.drawing.flowchart import Graph, Node
+from router.drawing.flowchart import FlowchartNode, Graph
 from router.flow.definition import KINDS
 from router.flow.engine.run_parts.approvals import Verdict
 from router.flow.engine.run_parts.work import ReviewReason, Task
@@ -23,7 +23,7 @@ def test_every_status_of_a_run_has_words_and_nothing_else_has() -> None:
 
 @each_row("status", ["completed", "rejected", "cancelled", "failed", "expired"])
 def test_a_list_and_a_picture_call_it_the_same(status: str) -> None:
-    end = Node("over", "say", "over", (), end=status)
+    end = FlowchartNode("over", "say", "over", (), end=status)
     picture = Graph("leave", 1, "请假", "zh", "over", (end,), ())
     assert VALUES["status"][status] in picture.summary
 

@@ -8,10 +8,10 @@ from router.llm.protocols import protocol
 from router.llm.servers import ServerMemory
 from router.llm.types import (
     AssistantMessage,
+    ChatMessage,
     ChatRequest,
     Function,
     FunctionCall,
-    Message,
     SystemMessage,
     ToolMessage,
     UserMessage,
@@ -35,7 +35,7 @@ CALL = FunctionCall(id="c1", name="find", arguments={"query": "年假"})
 FOUND = (AssistantMessage(calls=(CALL,)), ToolMessage(call_id="c1", name="find", text="五天"))
 
 
-def asked(now: str, *near: str, more: tuple[Message, ...] = ()) -> ChatRequest:
+def asked(now: str, *near: str, more: tuple[ChatMessage, ...] = ()) -> ChatRequest:
     functions = (*FIXED, *(Function(name=name, description="Near.") for name in near))
     said = (RULES, *HISTORY, UserMessage(text=now), *more)
     return ChatRequest(messages=said, functions=functions, prompt="router-1@a", cache_key="k/1")

@@ -12,7 +12,7 @@ from router.llm.types import (
     NO_REASONING,
     AssistantMessage,
     ChatAnswer,
-    Message,
+    ChatMessage,
     SystemMessage,
     ToolMessage,
     UserMessage,
@@ -53,7 +53,7 @@ def seals(dialect: Dialect, *said: Said) -> list[str]:
 class Dialogue:
     """What was said so far."""
 
-    messages: list[Message] = field(
+    messages: list[ChatMessage] = field(
         default_factory=lambda: [
             SystemMessage(text="You route."),
             UserMessage(text="还有几天年假和病假？"),

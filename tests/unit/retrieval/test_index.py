@@ -17,7 +17,7 @@ from router.retrieval.index import (
     LONGEST,
     LONGEST_DETAILED,
     CapabilityIndex,
-    Changes,
+    IndexChanges,
     card,
 )
 from router.retrieval.selection import Selection, prompt_tokens
@@ -109,7 +109,7 @@ async def test_only_what_is_named_is_looked_among(index: Index) -> None:
 async def test_an_update_encodes_only_what_reads_differently(index: Index) -> None:
     weather = capability("weather", "查询空气质量", "Air quality")
     changes = await index.update([LEAVE, BALANCE, ROOM, weather])
-    assert changes == Changes(added=0, changed=1, removed=1)
+    assert changes == IndexChanges(added=0, changed=1, removed=1)
     assert index.encoder.encoded == ["查询空气质量: 查询空气质量", "Air quality: Air quality"]
     assert names(await index.select("空气质量怎么样"))[0] == "weather"
     assert "payslip" not in names(await index.select("show me my payslip"))
@@ -117,7 +117,7 @@ async def test_an_update_encodes_only_what_reads_differently(index: Index) -> No
 
 async def test_a_change_of_roles_alone_needs_no_encoding_and_counts_at_once(index: Index) -> None:
     secret = BALANCE.model_copy(update={"roles": frozenset({"hr"})})
-    assert await index.update([LEAVE, secret, ROOM]) == Changes(0, 0, 2)
+    assert await index.update([LEAVE, secret, ROOM]) == IndexChanges(0, 0, 2)
     assert index.encoder.encoded == []
     assert "leave_balance" not in names(await index.select("余额", allowed=lambda roles: not roles))
 

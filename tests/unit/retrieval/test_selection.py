@@ -8,9 +8,9 @@ import pytest
 from router.domain.errors import MisconfiguredError
 from router.retrieval.selection import (
     Judged,
+    SearchVerdict,
     Signs,
     Thresholds,
-    Verdict,
     fitted_thresholds,
     prompt_tokens,
     read_thresholds,
@@ -40,7 +40,7 @@ def judged(known: float, margin: float, *, wanted: bool = True, right: bool = Tr
         (Signs(0.9, 0.001, 3.0, by_card=True), "none"),
     ],
 )
-def test_a_verdict_is_read_from_the_signs(signs: Signs, expected: Verdict) -> None:
+def test_a_verdict_is_read_from_the_signs(signs: Signs, expected: SearchVerdict) -> None:
     assert verdict(signs, Thresholds()) == expected
 
 

@@ -16,7 +16,7 @@ from router.cli.dry_run import DryRun, dry_run_of
 from router.directory.sources import people_of
 from router.domain.principals import Principal
 from router.extensions.evaluation.dataset import LabelledLine
-from router.retrieval.selection import Verdict
+from router.retrieval.selection import SearchVerdict
 from router.settings import Settings
 from tests.table import each_row
 
@@ -41,7 +41,7 @@ class Searched:
 
     line: LabelledLine
     found: Sequence[str]
-    verdict: Verdict
+    verdict: SearchVerdict
 
     def rank(self, name: str | None = None) -> int:
         """The place of a capability, 1 the first; of the label's where none is named."""

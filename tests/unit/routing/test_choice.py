@@ -15,10 +15,10 @@ from router.domain.messages import Option
 from router.domain.principals import CapabilityKind
 from router.retrieval.selection import (
     RetrievedCandidate,
+    SearchVerdict,
     Selection,
     Signs,
     Thresholds,
-    Verdict,
     fitted_reliability,
 )
 from router.routing.choice import ChoiceExplanation, Nearness, chosen
@@ -31,7 +31,7 @@ from tests.unit.routing.samples import FLOWS, TOOLS
 SCORES = {"leave": 0.9, "claim": 0.6, "trip": 0.3, "get_balance": 0.2, "far": 0.004}
 
 
-def found(verdict: Verdict = "several", **scores: float) -> Selection:
+def found(verdict: SearchVerdict = "several", **scores: float) -> Selection:
     near = (
         RetrievedCandidate(capability(name, name), score, f"{name}?")
         for name, score in (scores or SCORES).items()
@@ -138,7 +138,7 @@ def test_the_flow_that_asks_is_never_doubted() -> None:
     ],
 )
 def test_giving_up_where_something_is_near_is_a_question(
-    command: Command, verdict: Verdict, asked: bool
+    command: Command, verdict: SearchVerdict, asked: bool
 ) -> None:
     (done,) = commands(command, near=Nearness([found(verdict)]))
     assert isinstance(done, Clarify) is asked

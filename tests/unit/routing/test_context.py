@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from router.domain.records import ResultPage
 from router.llm.request import estimated_prompt_tokens, estimated_tokens
-from router.llm.types import AssistantMessage, FunctionCall, Message, TokenUsage, ToolMessage
+from router.llm.types import AssistantMessage, ChatMessage, FunctionCall, TokenUsage, ToolMessage
 from router.routing import skill_context, skill_step
 from router.routing.skill_context import (
     EARLIER_TOKENS,
@@ -28,16 +28,16 @@ CALL = FunctionCall(id="1", name="search", arguments={"question": "年假"})
 budgets = st.integers(1, 60_000)
 
 
-def tokens(messages: tuple[Message, ...]) -> int:
+def tokens(messages: tuple[ChatMessage, ...]) -> int:
     return estimated_prompt_tokens(messages, ())
 
 
-def identity(message: Message) -> object:
+def identity(message: ChatMessage) -> object:
     """What tells a message from others whether it was shrunk or not."""
     return message.model_copy(update={"text": ""}) if isinstance(message, ToolMessage) else message
 
 
-def latest(dialogue: tuple[Message, ...]) -> tuple[Message, ...]:
+def latest(dialogue: tuple[ChatMessage, ...]) -> tuple[ChatMessage, ...]:
     said = [n for n, message in enumerate(dialogue) if isinstance(message, AssistantMessage)]
     return dialogue[said[-1] :] if said else dialogue[-1:]
 

@@ -9,7 +9,7 @@ from router.domain.messages import Option, SpokenLine
 from router.flow.paused import PausedRun, Situation, which
 from router.flow.view import FormView
 from router.llm.types import ChatAnswer, ChatRequest
-from router.retrieval.selection import RetrievedCandidate, Selection, Signs, Verdict
+from router.retrieval.selection import RetrievedCandidate, SearchVerdict, Selection, Signs
 from router.routing.decider import (
     DecisionPolicy,
     ModelDecision,
@@ -159,7 +159,7 @@ def test_of_everything_the_farthest_are_left_out_where_it_is_too_much() -> None:
 RANKED = [*(capability(f"tool_{n}", "工具") for n in range(8)), capability("leave", kind="flow")]
 
 
-def offered(verdict: Verdict, by: str, situation: Situation) -> list[Option]:
+def offered(verdict: SearchVerdict, by: str, situation: Situation) -> list[Option]:
     route, (command,) = decide_without_model(situation, RANKED, verdict)
     assert (route.kind, route.by) == ("clarify", by)
     assert isinstance(command, Clarify)

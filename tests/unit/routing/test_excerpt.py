@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from router.routing.excerpt import Excerpt, Part, excerpt
+from router.routing.excerpt import Excerpt, ExcerptPart, excerpt
 from tests.table import each_row
 
 LONGEST = 2000
@@ -21,7 +21,7 @@ def test_a_list_ends_with_how_many_more_there_are() -> None:
     *kept, note = json.loads(shown.text)
     assert kept == MANY[: len(kept)]
     assert note == f"… {120 - len(kept)} more of 120"
-    assert shown.parts == [Part(list, len(kept), 120)]
+    assert shown.parts == [ExcerptPart(list, len(kept), 120)]
     assert len(kept) > 20
 
 
@@ -63,7 +63,7 @@ def test_it_is_never_longer_and_always_json(result: Any, longest: int) -> None:
 
 
 def test_a_person_is_told_in_their_language() -> None:
-    part = Part(list, 20, 120)
+    part = ExcerptPart(list, 20, 120)
     assert (part.told("en"), part.told("zh")) == (
         "Shown: the first 20 of 120.",
         "只看了前 20 条，共 120 条。",

@@ -9,7 +9,7 @@ import pytest
 
 import company.papers
 from router.documents.document_type import DOCUMENT_TYPES, document_types, recognised
-from router.documents.page import Line, Material, Page
+from router.documents.page import Material, Page, TextLine
 from router.domain.documents import Place
 from router.domain.errors import DefinitionError
 from router.flow.loader import examine
@@ -34,7 +34,7 @@ class Voucher(DocumentType):
     def read(self, material, today):
         return {"code": ReadField(value=material.lines[0].text, source="text", confidence=0.9)}
 """
-LINE = Line("voucher 7", Place(left=0, top=0, right=1, bottom=0.1))
+LINE = TextLine("voucher 7", Place(left=0, top=0, right=1, bottom=0.1))
 PAGE = Material((Page(100, 100, (LINE,)),))
 FLOW = """\
 flow: gift

@@ -11,7 +11,7 @@ import pytest
 
 from router.domain.errors import SetAside
 from router.telemetry import crashes
-from router.telemetry.crashes import FOLDER, TALLY, ActivityRegister, Work, registered
+from router.telemetry.crashes import FOLDER, TALLY, ActivityRegister, ActivityWork, registered
 
 PROCESS = """
 import asyncio, json, os, sys
@@ -51,8 +51,8 @@ def dies(data: Path, *deaths: Sequence[str]) -> None:
     assert ends == [STATUS[end] for end, *_ in deaths], said
 
 
-def work(name: str) -> Work:
-    return Work("run", name, "tool", "flow/1")
+def work(name: str) -> ActivityWork:
+    return ActivityWork("run", name, "tool", "flow/1")
 
 
 def runs(data: Path, name: str) -> bool:

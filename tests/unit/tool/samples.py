@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from router.domain.principals import FLOW_ROLE, Principal
 from router.tool.context import Depends, Provider, ToolContext
 from router.tool.registry import Registry
-from router.tool.results import Keep, not_kept
+from router.tool.results import KeepFiles, not_kept
 from router.tool.tool import tool
 
 ALICE = Principal(id="alice", name="Alice", roles=frozenset({"employee"}))
@@ -76,6 +76,6 @@ def sample_registry() -> Registry:
     return registry
 
 
-def context(caller: Principal = ALICE, key: str = "", keep: Keep = not_kept) -> ToolContext:
+def context(caller: Principal = ALICE, key: str = "", keep: KeepFiles = not_kept) -> ToolContext:
     logger = logging.LoggerAdapter(logging.getLogger("test"), {})
     return ToolContext(caller=caller, now=NOW, logger=logger, key=key, keep=keep)

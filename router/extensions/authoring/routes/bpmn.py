@@ -11,8 +11,8 @@ from router.domain.errors import NotFound
 from router.domain.locale import Locale
 from router.domain.principals import Principal
 from router.extensions.authoring.author_jobs import draw_bpmn
-from router.extensions.authoring.routes.drafts import NOT_THERE, Named, held_flow
-from router.extensions.authoring.services import AuthoringServices, Given
+from router.extensions.authoring.routes.drafts import NOT_THERE, NamedFlow, held_flow
+from router.extensions.authoring.services import AuthoringServices, GivenAuthoring
 
 router = APIRouter(prefix="/v1/flow-drafts", tags=["authors"])
 
@@ -23,10 +23,10 @@ _XML: dict[int | str, dict[str, Any]] = {
 
 @router.get("/{flow:draft}/bpmn", response_class=Response, responses={**problems(404), **_XML})
 async def bpmn(
-    services: Given,
+    services: GivenAuthoring,
     author: Author,
     work: Work,
-    flow: Named,
+    flow: NamedFlow,
     locale: Annotated[Locale | None, Query()] = None,
 ) -> Response:
     """Get a flow as BPMN 2.0: the caller's draft of it, else what holds.

@@ -32,14 +32,14 @@ from router.extensions.authoring.drafts import (
     DraftBase,
     DraftHead,
     FlowDraft,
-    FlowSource,
+    FlowOrigin,
     FlowText,
 )
 from router.extensions.authoring.flow_difference import DifferenceView, difference_of
 from router.extensions.authoring.flow_examination import (
+    DraftName,
     Examination,
     FlowFileText,
-    FlowName,
     PlacedProblem,
     StoryFileText,
     Surroundings,
@@ -48,7 +48,7 @@ from router.extensions.authoring.flow_examination import (
 )
 from router.extensions.authoring.flow_impact import Impact, said_lately, sentences_of
 from router.extensions.authoring.flow_vocabulary import FlowVocabulary, vocabulary_of
-from router.extensions.authoring.services import AuthoringServices, Given
+from router.extensions.authoring.services import AuthoringServices, GivenAuthoring
 from router.flow.definition import FlowDefinition
 from router.formats.data_edit import Edit
 from router.isolation.runner import LimitExceeded
@@ -76,7 +76,7 @@ class FlowEntry(BaseModel):
     flow: str
     title: str
     description: str
-    source: FlowSource
+    source: FlowOrigin
     version: int | None
     """The version that new runs go by; null where it is only a draft yet."""
     share: int | None
@@ -148,7 +148,7 @@ class DifferenceBody(_Body):
 class FlowTextBody(_Body):
     """The text of a flow as it is being written."""
 
-    flow: FlowName
+    flow: DraftName
     text: FlowFileText
 
 
@@ -196,12 +196,12 @@ _MOVED_ON = Localised(
     zh="生效的版本又变了：先看看现在生效的，再接着改。",
     en="Something else holds again by now: look at that first, then go on from there.",
 )
-Named = Annotated[str, Depends(_named)]
+NamedFlow = Annotated[str, Depends(_named)]
 """The flow in the path; 404 where none can be called so."""
 
 
 @router.get("", responses=problems(404))
-async def index(services: Given, author: Author, work: Work) -> FlowEntries:
+async def index(services: GivenAuthoring, author: Author, work: Work) -> FlowEntries:
     """List every flow of the tenant and every draft, with how often each was asked for lately."""
     tenant, store = author.tenant, services.store
     flows = services.flow_texts.flows(tenant)
@@ -255,7 +255,9 @@ def _shown(drafts: Iterable[DraftHead]) -> list[AuthorsDraft]:
 
 
 @router.post("/examination", responses=problems(400, 404, 413, 415))
-async def examine(services: Given, author: Author, work: Work, body: FlowTextBody) -> Examination:
+async def examine(
+    services: GivenAuthoring, author: Author, work: Work, body: FlowTextBody
+) -> Examination:
     """Say what is wrong with a text, where, and what it looks like; nothing is saved."""
     around = surroundings_of(services, author.tenant)
     return await _examined(work, body.flow, body.text, around)
@@ -263,7 +265,7 @@ async def examine(services: Given, author: Author, work: Work, body: FlowTextBod
 
 @router.post("/impact", responses=problems(400, 404, 413, 415))
 async def impact(
-    services: Given, author: Author, work: Work, audit: Audited, body: FlowTextBody
+    services: GivenAuthoring, author: Author, work: Work, audit: Audited, body: FlowTextBody
 ) -> Impact:
     """Say which known sentences would go another way by rules, if the text held; 422 if it can't.
 
@@ -295,7 +297,7 @@ UNSOUND = Localised(
 
 
 @router.post("/edits", responses=problems(400, 404, 413, 415))
-async def edit(services: Given, author: Author, work: Work, body: EditsBody) -> EditedText:
+async def edit(services: GivenAuthoring, author: Author, work: Work, body: EditsBody) -> EditedText:
     """Make edits in a text, whose comments, order and quotes stay; nothing is saved.
 
     422 names the first edit that can't be made, such as `edits.2`; then none was made.
@@ -307,14 +309,14 @@ async def edit(services: Given, author: Author, work: Work, body: EditsBody) -> 
 
 
 @router.get("/vocabulary", responses=problems(404))
-async def vocabulary(services: Given, author: Author) -> FlowVocabulary:
+async def vocabulary(services: GivenAuthoring, author: Author) -> FlowVocabulary:
     """List what an author may choose from: kinds of states, types of slots, checks, tools."""
     texts, held = services.flow_texts, _roles(services, author.tenant)
     return vocabulary_of(texts.tools(author.tenant), held)
 
 
 @router.get("/{flow:draft}", responses=problems(404))
-async def show(services: Given, author: Author, work: Work, flow: Named) -> DraftView:
+async def show(services: GivenAuthoring, author: Author, work: Work, flow: NamedFlow) -> DraftView:
     """Show the caller's draft of a flow, else what holds: revision 0, which nothing is saved of."""
     draft = await services.flow_drafts.find(author.tenant, author.id, flow)
     return await draft_view(services, work, flow, draft)
@@ -322,7 +324,7 @@ async def show(services: Given, author: Author, work: Work, flow: Named) -> Draf
 
 @router.put("/{flow:draft}", responses=problems(400, 404, 409, 413, 415))
 async def put(
-    services: Given, author: Author, work: Work, flow: Named, body: DraftBody
+    services: GivenAuthoring, author: Author, work: Work, flow: NamedFlow, body: DraftBody
 ) -> DraftView:
     """Save the caller's draft, whatever is wrong with it.
 
@@ -363,7 +365,7 @@ async def saved_draft(
 
 @router.post("/{flow:draft}/difference", responses=problems(400, 404, 413, 415))
 async def differ(
-    services: Given, author: Author, work: Work, flow: Named, body: DifferenceBody
+    services: GivenAuthoring, author: Author, work: Work, flow: NamedFlow, body: DifferenceBody
 ) -> DifferenceView:
     """Say what a text does otherwise than what holds, or than the caller's draft as it is saved.
 
@@ -384,7 +386,7 @@ async def differ(
 
 
 @router.delete("/{flow:draft}", status_code=204, responses=problems(404))
-async def discard(services: Given, author: Author, flow: Named) -> None:
+async def discard(services: GivenAuthoring, author: Author, flow: NamedFlow) -> None:
     """Delete the caller's draft of a flow; what holds, and colleagues' drafts, stay."""
     if not await services.flow_drafts.discard(author.tenant, author.id, flow):
         raise NotFound(NOT_THERE)

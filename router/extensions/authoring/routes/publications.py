@@ -48,7 +48,7 @@ from router.extensions.authoring.reviews import (
 )
 from router.extensions.authoring.routes.drafts import held_stories
 from router.extensions.authoring.routes.reviews import held_digest
-from router.extensions.authoring.services import AuthoringServices, Given
+from router.extensions.authoring.services import AuthoringServices, GivenAuthoring
 from router.isolation.runner import LimitExceeded
 from router.store.document_versions import TransactionStep
 
@@ -101,7 +101,7 @@ class FlowPublications(BaseModel):
     """Why people have what they had before instead of what holds; null: it fits what there is."""
 
 
-Share = Annotated[int, Field(strict=True, ge=1, le=WHOLE)]
+ShareField = Annotated[int, Field(strict=True, ge=1, le=WHOLE)]
 
 
 class PublicationBody(BaseModel):
@@ -113,7 +113,7 @@ class PublicationBody(BaseModel):
     """An approved one of this flow."""
     at: AwareDatetime | None = None
     """With its offset, such as `2026-12-01T08:00:00+08:00`; null: at once."""
-    share: Share = WHOLE
+    share: ShareField = WHOLE
     """Of a hundred people, how many have it first."""
 
 
@@ -122,7 +122,7 @@ class ShareBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    share: Share
+    share: ShareField
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class PublishedFlow:
 _NOT_THERE = Localised(zh="没有这个流程。", en="There is no such flow.")
 
 
-async def _published(services: Given, author: Author, flow: str) -> PublishedFlow:
+async def _published(services: GivenAuthoring, author: Author, flow: str) -> PublishedFlow:
     if not is_name("flows", flow):
         raise NotFound(_NOT_THERE)
     kept = services.store.configuration
@@ -215,21 +215,21 @@ async def _is_reviewed(services: AuthoringServices, author: Principal, flow: str
     return bool(await services.flow_reviews.has_any(author.tenant, flow))
 
 
-Found = Annotated[PublishedFlow, Depends(_published)]
+GivenPublication = Annotated[PublishedFlow, Depends(_published)]
 """The flow in the path as it is published in the caller's tenant; 404 where there is none."""
 
 
 @router.get("/{flow}", responses=problems(404))
-async def show(found: Found) -> FlowPublications:
+async def show(found: GivenPublication) -> FlowPublications:
     """Show which version holds, for how many people, what is to come, and what runs go by."""
     return await _view(found)
 
 
 @router.post("/{flow}", responses=problems(400, 403, 404, 409, 412, 413, 415))
 async def publish(
-    services: Given,
+    services: GivenAuthoring,
     author: Author,
-    found: Found,
+    found: GivenPublication,
     body: PublicationBody,
     audit: Audited,
     key: IdempotencyKey,
@@ -273,7 +273,11 @@ async def publish(
 
 @router.patch("/{flow}", responses=problems(400, 403, 404, 409, 412, 413, 415))
 async def share(
-    services: Given, author: Author, found: Found, body: ShareBody, audit: Audited
+    services: GivenAuthoring,
+    author: Author,
+    found: GivenPublication,
+    body: ShareBody,
+    audit: Audited,
 ) -> FlowPublications:
     """Give the version that a share of people has to another share; 100: to everybody.
 
@@ -300,7 +304,11 @@ async def share(
 
 @router.post("/{flow}/rollback", responses=problems(400, 403, 404, 409, 412))
 async def roll_back(
-    services: Given, author: Author, found: Found, audit: Audited, key: IdempotencyKey
+    services: GivenAuthoring,
+    author: Author,
+    found: GivenPublication,
+    audit: Audited,
+    key: IdempotencyKey,
 ) -> FlowPublications:
     """Take back the version that began last, with all its shares: what held before holds again.
 
@@ -332,7 +340,7 @@ async def roll_back(
 
 @router.delete("/{flow}/upcoming", responses=problems(403, 404, 409, 412))
 async def call_off(
-    services: Given, author: Author, found: Found, audit: Audited
+    services: GivenAuthoring, author: Author, found: GivenPublication, audit: Audited
 ) -> FlowPublications:
     """Call off what is to begin: its review may be published again, at another time."""
     coming = found.standing.upcoming

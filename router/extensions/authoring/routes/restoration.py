@@ -18,12 +18,12 @@ from router.domain.principals import Principal
 from router.extensions.authoring.drafts import FlowText
 from router.extensions.authoring.routes.drafts import (
     DraftView,
-    Named,
+    NamedFlow,
     held_flow,
     held_stories,
     saved_draft,
 )
-from router.extensions.authoring.services import AuthoringServices, Given
+from router.extensions.authoring.services import AuthoringServices, GivenAuthoring
 
 router = APIRouter(prefix="/v1/flow-drafts", tags=["authors"], route_class=StrictRoute)
 
@@ -41,7 +41,7 @@ class RestorationBody(BaseModel):
 
 @router.post("/{flow:draft}/restoration", responses=problems(400, 404, 409, 413, 415))
 async def restore(
-    services: Given, author: Author, work: Work, flow: Named, body: RestorationBody
+    services: GivenAuthoring, author: Author, work: Work, flow: NamedFlow, body: RestorationBody
 ) -> DraftView:
     """Have the caller's draft say what a version says, with its stories, over what holds by now.
 

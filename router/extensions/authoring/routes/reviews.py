@@ -31,12 +31,12 @@ from router.domain.principals import Principal
 from router.extensions.authoring.author_jobs import set_version
 from router.extensions.authoring.drafts import FlowText
 from router.extensions.authoring.flow_difference import DifferenceView, difference_of, undetermined
-from router.extensions.authoring.flow_examination import FlowName
+from router.extensions.authoring.flow_examination import DraftName
 from router.extensions.authoring.patch import ChangedFile, PatchHead, mailed_patch
 from router.extensions.authoring.reviews import (
     DECIDED,
-    Decision,
     FlowReview,
+    ReviewDecision,
     ReviewHead,
     ReviewStatus,
     StoryCoverage,
@@ -44,7 +44,7 @@ from router.extensions.authoring.reviews import (
     why_unwithdrawn,
 )
 from router.extensions.authoring.routes.drafts import held_flow, surroundings_of
-from router.extensions.authoring.services import AuthoringServices, Given
+from router.extensions.authoring.services import AuthoringServices, GivenAuthoring
 from router.extensions.authoring.trials.protocol import StoriesReport
 from router.flow.catalog import behaviour
 from router.flow.definition import FlowDefinition
@@ -109,7 +109,7 @@ class SubmissionBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    flow: FlowName
+    flow: DraftName
     note: Note = ""
 
 
@@ -118,7 +118,7 @@ class VerdictBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    decision: Decision
+    decision: ReviewDecision
     comment: Comment = ""
 
 
@@ -133,7 +133,7 @@ _NO_STORIES = Localised(
 _NO_REVIEW = Localised(zh="没有这个评审。", en="There is no such review.")
 
 
-async def _found(services: Given, author: Author, review: str) -> FlowReview:
+async def _found(services: GivenAuthoring, author: Author, review: str) -> FlowReview:
     readable = 1 <= len(review) <= 64 and review.isascii() and review.isalnum()  # noqa: PLR2004
     found = await services.flow_reviews.find(author.tenant, review) if readable else None
     if found is None:
@@ -141,13 +141,13 @@ async def _found(services: Given, author: Author, review: str) -> FlowReview:
     return found
 
 
-Found = Annotated[FlowReview, Depends(_found)]
+GivenReview = Annotated[FlowReview, Depends(_found)]
 """The review in the path, of the caller's tenant; 404 where there is none."""
 
 
 @router.post("", status_code=201, responses=problems(400, 404, 409, 413, 415))
 async def submit(
-    services: Given,
+    services: GivenAuthoring,
     author: Author,
     work: Work,
     body: SubmissionBody,
@@ -213,11 +213,11 @@ _BEHIND = Localised(
 
 @router.get("", responses=problems(404))
 async def index(
-    services: Given,
+    services: GivenAuthoring,
     author: Author,
     page: Paged,
     status: ReviewStatus | None = None,
-    flow: FlowName | None = None,
+    flow: DraftName | None = None,
 ) -> ReviewPage:
     """List the tenant's reviews, of one flow or all, that stand so or all, the newest first."""
     kept = services.flow_reviews
@@ -229,17 +229,17 @@ async def index(
 
 
 @router.get("/{review}", responses=problems(404))
-async def show(services: Given, _: Author, work: Work, found: Found) -> ReviewView:
+async def show(services: GivenAuthoring, _: Author, work: Work, found: GivenReview) -> ReviewView:
     """Show a review, with what is another by it in words and as pictures."""
     return await _view(services, work, found)
 
 
 @router.post("/{review}/decision", responses=problems(400, 403, 404, 409, 413, 415))
 async def decide(
-    services: Given,
+    services: GivenAuthoring,
     author: Author,
     work: Work,
-    found: Found,
+    found: GivenReview,
     body: VerdictBody,
     audit: Audited,
     key: IdempotencyKey,
@@ -264,7 +264,12 @@ async def decide(
 
 @router.post("/{review}/withdrawal", responses=problems(400, 403, 404, 409))
 async def withdraw(
-    services: Given, author: Author, work: Work, found: Found, audit: Audited, key: IdempotencyKey
+    services: GivenAuthoring,
+    author: Author,
+    work: Work,
+    found: GivenReview,
+    audit: Audited,
+    key: IdempotencyKey,
 ) -> ReviewView:
     """Take back what one has submitted, before it is published."""
     if await claimed(services, author, key):
@@ -285,7 +290,9 @@ async def withdraw(
     response_class=Response,
     responses={200: {"content": {"text/x-patch": {"schema": {"type": "string"}}}}, **problems(404)},
 )
-async def patch(services: Given, author: Author, work: Work, found: Found) -> Response:
+async def patch(
+    services: GivenAuthoring, author: Author, work: Work, found: GivenReview
+) -> Response:
     """Give it as a patch of `flows/` and `flows/tests/`, which `git am` takes."""
     writer = await services.directory.find(author.tenant, found.author)
     name = writer.name if writer else found.author

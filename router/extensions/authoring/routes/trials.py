@@ -16,7 +16,7 @@ from router.api.params import PersonId, PlainJson, PlainObject, StrictRoute
 from router.domain.configuration_documents import LARGEST as LARGEST_STORIES
 from router.domain.configuration_documents import LONGEST_NAME, RULES
 from router.domain.errors import FaultyValue
-from router.extensions.authoring.services import Given
+from router.extensions.authoring.services import GivenAuthoring
 from router.extensions.authoring.trials.protocol import (
     MOST_STEPS,
     PlayedStep,
@@ -48,18 +48,18 @@ def _text_of(most: int) -> object:
     return AfterValidator(check), WithJsonSchema(schema)
 
 
-FlowName = Annotated[
+FlowNameField = Annotated[
     str, Field(pattern=f"^{RULES['flows'].pattern.pattern}$", max_length=LONGEST_NAME)
 ]
-FlowText = Annotated[str, *_text_of(LARGEST_FLOW)]
+FlowTextField = Annotated[str, *_text_of(LARGEST_FLOW)]
 StoriesText = Annotated[str, *_text_of(LARGEST_STORIES)]
 
 
 class _Draft(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    flow: FlowName
-    text: FlowText
+    flow: FlowNameField
+    text: FlowTextField
     """The flow file, to the byte."""
 
 
@@ -117,7 +117,7 @@ class StoriesView(BaseModel):
 
 
 @router.post("", responses=problems(400, 404, 413, 415))
-async def play(services: Given, author: Author, work: Work, body: TrialBody) -> TrialView:
+async def play(services: GivenAuthoring, author: Author, work: Work, body: TrialBody) -> TrialView:
     """Play a draft: say all that is done, and see what the desk says, calls and waits for."""
     playing = services.trials.play(author, body.flow, body.text, body.asked)
     played = await work.while_client_stays(playing)
@@ -128,7 +128,9 @@ async def play(services: Given, author: Author, work: Work, body: TrialBody) -> 
 
 
 @router.post("/story", responses=problems(400, 404, 413, 415))
-async def keep(services: Given, author: Author, work: Work, body: KeptStoryBody) -> StoriesView:
+async def keep(
+    services: GivenAuthoring, author: Author, work: Work, body: KeptStoryBody
+) -> StoriesView:
     """Put what was played at the end of the story file, with what came of it as expectations."""
     where = (author, body.flow, body.text, body.stories)
     keeping = services.trials.keep(*where, body.title, body.asked)
@@ -136,7 +138,9 @@ async def keep(services: Given, author: Author, work: Work, body: KeptStoryBody)
 
 
 @router.post("/stories", responses=problems(400, 404, 413, 415))
-async def run(services: Given, author: Author, work: Work, body: StoriesBody) -> StoriesReport:
+async def run(
+    services: GivenAuthoring, author: Author, work: Work, body: StoriesBody
+) -> StoriesReport:
     """Run every story of a draft, and say what of the flow none of them took."""
     running = services.trials.run(author, body.flow, body.text, body.stories)
     return await work.while_client_stays(running)

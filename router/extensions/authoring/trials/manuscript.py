@@ -38,7 +38,7 @@ _PLAIN = re.compile(
 """Texts that mean the same without quotes, wherever they stand."""
 _NO_TEXTS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 
-Step = dict[str, JsonValue]
+StepData = dict[str, JsonValue]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class PlayedStory:
 
 
 def expected(
-    step: Step, before: PlayedStep, once: PlayedStep, again: PlayedStep
+    step: StepData, before: PlayedStep, once: PlayedStep, again: PlayedStep
 ) -> Iterator[JsonValue]:
     """What came of a step both times, as steps of a story."""
     if pieces := list(_pieces(once.said, again.said)):
@@ -92,11 +92,11 @@ def expected(
                 yield dict(zip(("told", "how"), told, strict=True))
 
 
-def _is(step: Step, sort: type) -> bool:
+def _is(step: StepData, sort: type) -> bool:
     return any(STEPS.get(key) is sort for key in step)
 
 
-def _pieces(once: Sequence[Step], again: Sequence[Step]) -> Iterator[str]:
+def _pieces(once: Sequence[StepData], again: Sequence[StepData]) -> Iterator[str]:
     """A short piece of each of the last replies, of those that were said both times."""
     for reply, other in list(zip(once, again, strict=False))[-MOST_PIECES:]:
         found = piece(str(reply.get("text", "")), str(other.get("text", "")))
@@ -125,7 +125,7 @@ def _cut(part: str) -> str:
 
 
 def _stands(
-    step: Step, before: PlayedStep, once: PlayedStep, again: PlayedStep
+    step: StepData, before: PlayedStep, once: PlayedStep, again: PlayedStep
 ) -> dict[str, JsonValue] | None:
     now, then, was = once.standing, again.standing, before.standing
     if (

@@ -35,7 +35,7 @@ from router.extensions.authoring.trials.protocol import (
     PlayedStep,
     PlayedTelling,
     PlayedTrial,
-    Refusal,
+    RefusalKind,
     StoriesReport,
     StoryVerdict,
     TrialAnswer,
@@ -133,7 +133,7 @@ class TrialHouse:
                 return TrialAnswer(report=await self.run(request.stories))
             return TrialAnswer(ready=True)
         except RouterError as error:
-            kind: Refusal = "unavailable" if isinstance(error, Unavailable) else "invalid"
+            kind: RefusalKind = "unavailable" if isinstance(error, Unavailable) else "invalid"
             found = error.problems if isinstance(error, InvalidInput) else []
             fields = tuple((p.field, p.said or Localised(zh=p.detail, en=p.detail)) for p in found)
             refused = TrialRefusal(kind=kind, message=error.said, fields=fields)

@@ -423,13 +423,13 @@ class TrialRequest(TrialRecord):
     stories: TrialStories | None = None
 
 
-Refusal = Literal["invalid", "unavailable"]
+RefusalKind = Literal["invalid", "unavailable"]
 
 
 class TrialRefusal(TrialRecord):
     """Why it wasn't done."""
 
-    kind: Refusal
+    kind: RefusalKind
     message: Localised
     fields: tuple[tuple[str, Localised], ...] = ()
     """What is at fault, each with what is wrong with it."""

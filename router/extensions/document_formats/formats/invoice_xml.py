@@ -1,7 +1,7 @@
 """The XML of a digital invoice: its fields are data, nothing has to be recognised."""
 
 from router.documents.file_format import FileFormat, FileReading, registered
-from router.documents.page import Line, Material, Page
+from router.documents.page import Material, Page, TextLine
 from router.documents.xml_tree import fields, parsed
 from router.domain.documents import Place
 
@@ -18,7 +18,7 @@ class InvoiceXmlFormat(FileFormat):
         data = dict(fields(parsed(content, reading), reading))
         step = 1 / max(len(data), 1)
         lines = tuple(
-            Line(
+            TextLine(
                 f"{path.rpartition('/')[2]}: {text}",
                 Place(left=0, top=step * at, right=1, bottom=step * (at + 1)),
             )

@@ -20,7 +20,7 @@ from router.documents.file_format import (
     registered,
 )
 from router.documents.likeness import likeness
-from router.documents.page import Line, Material, Page
+from router.documents.page import Material, Page, TextLine
 from router.documents.xml_tree import fields, parsed
 from router.domain.file_types import is_invoice_xml
 from router.extensions.document_formats.layout import Edges, Piece, Sheet, lines_of
@@ -150,7 +150,7 @@ def _rendered(page: Any) -> "Image.Image":
     return picture.convert("RGB")
 
 
-def _says_something(lines: tuple[Line, ...]) -> bool:
+def _says_something(lines: tuple[TextLine, ...]) -> bool:
     text = "".join(line.text for line in lines)
     strange = sum(c == "\ufffd" or "\ue000" <= c <= "\uf8ff" for c in text)
     return len(text) >= FEW and strange < STRANGE * len(text)
@@ -163,12 +163,12 @@ def _angle(text: Any, index: int) -> float:
     return float(raw.FPDFText_GetCharAngle(text, index))
 
 
-def _text_lines(text: Any, page: Any, sheet: Sheet, reading: FileReading) -> Iterator[Line]:
+def _text_lines(text: Any, page: Any, sheet: Sheet, reading: FileReading) -> Iterator[TextLine]:
     pieces = list(_characters(text, page))
     for line in lines_of(pieces, sheet):
         said = reading.room_for(line.text)
         if said:
-            yield Line(said, line.place)
+            yield TextLine(said, line.place)
 
 
 def _characters(text: Any, page: Any) -> Iterator[Piece]:

@@ -34,7 +34,7 @@ MOST_UNSERVED = 2_000
 
 
 @dataclass(frozen=True)
-class Effect:
+class LessonEffect:
     """Of so many labelled lines how many have what they mean nearest, before and after."""
 
     lines: int
@@ -50,7 +50,7 @@ class Lessons:
     misfires: list[Misfire]
     confusions: list[Confusion]
     topics: list[Topic]
-    effects: dict[str, Effect]
+    effects: dict[str, LessonEffect]
 
 
 def learn(
@@ -119,7 +119,7 @@ async def effects_of(
     neighbourhood: Neighbourhood,
     examples: Sequence[NewExamples],
     lines: Sequence[tuple[str, str]],
-) -> dict[str, Effect]:
+) -> dict[str, LessonEffect]:
     """What each capability's new examples would change, each by itself."""
     there = {one.name: one for one in neighbourhood.capabilities}
     before = (await neighbourhood.places(lines, {})).count(0)
@@ -127,7 +127,7 @@ async def effects_of(
     for new in examples:
         added = {key(there[new.capability]): new.sentences}
         after = (await neighbourhood.places(lines, added)).count(0)
-        effects[new.capability] = Effect(len(lines), before, after)
+        effects[new.capability] = LessonEffect(len(lines), before, after)
     return effects
 
 
@@ -155,7 +155,7 @@ def _part(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield from shown or ["  none"]
 
 
-def _example(one: NewExamples, effects: Mapping[str, Effect]) -> str:
+def _example(one: NewExamples, effects: Mapping[str, LessonEffect]) -> str:
     effect = effects.get(one.capability)
     changed = (
         f" (nearest right {effect.before} ▸ {effect.after} of {effect.lines})" if effect else ""

@@ -129,7 +129,7 @@ class ObservableCase(Protocol):
         """Have the model do the case, and return what its answer comes to."""
 
 
-class Given(CaseInput):
+class BenchInput(CaseInput):
     """What a case of a job gives that isn't an extension's."""
 
     job: ClassVar[str]

@@ -23,7 +23,7 @@ from router.domain.messages import Usage
 from router.domain.principals import DEFAULT_TENANT, Principal
 from router.extension import PromptJob
 from router.extensions.evaluation import judgement
-from router.extensions.evaluation.assertions import ASSERTIONS, Judge, JudgeSilent
+from router.extensions.evaluation.assertions import ASSERTIONS, AskJudge, JudgeSilent
 from router.extensions.evaluation.commands.prompt_bench import (
     SECONDS,
     Bench,
@@ -264,7 +264,7 @@ class PromptEvaluator:
         return figures_of(job, [trial for trial in trials if trial.case.job == job], marks)
 
 
-def judge_of(judging: FallbackChain, prompt: Prompt) -> Judge:
+def judge_of(judging: FallbackChain, prompt: Prompt) -> AskJudge:
     """Who answers what cases want judged, asked by this prompt."""
 
     async def judge(question: str, observed: Observed) -> tuple[bool, str]:
@@ -284,7 +284,7 @@ def judge_of(judging: FallbackChain, prompt: Prompt) -> Judge:
 
 
 async def held_against(
-    case: PromptCase, observed: Observed, judge: Judge
+    case: PromptCase, observed: Observed, judge: AskJudge
 ) -> tuple[dict[str, str | None], str]:
     """What is wrong by kind of assertion, None where it holds; and why one couldn't be told."""
     checks: dict[str, str | None] = {}

@@ -29,7 +29,7 @@ from router.extensions.evaluation.commands.examples import parameters_of
 from router.extensions.evaluation.commands.prompt_bench import (
     SAID,
     Bench,
-    Given,
+    BenchInput,
     SaidLine,
     spoken,
 )
@@ -83,7 +83,7 @@ class ActiveFlow(Entry):
         )
 
 
-class RouterGiven(Given):
+class RouterGiven(BenchInput):
     """A message that no rule took.
 
     Routes are capabilities, several joined by ` + `; else `reply`, `clarify`, `handoff`, `answer`
@@ -154,7 +154,7 @@ class Finding(Entry):
     error: str | None = None
 
 
-class PhraseGiven(Given):
+class PhraseGiven(BenchInput):
     """Findings for a message. The route is `said`, or `not_shown: ` and the check that failed."""
 
     job = "phrase"
@@ -178,7 +178,7 @@ class PhraseGiven(Given):
         return Observed(SAID, replies.completed(held, findings, bench.locale))
 
 
-class StructureGiven(Given):
+class StructureGiven(BenchInput):
     """An answered turn, and the schema that its caller wants it in.
 
     The route is `fits`, or the code of why what came isn't taken; the value is the object.
@@ -213,7 +213,7 @@ class StructureGiven(Given):
         return Observed("fits", "", made)
 
 
-class TextGiven(Given):
+class TextGiven(BenchInput):
     """A text of which another one is made. The route is `said`, or `unusable`."""
 
     text: str
@@ -255,7 +255,7 @@ class SummariseGiven(TextGiven):
         return await self.written(bench, words=str(self.words))
 
 
-class SuggestGiven(Given):
+class SuggestGiven(BenchInput):
     """A capability that lacks examples. The route is `suggested`, sentences by language."""
 
     job = "suggest"
@@ -288,7 +288,7 @@ class SuggestGiven(Given):
         )
 
 
-class DocumentGiven(Given):
+class DocumentGiven(BenchInput):
     """A paper to look at, for a model that sees. The route is its type; the value its fields."""
 
     job = "document"
@@ -326,7 +326,7 @@ class DocumentGiven(Given):
 _MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".pdf": PDF}
 
 
-class JudgeGiven(Given):
+class JudgeGiven(BenchInput):
     """An answer, and a question about it. The route is `yes`, `no` or `unusable`."""
 
     job = "judge"
@@ -347,7 +347,7 @@ class JudgeGiven(Given):
         return Observed("yes" if yes else "no", why)
 
 
-_JOBS: tuple[type[Given], ...] = (
+_JOBS: tuple[type[BenchInput], ...] = (
     RouterGiven,
     PhraseGiven,
     StructureGiven,

@@ -52,7 +52,7 @@ LONGEST_WAIT = 5.0
 
 
 @dataclass(frozen=True)
-class Evaluator:
+class LineEvaluator:
     """Lines are said by `user` at `now`, unless they say otherwise."""
 
     dry_run: DryRun
@@ -269,7 +269,7 @@ async def evaluation(settings: Settings, options: EvaluationOptions) -> None:
         dev = labelled_file(options.fit, known)
         settings = await _fitted(settings, options, people, dev, with_model=with_model)
     async with dry_run_of(settings, with_model=with_model) as dry_run:
-        evaluator = Evaluator(dry_run, people, options.user, options.now)
+        evaluator = LineEvaluator(dry_run, people, options.user, options.now)
         results = await evaluator.results(file.lines)
     figures = figures_of(results)
     typer.echo(printed(figures, results))
@@ -315,7 +315,7 @@ async def _choices(
     choices = []
     async with dry_run_of(settings, with_model=True) as dry_run:
         trusting = replace(dry_run, policy=replace(dry_run.policy, checked=False))
-        evaluator = Evaluator(trusting, people, options.user, options.now)
+        evaluator = LineEvaluator(trusting, people, options.user, options.now)
         for one, result in zip(file.lines, await evaluator.results(file.lines), strict=True):
             found = await evaluator.found(one) if result.by == "llm" else None
             scores = {c.name: c.score for c in found.candidates} if found else {}
@@ -339,7 +339,7 @@ async def _fitted(
     target = settings.thresholds or settings.data / "thresholds.json"
     plain = settings.replace(thresholds=None)
     async with dry_run_of(plain) as dry_run:
-        evaluator = Evaluator(dry_run, people, options.user, options.now)
+        evaluator = LineEvaluator(dry_run, people, options.user, options.now)
         names = frozenset(capability.name for capability in dry_run.offered.everything())
         found = [(one.line.label, await evaluator.found(one)) for one in file.lines]
         rows = [judged(label, one, names) for label, one in found if label and one]

@@ -28,7 +28,7 @@ from router.domain.principals import DEFAULT_TENANT, Principal
 from router.entities.booleans import consent
 from router.entities.normalisation import normalise
 from router.extensions.evaluation.assertions import lines_of
-from router.extensions.evaluation.commands.prompt_bench import SECONDS, Given, SaidLine, spoken
+from router.extensions.evaluation.commands.prompt_bench import SECONDS, BenchInput, SaidLine, spoken
 from router.extensions.evaluation.commands.prompt_evaluation import held_against, judge_of
 from router.extensions.evaluation.prompt_cases import PromptCase, cases_in
 from router.extensions.evaluation.prompt_figures import Trial
@@ -49,7 +49,7 @@ UNSURE = {"away": "no model answered", "budget": "no budget pays for an answer"}
 """How a run may end that says nothing of the skill."""
 
 
-class TaskGiven(Given):
+class TaskGiven(BenchInput):
     """What a task says: the request, what was said before, and what is answered when asked.
 
     Routes are `answer`, `ask` where it asks more than is answered, the flow that it leaves for,

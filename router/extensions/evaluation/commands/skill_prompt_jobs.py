@@ -10,7 +10,7 @@ from router.contracts import activities
 from router.extensions.evaluation.commands.prompt_bench import (
     SAID,
     Bench,
-    Given,
+    BenchInput,
     SaidLine,
     spoken,
 )
@@ -36,7 +36,7 @@ class PastCall(Entry):
     result: str
 
 
-class SkillGiven(Given):
+class SkillGiven(BenchInput):
     """What a skill was chosen for, and what its sub-agent has done so far."""
 
     skill: str
@@ -209,7 +209,7 @@ class ReviewGiven(Reflection):
         return found if called else Observed(UNUSABLE, found.text)
 
 
-class CondenseGiven(Given):
+class CondenseGiven(BenchInput):
     """The oldest of a sub-agent's dialogue, to be told in short. The route is `said`."""
 
     job = "condense"
@@ -235,7 +235,7 @@ class CondenseGiven(Given):
         return Observed(SAID, (await condenser.condense(given)).text)
 
 
-SKILL_JOBS: tuple[type[Given], ...] = (
+SKILL_JOBS: tuple[type[BenchInput], ...] = (
     SkillStepGiven,
     PlannedStepGiven,
     PlanGiven,

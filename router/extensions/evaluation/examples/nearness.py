@@ -18,12 +18,12 @@ NEAR = 3
 unusually; 5 lets twice as much through of the former."""
 RANKS = (1, 3, 5)
 
-Key = tuple[str, str]
-Added = Mapping[Key, Sequence[str]]
+CapabilityKey = tuple[str, str]
+Added = Mapping[CapabilityKey, Sequence[str]]
 """Sentences by a capability's key."""
 
 
-def key(capability: Capability) -> Key:
+def key(capability: Capability) -> CapabilityKey:
     """Kind and name, which no two capabilities share."""
     return capability.kind, capability.name
 
@@ -68,7 +68,7 @@ class Neighbourhood:
         return [one.capability for one in found.candidates]
 
     async def places(
-        self, lines: Sequence[tuple[str, str]], added: Added, bare: Iterable[Key] = ()
+        self, lines: Sequence[tuple[str, str]], added: Added, bare: Iterable[CapabilityKey] = ()
     ) -> list[int]:
         """For each text and label how many others are nearer than the label, up to the last rank.
 

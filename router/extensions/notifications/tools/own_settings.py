@@ -29,8 +29,8 @@ async def notifications(
     yield Notifications(database)
 
 
-Kept = Annotated[Notifications, Depends(notifications)]
-People = Annotated[PeopleDirectory, Depends(provided.directory)]
+GivenNotifications = Annotated[Notifications, Depends(notifications)]
+GivenPeople = Annotated[PeopleDirectory, Depends(provided.directory)]
 Wish = Annotated[
     str,
     Field(
@@ -117,12 +117,16 @@ def _shown(preferences: NotificationPreferences, ctx: ToolContext) -> Notificati
         whole("when (?:do|will|can) you (?:write to|message|notify|remind) me"),
     ],
 )
-async def get_notification_settings(ctx: ToolContext, kept: Kept) -> NotificationSettings:
+async def get_notification_settings(
+    ctx: ToolContext, kept: GivenNotifications
+) -> NotificationSettings:
     """Where you are written to unasked, when you are left alone, and whether you get a digest."""
     return _shown(await kept.chosen(ctx.caller.tenant, ctx.caller.id), ctx)
 
 
-async def _is_understood(wish: Wish, ctx: ToolContext, kept: Kept, people: People) -> None:
+async def _is_understood(
+    wish: Wish, ctx: ToolContext, kept: GivenNotifications, people: GivenPeople
+) -> None:
     await _wished(wish, ctx, kept, people)
 
 
@@ -210,7 +214,7 @@ async def _wished(
     ],
 )
 async def change_notification_settings(
-    wish: Wish, ctx: ToolContext, kept: Kept, people: People
+    wish: Wish, ctx: ToolContext, kept: GivenNotifications, people: GivenPeople
 ) -> NotificationSettings:
     """Change where and when you are written to unasked: hours, days, channels, digest, news."""
     chosen = await _wished(wish, ctx, kept, people)

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
+from router.cli.options import OPERATOR, TokenOption, Url, UserOption, echo_aligned
 from router.cli.rest import asked
 from router.domain.costs import PARTS
 
-Form = Literal["table", "csv", "json"]
+TableFormat = Literal["table", "csv", "json"]
 
 COUNTED = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
 HEADINGS = ("calls", "prompt", "cached", "completion", "cost")
@@ -25,11 +25,11 @@ def spending(  # noqa: PLR0913, PLR0917 - each is an option
         str, typer.Option(help=f"What it is told apart by: some of {','.join(PARTS)}.")
     ] = "day,model",
     form: Annotated[
-        Form, typer.Option("--format", help="csv and json have all columns.")
+        TableFormat, typer.Option("--format", help="csv and json have all columns.")
     ] = "table",
-    user: User = OPERATOR,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Sum up what models cost, in tokens and in money; of the last seven days by default."""
     number = None if days is None else str(days)

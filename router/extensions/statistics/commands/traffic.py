@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 import typer
 
-from router.cli.options import OPERATOR, Token, Url, User, echo_aligned
+from router.cli.options import OPERATOR, TokenOption, Url, UserOption, echo_aligned
 from router.cli.rest import asked
 
-Day = Annotated[str | None, typer.Option(help="A day, such as 2026-11-23.")]
+DayOption = Annotated[str | None, typer.Option(help="A day, such as 2026-11-23.")]
 Row = tuple[str, ...]
 
 DAYS = ("day", "turns", "misses", "handoffs")
@@ -36,8 +36,8 @@ OF_FLOW: dict[str, Row] = {
 
 
 def traffic(  # noqa: PLR0913, PLR0917 - each is an option
-    since: Day = None,
-    until: Day = None,
+    since: DayOption = None,
+    until: DayOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="As REST answers.")] = False,
     as_csv: Annotated[
         str | None,
@@ -55,9 +55,9 @@ def traffic(  # noqa: PLR0913, PLR0917 - each is an option
     version: Annotated[
         int | None, typer.Option(help="With --flow, only runs of this version of it.")
     ] = None,
-    user: User = OPERATOR,
+    user: UserOption = OPERATOR,
     url: Url = None,
-    token: Token = None,
+    token: TokenOption = None,
 ) -> None:
     """Sum up turns, runs, approvals and what models cost; of the last seven days by default."""
     if as_json and as_csv is not None:

@@ -16,7 +16,7 @@ from router.api.figures import (
     CSV,
     SVG,
     AskedByAuthor,
-    Row,
+    FigureRow,
     csv_response,
     days_of,
     svg_response,
@@ -49,12 +49,12 @@ from router.flow.definition import FlowDefinition
 
 router = APIRouter(prefix="/v1/flow-statistics", tags=["operators"], route_class=StrictRoute)
 
-FlowName = Annotated[str, Path(max_length=LONGEST_NAME, description="A flow's name.")]
-Version = Annotated[
+FlowNamePath = Annotated[str, Path(max_length=LONGEST_NAME, description="A flow's name.")]
+VersionQuery = Annotated[
     int | None, Query(ge=1, le=2**31 - 1, description="Only runs of this version of the flow.")
 ]
-Table = Literal["versions", "states", "ways", "slots", "days", "approvers", "reasons"]
-TABLES: Mapping[Table, type[BaseModel]] = {
+FlowTable = Literal["versions", "states", "ways", "slots", "days", "approvers", "reasons"]
+TABLES: Mapping[FlowTable, type[BaseModel]] = {
     "versions": FlowVersionFigures,
     "states": StateFigures,
     "ways": WayFigures,
@@ -78,13 +78,13 @@ async def export(
     work: AuthorWork,
     audit: Audited,
     period: AskedByAuthor,
-    flow: FlowName,
-    table: Table,
-    version: Version = None,
+    flow: FlowNamePath,
+    table: FlowTable,
+    version: VersionQuery = None,
 ) -> Response:
     """Export one table of a flow's figures as CSV (RFC 4180), its names in the first row."""
     found = await _noted(services, work, audit, period, flow, version)
-    rows: Iterable[Row] = [each.model_dump() for each in getattr(found, table) or ()]
+    rows: Iterable[FigureRow] = [each.model_dump() for each in getattr(found, table) or ()]
     columns: Sequence[str] = [*TABLES[table].model_fields]
     name = f"{flow}-{table}-{period.first}-{period.last}.csv"
     return csv_response(name, written_csv(columns, rows))
@@ -96,8 +96,8 @@ async def show(
     work: AuthorWork,
     audit: Audited,
     period: AskedByAuthor,
-    flow: FlowName,
-    version: Version = None,
+    flow: FlowNamePath,
+    version: VersionQuery = None,
 ) -> FlowStatistics:
     """Tell how a flow goes: the runs that were begun on these days, whole ones of the caller's.
 
@@ -113,8 +113,8 @@ async def picture(
     work: AuthorWork,
     audit: Audited,
     period: AskedByAuthor,
-    flow: FlowName,
-    version: Version = None,
+    flow: FlowNamePath,
+    version: VersionQuery = None,
 ) -> Response:
     """Draw the same figures on the flow as it is today; what it has no more isn't drawn."""
     definition = await _defined(services, work, flow)

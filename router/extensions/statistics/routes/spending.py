@@ -6,11 +6,11 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from router.api.dependencies import Audited, Given, Services
 from router.api.errors import problems
-from router.api.figures import CSV, Asked, csv_response, days_of, written_csv
+from router.api.figures import CSV, PeriodQuery, csv_response, days_of, written_csv
 from router.api.params import StrictRoute
 from router.domain.costs import (
     PARTS,
-    Part,
+    CostDimension,
     SpendingLine,
     SpendingReport,
     parts_of,
@@ -36,15 +36,15 @@ def _parts(
             json_schema_extra={"pattern": _SOME},
         ),
     ] = "day,model",
-) -> list[Part]:
+) -> list[CostDimension]:
     return parts_of(by)
 
 
-Apart = Annotated[list[Part], Depends(_parts)]
+Apart = Annotated[list[CostDimension], Depends(_parts)]
 
 
 @router.get("/spending", responses=problems(403))
-async def show(services: Given, audit: Audited, period: Asked, by: Apart) -> SpendingReport:
+async def show(services: Given, audit: Audited, period: PeriodQuery, by: Apart) -> SpendingReport:
     """Sum up what models cost over at most 92 days, in tokens and in money.
 
     A day is one of whom it was for. Costs are those of the moment, as far as the models had prices.
@@ -54,7 +54,7 @@ async def show(services: Given, audit: Audited, period: Asked, by: Apart) -> Spe
 
 
 @router.get("/spending.csv", response_class=Response, responses=CSV | problems(403))
-async def export(services: Given, audit: Audited, period: Asked, by: Apart) -> Response:
+async def export(services: Given, audit: Audited, period: PeriodQuery, by: Apart) -> Response:
     """Export the same as CSV (RFC 4180), its names in the first row."""
     await audit.note("spending.read", detail=f"{days_of(period)} by={','.join(by)} csv")
     found = await _spending(services, audit.person, period, by)
@@ -65,7 +65,7 @@ async def export(services: Given, audit: Audited, period: Asked, by: Apart) -> R
 
 
 async def _spending(
-    services: Services, reader: Principal, period: Period, parts: list[Part]
+    services: Services, reader: Principal, period: Period, parts: list[CostDimension]
 ) -> SpendingReport:
     """What the reader's own tenant has spent."""
     currency = services.currency

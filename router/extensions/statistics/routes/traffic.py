@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 
 from router.api.dependencies import Audited, Given, Services
 from router.api.errors import problems
-from router.api.figures import CSV, Asked, Row, csv_response, days_of, written_csv
+from router.api.figures import CSV, FigureRow, PeriodQuery, csv_response, days_of, written_csv
 from router.api.params import StrictRoute
 from router.domain.messages import RouteBy, RouteKind
 from router.domain.periods import Period
@@ -30,13 +30,13 @@ router = APIRouter(prefix="/v1", tags=["operators"], route_class=StrictRoute)
 FILLING = frozenset({"collect", "check", "confirm", "say"})
 """Kinds of states in which a request is still its requester's alone."""
 
-Table = Literal["days", "flows", "approvals", "model"]
-Tabulated = Callable[[Traffic], tuple[Sequence[str], Iterable[Row]]]
+TrafficTable = Literal["days", "flows", "approvals", "model"]
+Tabulated = Callable[[Traffic], tuple[Sequence[str], Iterable[FigureRow]]]
 """Tells a table's columns, and its rows by those."""
 
 
 @router.get("/traffic", responses=problems(403))
-async def show(services: Given, audit: Audited, period: Asked) -> Traffic:
+async def show(services: Given, audit: Audited, period: PeriodQuery) -> Traffic:
     """Sum up what went on over at most 92 days, whole ones of the caller's own time zone.
 
     Turns by where they went; runs that were begun then, by how they stand now; how quickly
@@ -47,7 +47,9 @@ async def show(services: Given, audit: Audited, period: Asked) -> Traffic:
 
 
 @router.get("/traffic.csv", response_class=Response, responses=CSV | problems(403))
-async def export(services: Given, audit: Audited, period: Asked, table: Table) -> Response:
+async def export(
+    services: Given, audit: Audited, period: PeriodQuery, table: TrafficTable
+) -> Response:
     """Export one table of the same figures as CSV (RFC 4180), its names in the first row."""
     await audit.note("traffic.read", detail=f"{days_of(period)} table={table}")
     found = await traffic_of(services, audit.person, period)
@@ -99,12 +101,12 @@ def handing_in(definition: FlowDefinition) -> frozenset[str]:
     return frozenset(name for name, kind in kinds.items() if kind not in alone)
 
 
-def as_csv(found: Traffic, table: Table) -> str:
+def as_csv(found: Traffic, table: TrafficTable) -> str:
     """One of the tables as CSV."""
     return written_csv(*_TABLES[table](found))
 
 
-def _days_table(found: Traffic) -> tuple[Sequence[str], Iterable[Row]]:
+def _days_table(found: Traffic) -> tuple[Sequence[str], Iterable[FigureRow]]:
     kinds, means = get_args(RouteKind), get_args(RouteBy)
     columns = ["day", "turns", "misses", "handoffs", *kinds, *(f"by_{name}" for name in means)]
     rows = (
@@ -123,7 +125,7 @@ def _plain_table(name: Literal["flows", "approvals", "model"]) -> Tabulated:
     return lambda found: (columns, [each.model_dump() for each in getattr(found, name)])
 
 
-_TABLES: Mapping[Table, Tabulated] = {
+_TABLES: Mapping[TrafficTable, Tabulated] = {
     "days": _days_table,
     "flows": _plain_table("flows"),
     "approvals": _plain_table("approvals"),

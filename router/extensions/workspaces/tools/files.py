@@ -166,7 +166,7 @@ async def command_box(
 
 Mine = Annotated[Workspace, Depends(workspace)]
 
-Path = Annotated[
+FileParameter = Annotated[
     str,
     Field(description="As in notes/plan.md", min_length=1, max_length=LONGEST_PATH),
     ChineseLabel("文件路径"),
@@ -178,13 +178,13 @@ def _folder(written: str) -> str:
     return workspace_path(written.removesuffix("/")) if written.strip("./") else ""
 
 
-Folder = Annotated[
+FolderParameter = Annotated[
     str,
     Field(description="A folder, such as notes; empty: all", max_length=LONGEST_PATH),
     ChineseLabel("文件夹"),
     AfterValidator(_folder),
 ]
-Version = Annotated[
+VersionParameter = Annotated[
     int | None,
     Field(description="Only if it is at this version; 0: only if there is none", ge=0),
     ChineseLabel("版本"),
@@ -271,7 +271,7 @@ def _saved(file: WorkspaceFile) -> Saved:
     examples=["把这些存成文件", "save this as a file in my workspace"],
 )
 async def save_file(
-    path: Path,
+    path: FileParameter,
     text: Annotated[
         str,
         Field(description="The whole text", max_length=LONGEST_GIVEN),
@@ -279,7 +279,7 @@ async def save_file(
     ],
     ctx: ToolContext,
     mine: Mine,
-    version: Version = None,
+    version: VersionParameter = None,
 ) -> Saved:
     """Save a text as a file of the caller's own, in place of what was there."""
     return _saved(await mine.write(ctx.caller, path, text, version))
@@ -292,7 +292,7 @@ async def save_file(
     examples=["读一下我存的文件", "show me the file that I saved"],
 )
 async def read_file(
-    path: Path,
+    path: FileParameter,
     ctx: ToolContext,
     mine: Mine,
     first: Annotated[
@@ -328,7 +328,7 @@ async def read_file(
     examples=["把文件里的这一句改掉", "replace that sentence in my file"],
 )
 async def edit_file(
-    path: Path,
+    path: FileParameter,
     old: Annotated[
         str,
         Field(description="Exactly as it stands there", min_length=1, max_length=LONGEST_GIVEN),
@@ -344,7 +344,7 @@ async def edit_file(
     every: Annotated[
         bool, Field(description="Wherever it stands, not only once"), ChineseLabel("全部替换")
     ] = False,
-    version: Version = None,
+    version: VersionParameter = None,
 ) -> Edited:
     """Replace a piece of a file of the caller's own, which has to stand there exactly once."""
     file, text = await mine.read(ctx.caller, path)
@@ -408,7 +408,7 @@ def _line_at(text: str, place: int) -> int:
     description_zh="列出个人空间里的文件。",
     examples=["我存了哪些文件", "which files did I save"],
 )
-async def list_files(ctx: ToolContext, mine: Mine, folder: Folder = "") -> FileList:
+async def list_files(ctx: ToolContext, mine: Mine, folder: FolderParameter = "") -> FileList:
     """List the files in the caller's own workspace, all or those of a folder."""
     found = await mine.listed(ctx.caller, folder)
     zone = ctx.now.tzinfo
@@ -434,7 +434,7 @@ async def search_files(
     ],
     ctx: ToolContext,
     mine: Mine,
-    folder: Folder = "",
+    folder: FolderParameter = "",
 ) -> FoundLines:
     """Find lines in the files of the caller's own workspace, by an expression."""
     if (fault := refused(expression)) is not None:
@@ -481,7 +481,9 @@ def _hits(expression: str, texts: Mapping[str, str]) -> list[FoundLine]:
     description_zh="删除个人空间里的一个文件，删了就没有了。",
     examples=["把我存的那个文件删掉", "delete the file that I saved"],
 )
-async def delete_file(path: Path, ctx: ToolContext, mine: Mine, version: Version = None) -> Gone:
+async def delete_file(
+    path: FileParameter, ctx: ToolContext, mine: Mine, version: VersionParameter = None
+) -> Gone:
     """Delete a file in the caller's own workspace, for good."""
     file = await mine.delete(ctx.caller, path, version)
     return Gone(deleted=file.path, version=file.version)

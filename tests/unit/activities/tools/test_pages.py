@@ -9,7 +9,7 @@ import pytest
 
 from activities.builtin.pages import PageGuard, page_sender
 from router.domain.errors import ArgumentsToolError, InvalidInput, PermanentToolError, RouterError
-from router.tool.http.client import Resolver, Sender
+from router.tool.http.client import HostResolver, Sender
 from tests.fakes.certificates import contexts_for
 from tests.fakes.web_server import Got, NameServer, Reply, WebServer, json_reply
 from tests.table import each_row
@@ -31,7 +31,7 @@ async def fetched(
     folder: Path,
     answer: Callable[[Got], Reply],
     path: str = "/a?b=1#c",
-    resolve: Resolver = HERE,
+    resolve: HostResolver = HERE,
 ) -> tuple[Any, list[Got]]:
     """What the tool gives of a server that its guard lets through alone, and the requests."""
     shown, trusted = contexts_for("pages.example", folder)

@@ -3,7 +3,7 @@
 from datetime import date
 
 from router.documents.document_type import recognised
-from router.documents.page import Line, Material, Page, PageCode
+from router.documents.page import Material, Page, PageCode, TextLine
 from router.domain.documents import Document, Place, Source
 
 TODAY = date(2026, 11, 25)
@@ -20,7 +20,7 @@ def paper(
     confidence: float = 1.0,
 ) -> Material:
     """A page with these texts, a letter being as wide as it is high, and Chinese ones twice."""
-    lines = [Line(text, place(x, y, text), source, confidence) for x, y, text in texts]
+    lines = [TextLine(text, place(x, y, text), source, confidence) for x, y, text in texts]
     codes = (PageCode(code, Place(left=0, top=0, right=0.1, bottom=0.1)),) if code else ()
     return Material((Page(595, 842, tuple(lines), codes),), data or {})
 

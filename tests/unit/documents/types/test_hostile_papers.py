@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router.documents.document_type import document_types, recognised
-from router.documents.page import Line, Material, Page, PageCode
+from router.documents.page import Material, Page, PageCode, TextLine
 from router.domain.documents import Place
 from tests.table import each_row
 from tests.unit.documents.types.paper import TODAY, codes, column, paper, read, values
@@ -87,7 +87,7 @@ def _lines(size: int) -> Material:
 def _labels(size: int) -> Material:
     place = Place(left=0.1, top=0.5, right=0.2, bottom=0.52)
     words = ("价税合计", "名称：", "合", "计", "Total", "小写", "实付", "离店")
-    lines = tuple(Line(words[n % len(words)], place) for n in range(size))
+    lines = tuple(TextLine(words[n % len(words)], place) for n in range(size))
     return Material((Page(100, 100, lines),))
 
 
@@ -157,7 +157,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 EDGES = st.integers(0, 100).map(lambda percent: percent / 100)
 LINES = st.builds(
-    lambda text, x, y, w, h, source, confidence: Line(
+    lambda text, x, y, w, h, source, confidence: TextLine(
         text, Place(left=x, top=y, right=x + w, bottom=y + h), source, confidence
     ),
     PIECES | st.text(max_size=40),

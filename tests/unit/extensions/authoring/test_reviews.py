@@ -8,8 +8,8 @@ from router.domain.locale import LOCALES, Localised
 from router.extensions.authoring.reviews import (
     FURTHEST,
     MOST_SHARED,
-    Decision,
     FlowReview,
+    ReviewDecision,
     ReviewStatus,
     StoryCoverage,
     why_not_theirs,
@@ -42,7 +42,7 @@ def english(said: Localised | None) -> str:
     return said.en
 
 
-DECISIONS: dict[str, tuple[ReviewStatus, str, Decision, str | None, str]] = {
+DECISIONS: dict[str, tuple[ReviewStatus, str, ReviewDecision, str | None, str]] = {
     "a-colleague-approves": ("open", "otto", "approve", "before", ""),
     "a-colleague-refuses": ("open", "otto", "refuse", "before", ""),
     "its-author-approves": ("open", "anna", "approve", "before", "This is yours"),
@@ -59,7 +59,7 @@ DECISIONS: dict[str, tuple[ReviewStatus, str, Decision, str | None, str]] = {
 
 @each_row(("status", "person", "decision", "held", "why"), DECISIONS.values(), ids=DECISIONS)
 def test_who_decides(
-    status: ReviewStatus, person: str, decision: Decision, held: str | None, why: str
+    status: ReviewStatus, person: str, decision: ReviewDecision, held: str | None, why: str
 ) -> None:
     said = english(why_undecided(review(status), person, decision, held))
     assert (why in said) if why else said == ""

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from router.domain.messages import Reply, TextReply, as_plain_text
 from router.domain.progress import Progress
-from router.extensions.openai.response import Text
+from router.extensions.openai.response import AnswerText
 from tests.table import each_row
 
 
@@ -24,7 +24,7 @@ def replies(*texts: str) -> list[Reply]:
 
 
 def told(deltas: list[tuple[str, int]], *texts: str) -> str:
-    text = Text("en")
+    text = AnswerText("en")
     return "".join(text.written(delta(*one)) for one in deltas) + text.rest(replies(*texts))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from router.domain.errors import PermanentToolError
 from router.formats.origin import origin_of
-from router.tool.http.client import OutboundGuard, Received, Resolver, Sender, Unreached
+from router.tool.http.client import HostResolver, OutboundGuard, Received, Sender, Unreached
 from router.tool.http.endpoint import OutgoingRequest
 from tests.fakes.certificates import contexts_for
 from tests.fakes.web_server import Got, NameServer, Reply, WebServer, json_reply
@@ -25,7 +25,7 @@ def to(origin: str) -> OutgoingRequest:
 
 
 async def send(
-    origin: str, names: Resolver, *allowed: str, trusted: SSLContext | None = None
+    origin: str, names: HostResolver, *allowed: str, trusted: SSLContext | None = None
 ) -> Received:
     return await Sender(OutboundGuard(allowed), names, trusted).send(to(origin), 2)
 

@@ -15,7 +15,14 @@ from router.domain.errors import Unavailable
 from router.domain.messages import as_plain_text
 from router.domain.records import Mailbox
 from router.extensions.channels import deferral
-from router.extensions.channels.base import GivenFile, InboundFile, Outbound, Place, Post, Statement
+from router.extensions.channels.base import (
+    ChatPlace,
+    GivenFile,
+    InboundFile,
+    Outbound,
+    Post,
+    Statement,
+)
 from router.extensions.channels.outbox import Outbox
 from router.extensions.notifications.store import LEASE
 from router.store.database import Database
@@ -38,18 +45,18 @@ class Quick:
     posts: list[str] = field(default_factory=list)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def post(self, place: Place, post: Post, key: str) -> None:
+    async def post(self, place: ChatPlace, post: Post, key: str) -> None:
         assert isinstance(post, Statement)
         await self.say(place, as_plain_text(post.replies, post.locale))
 
-    async def say(self, place: Place, text: str) -> None:
+    async def say(self, place: ChatPlace, text: str) -> None:
         self.posts.append(text)
         self._changed.set()
 
     async def fetch(self, file: InboundFile) -> bytes:
         raise NotImplementedError
 
-    async def give(self, place: Place, file: GivenFile, key: str) -> None:
+    async def give(self, place: ChatPlace, file: GivenFile, key: str) -> None:
         raise NotImplementedError
 
     async def aclose(self) -> None:
@@ -65,7 +72,7 @@ class Quick:
 class Silent(Quick):
     """One that takes what it is given and never says so."""
 
-    async def say(self, place: Place, text: str) -> None:
+    async def say(self, place: ChatPlace, text: str) -> None:
         await super().say(place, text)
         await asyncio.Event().wait()
 
@@ -83,7 +90,7 @@ class OutOfTime(Silent):
         self.timeouts.append(asyncio.timeout(None))
         return self.timeouts[-1]
 
-    async def say(self, place: Place, text: str) -> None:
+    async def say(self, place: ChatPlace, text: str) -> None:
         self.timeouts[-1].reschedule(asyncio.get_running_loop().time())
         await super().say(place, text)
 
