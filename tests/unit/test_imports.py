@@ -19,7 +19,7 @@ PLUGIN = ROOT / "router" / "testing"
 """The pytest plugin: who loads it has pytest."""
 
 ONLY_FOR_SOME = {
-    *("openai", "torch", "asyncpg", "sentence_transformers", "slack_sdk", "websockets"),
+    *("openai", "torch", "asyncpg", "sentence_transformers", "websockets"),
     *("PIL", "cv2", "pypdfium2", "rapidocr", "onnxruntime", "zxingcpp", "pi_heif"),
 }
 
