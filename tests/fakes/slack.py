@@ -86,7 +86,7 @@ class Slack(WebServer):
     def _uploaded(self, got: Got) -> Reply:
         file = self._uploading[got.target.rpartition("/")[2]]
         assert len(got.body) == int(file["length"])
-        file["content"] = got.body
+        file |= {"content": got.body, "authorization": got.headers.get("authorization")}
         return Reply([b"OK"])
 
     def _of_files(self, got: Got, body: Post) -> Reply | None:

@@ -257,7 +257,7 @@ _NOT_ADMITTED = frozenset(
 """Errors of the token, not of what is posted: https://api.slack.com/methods/chat.postMessage."""
 
 
-class _SlackClient:
+class SlackClient:
     """`Outbound` on Slack, as the bot of one token."""
 
     def __init__(self, url: str, token: str) -> None:
@@ -415,7 +415,7 @@ TAKEN = Response(status_code=200)
 @dataclass(frozen=True)
 class _SlackRoutes:
     signing_secret: str = field(repr=False)
-    client: _SlackClient
+    client: SlackClient
     dispatcher: Dispatcher
 
     def router(self) -> APIRouter:
@@ -486,6 +486,6 @@ class _SlackRoutes:
 
 
 def mount(settings: SlackSettings, entering: Entering) -> APIRouter:
-    client = _SlackClient(settings.url, settings.bot_token.get_secret_value())
+    client = SlackClient(settings.url, settings.bot_token.get_secret_value())
     secret = settings.signing_secret.get_secret_value()
     return _SlackRoutes(secret, client, entering(client)).router()
