@@ -42,7 +42,7 @@ PATTERN = rf"^(?:[0-9]{{1,{MOST_DIGITS}}}(?:\.[0-9]{{1,{MOST_DIGITS}}})?)?$"
 
 
 @dataclass(frozen=True)
-class Position:
+class FeedPosition:
     """At a row of the log, having seen so many of its events: `42.3`, or all of them: `42`."""
 
     row: int
@@ -206,7 +206,7 @@ class Happened:
         parts = enumerate(feed.parts(row), start=1)
         return cls(number, tuple(event(*part, f"{number}.{n}") for n, part in parts))
 
-    def beyond(self, at: Position) -> bytes:
+    def beyond(self, at: FeedPosition) -> bytes:
         """What of it somebody hasn't seen who stands there."""
         seen = at.seen_of(self.row) if self.row else 0
         return b"" if seen is None else b"".join(self.events[seen:])
@@ -428,7 +428,7 @@ class Following:
 
     hub: Hub
     feed: Feed
-    after: Position | None
+    after: FeedPosition | None
 
     async def events(self) -> AsyncGenerator[bytes]:
         """Everything that happens from there on, until the hub closes; first of all a `ping`.
@@ -445,16 +445,16 @@ class Following:
             except Unavailable as error:
                 _log.warning("%s: a reader has to come again: %s", self.feed.key, error)
 
-    async def _begins(self, inbox: HubInbox) -> Position:
+    async def _begins(self, inbox: HubInbox) -> FeedPosition:
         if self.after is None:
-            return Position(inbox.begins)
+            return FeedPosition(inbox.begins)
         if self.after.row <= inbox.begins:
             return self.after
         # Another process may have told of a row that this one hasn't read yet.
         latest = await self.feed.latest()
-        return self.after if self.after.row <= latest else Position(latest)
+        return self.after if self.after.row <= latest else FeedPosition(latest)
 
-    async def _beyond(self, at: Position, inbox: HubInbox) -> AsyncIterator[bytes]:
+    async def _beyond(self, at: FeedPosition, inbox: HubInbox) -> AsyncIterator[bytes]:
         inbox.lost = at.wholly_behind < inbox.begins
         while True:
             if inbox.lost:
@@ -471,11 +471,11 @@ class Following:
                 yield PING
 
 
-def _seen(happened: list[Happened], at: Position) -> tuple[bytes, Position]:
+def _seen(happened: list[Happened], at: FeedPosition) -> tuple[bytes, FeedPosition]:
     """What of it is new to somebody who stands there, and where they stand after it."""
     some = b""
     for one in happened:
         some += one.beyond(at)
         if one.row >= at.row:
-            at = Position(one.row)
+            at = FeedPosition(one.row)
     return some, at

@@ -28,7 +28,7 @@ _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,60}/[a-z0-9][a-z0-9!#$&^_
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}\Z")
 
 
-class Kind(NamedTuple):
+class FileKind(NamedTuple):
     """A type of file, how it begins, and what names of such files end with."""
 
     media_type: str
@@ -79,14 +79,14 @@ def is_invoice_xml(content: bytes) -> bool:
 
 
 DOCUMENTS = (
-    Kind("application/pdf", _begins(b"%PDF-"), (".pdf",)),
-    Kind("image/png", _begins(b"\x89PNG\r\n\x1a\n"), (".png",)),
-    Kind("image/jpeg", _begins(b"\xff\xd8\xff"), (".jpg", ".jpeg")),
-    Kind("image/webp", _is_webp, (".webp",)),
-    Kind("image/gif", _begins(b"GIF87a", b"GIF89a"), (".gif",)),
-    Kind("image/heic", _is_heic, (".heic", ".heif")),
-    Kind("application/ofd", _is_ofd, (".ofd",)),
-    Kind("application/xml", is_invoice_xml, (".xml",)),
+    FileKind("application/pdf", _begins(b"%PDF-"), (".pdf",)),
+    FileKind("image/png", _begins(b"\x89PNG\r\n\x1a\n"), (".png",)),
+    FileKind("image/jpeg", _begins(b"\xff\xd8\xff"), (".jpg", ".jpeg")),
+    FileKind("image/webp", _is_webp, (".webp",)),
+    FileKind("image/gif", _begins(b"GIF87a", b"GIF89a"), (".gif",)),
+    FileKind("image/heic", _is_heic, (".heic", ".heif")),
+    FileKind("application/ofd", _is_ofd, (".ofd",)),
+    FileKind("application/xml", is_invoice_xml, (".xml",)),
 )
 """What a person may hand in: PDF, pictures, and Chinese invoices as OFD and XML. None of them is
 run by whoever opens it, as SVG and HTML are."""
@@ -97,7 +97,7 @@ def is_file_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def document_kind(content: bytes) -> Kind | None:
+def document_kind(content: bytes) -> FileKind | None:
     """Which of `DOCUMENTS` it is by its first bytes; None where it is something else."""
     return next((kind for kind in DOCUMENTS if kind.is_one(content)), None)
 

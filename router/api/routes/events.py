@@ -10,7 +10,7 @@ from pydantic.json_schema import SkipJsonSchema
 from router.api.auth import CallerSession
 from router.api.dependencies import Caller, EventHub, Given, OwnConversation
 from router.api.errors import problems
-from router.api.events import PATTERN, Following, Position, conversation_feed, person_feed
+from router.api.events import PATTERN, FeedPosition, Following, conversation_feed, person_feed
 from router.api.params import StrictRoute, events
 from router.api.streams import EventStream
 from router.domain.errors import Unauthenticated
@@ -73,11 +73,11 @@ async def _after(
         _Id | SkipJsonSchema[None],
         Header(description="The id of the last event that was seen, or of a transcript's item."),
     ] = None,
-) -> Position | None:
-    return Position.of(last_event_id) if last_event_id else None
+) -> FeedPosition | None:
+    return FeedPosition.of(last_event_id) if last_event_id else None
 
 
-After = Annotated[Position | None, Depends(_after)]
+After = Annotated[FeedPosition | None, Depends(_after)]
 
 
 @router.get(

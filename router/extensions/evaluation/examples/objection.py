@@ -36,7 +36,7 @@ _MARKUP = re.compile(r"<[/a-z_|!]|```|\{\{|\{%|https?://", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ExampleRefusal:
     """A sentence that isn't taken, and why."""
 
     sentence: str

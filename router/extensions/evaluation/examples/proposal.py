@@ -7,7 +7,11 @@ from pathlib import Path
 
 from router.domain.errors import DefinitionError, Fault, Problem, nearest
 from router.domain.principals import Capability, CapabilityKind
-from router.extensions.evaluation.examples.objection import Refusal, SaidBefore, objection_to_form
+from router.extensions.evaluation.examples.objection import (
+    ExampleRefusal,
+    SaidBefore,
+    objection_to_form,
+)
 from router.formats.validation import (
     Complaint,
     Entry,
@@ -37,7 +41,7 @@ class Proposal:
     capability: Capability
     file: Path
     sentences: tuple[str, ...]
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[ExampleRefusal, ...] = ()
     trouble: str = ""
     """What was wrong with the answer as a whole."""
 
@@ -128,7 +132,9 @@ class _Reading:
         for place, sentence in enumerate(sentences):
             why = objection_to_form(sentence) or self._said.objection(sentence, capability)
             if why is not None:
-                fault = Fault(f"{Refusal(sentence, why).shown!r} can't be taken: {why}", _REMEDY)
+                fault = Fault(
+                    f"{ExampleRefusal(sentence, why).shown!r} can't be taken: {why}", _REMEDY
+                )
                 yield Complaint((number, "sentences", place), fault)
             else:
                 self._said.add(sentence, capability.name)

@@ -12,7 +12,7 @@ from router.domain.locale import LOCALES, Locale
 from router.domain.principals import Capability
 from router.extensions.evaluation.examples.nearness import Neighbourhood
 from router.extensions.evaluation.examples.objection import (
-    Refusal,
+    ExampleRefusal,
     SaidBefore,
     objection_to_form,
     spoken_in,
@@ -92,7 +92,7 @@ class Suggester:
 
     async def _checked(self, capability: Capability, file: Path, came: Suggested) -> Proposal:
         taken: list[str] = []
-        refused: list[Refusal] = []
+        refused: list[ExampleRefusal] = []
         for locale in LOCALES:
             for given in came.sentences.get(locale, ()):
                 sentence = given.strip(" ") if isinstance(given, str) else str(given)
@@ -102,7 +102,7 @@ class Suggester:
                     taken.append(sentence)
                     self._said.add(sentence, capability.name)
                 else:
-                    refused.append(Refusal(sentence, why))
+                    refused.append(ExampleRefusal(sentence, why))
         return Proposal(capability, file, tuple(taken), tuple(refused), came.trouble)
 
     async def _objection(self, capability: Capability, sentence: str, locale: Locale) -> str | None:

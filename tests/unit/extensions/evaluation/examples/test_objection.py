@@ -2,7 +2,7 @@
 
 from router.extensions.evaluation.examples.objection import (
     LONGEST,
-    Refusal,
+    ExampleRefusal,
     objection_to_form,
     spoken_in,
 )
@@ -33,7 +33,7 @@ def test_what_only_resembles_an_instruction_is_taken(sentence: str) -> None:
 
 
 def test_what_is_refused_is_shown_short_and_on_one_line() -> None:
-    shown = Refusal("灯\n\u202e" * 10_000, "why").shown
+    shown = ExampleRefusal("灯\n\u202e" * 10_000, "why").shown
     assert len(shown) <= 60
     assert "\n" not in shown
     assert "\u202e" not in shown
