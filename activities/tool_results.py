@@ -21,9 +21,10 @@ from router.domain.file_types import MOST_BYTES
 from router.domain.locale import Locale, Localised
 from router.domain.principals import Principal
 from router.domain.records import FileRecord, ResultPage
+from router.formats.keepable import keepable
 from router.store.blobs import Results
 from router.tool.context import Dependencies
-from router.tool.results import ToolFile, keepable
+from router.tool.results import ToolFile
 from router.tool.tool import Tool
 
 

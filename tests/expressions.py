@@ -125,8 +125,8 @@ EXCEPTIONS = {
         (
             "router/entities/normalisation.py words",
             "router/llm/stream.py opening",
-            "router/tool/http/response.py f'</{name}[\\\\s/>]'",
-            "router/tool/http/response.py '|'.join(map(re.escape, longest_first))",
+            "router/outbound/response.py f'</{name}[\\\\s/>]'",
+            "router/outbound/response.py '|'.join(map(re.escape, longest_first))",
         ),
         "put together of words as they are, without loops that meet",
     ),

@@ -11,11 +11,11 @@ from activities import provided
 from router.domain.errors import ArgumentsToolError, FaultyValue, PermanentToolError
 from router.domain.locale import Localised
 from router.formats.origin import Origin, origin_of
+from router.outbound.client import OutgoingRequest, Sender
+from router.outbound.guard import OutboundGuard
+from router.outbound.response import Redaction, failure_of, value_of
 from router.settings import Settings
 from router.tool.context import Depends, provider
-from router.tool.http.client import OutboundGuard, Sender
-from router.tool.http.endpoint import OutgoingRequest
-from router.tool.http.response import Redaction, failure_of, value_of
 from router.tool.labels import ChineseLabel
 from router.tool.tool import tool
 

@@ -32,13 +32,14 @@ from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, examine_all, examine_text, sub_flow_faults
 from router.flow.validation.references import FORBIDDEN_REMEDY
 from router.formats.yaml_document import Place
+from router.outbound.client import Sender
+from router.outbound.guard import OutboundGuard
 from router.runtime.definitions import flow_folder, vocabulary
 from router.settings import Settings
 from router.settings.environment import TOOL_PREFIX
 from router.skill.loader import FoundSkill, LoadedSkills, circle_problems, skill_in_text
 from router.skill.loader import remarks as skill_remarks
 from router.skill.skill import Skill, SkillCatalog
-from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import GROUP as DECLARED
 from router.tool.kinds.declarations import tools_in_text
 from router.tool.kinds.mcp_servers import MOST_SERVERS, ServerTools

@@ -17,9 +17,10 @@ from email.utils import parsedate_to_datetime
 from router.api.dependencies import Services
 from router.domain.errors import RouterError, ToolError, Unavailable
 from router.domain.webhook_events import WebhookDelivery
+from router.outbound.client import Received, Sender
+from router.outbound.guard import WEBHOOK_ORIGINS, OutboundGuard
 from router.store.webhook_deliveries import WebhookDeliveries
 from router.telemetry.metrics import UNDELIVERED, WEBHOOKS, WEBHOOKS_DEAD
-from router.tool.http.client import WEBHOOK_ORIGINS, OutboundGuard, Received, Sender
 from router.webhook.webhook_files import WebhookConsumer
 
 EVERY = 1.0

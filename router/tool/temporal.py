@@ -39,15 +39,15 @@ from router.domain.errors import (
 from router.domain.locale import Localised
 from router.domain.nexus import WORKFLOW, NexusCall
 from router.domain.summaries import cut_summary
+from router.formats.keepable import keepable
 from router.formats.validation import Complaint, Entry
 from router.formats.yaml_document import Place
 from router.tool.context import Dependencies, Provider, ToolContext
 from router.tool.http.declaration import SECONDS, DeclaredToolEntry, EndpointReader, TextField
 from router.tool.http.endpoint import BodyTemplate, filled
-from router.tool.http.response import AnswerSelection
+from router.tool.http.selection import AnswerSelection
 from router.tool.http.template import Template, Variables
 from router.tool.implementation import Arguments, ArgumentSchema, SchemaImplementation
-from router.tool.results import keepable
 from router.tool.tool import Permission, titled
 
 LONGEST_ID = 200

@@ -44,9 +44,9 @@ from router.formats.validation import (
     validated,
 )
 from router.formats.yaml_document import Place, Unreadable, YamlDocument, read_text, read_yaml
+from router.outbound.client import OutgoingRequest
+from router.outbound.guard import WEBHOOK_ORIGINS, OutboundGuard
 from router.settings import Settings
-from router.tool.http.client import WEBHOOK_ORIGINS, OutboundGuard
-from router.tool.http.endpoint import OutgoingRequest
 from router.webhook.signature import WebhookSecrets
 
 LARGEST = 256 * 1024

@@ -36,11 +36,11 @@ from router.flow.definition import State, Triggers, Withdrawal
 from router.flow.loader import load_flow
 from router.flow.slot_types.slot import Slot
 from router.flow.states import FILE_MODELS
+from router.outbound.guard import OutboundGuard
 from router.runtime.server import openapi_document
 from router.settings import Fallback, Settings
 from router.settings.project import TABLE
 from router.skill.loader import read_skill
-from router.tool.http.client import OutboundGuard
 from router.tool.http.openapi import OpenApiReferences, operations_of, taken_by
 from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.tool import tool

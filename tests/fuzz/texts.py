@@ -16,9 +16,10 @@ from router.flow.paused import Situation
 from router.llm.protocols import protocol
 from router.llm.stream import DONE, Speech, UnreadableAnswer, events
 from router.llm.types import How
+from router.outbound.client import Sender
+from router.outbound.guard import OutboundGuard
 from router.skill.loader import skill_in_text
 from router.story.loader import story_problems
-from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import tools_in_text
 from router.tool.mcp.file import servers_in_text
 from router.understanding.reader import Reader

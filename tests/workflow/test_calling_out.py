@@ -26,8 +26,9 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from activities import provided
 from router.domain.errors import DefinitionError, PermanentToolError, UnknownOutcome
 from router.flow.definition import FlowDefinition
+from router.outbound.client import Sender
+from router.outbound.guard import OutboundGuard
 from router.runtime.composition import Parts
-from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import load_http_tools, tools_in_text
 from router.tool.tool import Tool
 from tests.fakes.web_server import WebServer, json_reply

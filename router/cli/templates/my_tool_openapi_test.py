@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from router.domain.principals import Principal
+from router.outbound.client import Sender
+from router.outbound.guard import OutboundGuard
 from router.tool.context import Dependencies, ToolContext
-from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import load_http_tools
 
 FILE = Path(__file__).parent / "my_tool_openapi.json"

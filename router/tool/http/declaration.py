@@ -38,7 +38,7 @@ from router.tool.http.endpoint import (
     Field,
     read_address,
 )
-from router.tool.http.response import AnswerSelection, is_pointer
+from router.tool.http.selection import AnswerSelection, is_pointer
 from router.tool.http.template import Hole, Template, Unusable, Variables, holes
 from router.tool.implementation import ArgumentSchema
 from router.tool.labels import LONGEST as LONGEST_LABEL

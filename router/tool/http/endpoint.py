@@ -21,6 +21,7 @@ from router.domain.errors import (
 )
 from router.domain.locale import Localised
 from router.formats.origin import Origin, origin_of
+from router.outbound.client import OutgoingRequest
 from router.tool.context import ToolContext
 from router.tool.http.template import (
     CONTEXT,
@@ -71,17 +72,6 @@ class Endpoint:
     body: BodyTemplate = None
     body_type: str | None = None
     """The media type of the body: JSON or a form; None where there is none."""
-
-
-@dataclass(frozen=True)
-class OutgoingRequest:
-    """What is sent."""
-
-    method: str
-    origin: Origin
-    target: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    content: bytes | None = None
 
 
 FillHole = Callable[[Hole], JsonValue]

@@ -45,7 +45,7 @@ from router.tool.http.endpoint import (
     EndpointAddress,
     Field,
 )
-from router.tool.http.response import AnswerSelection
+from router.tool.http.selection import AnswerSelection
 from router.tool.http.template import Hole, Template, Variables
 from router.tool.implementation import ArgumentSchema
 from router.tool.labels import labelled

@@ -25,23 +25,25 @@ from router.domain.errors import (
 )
 from router.domain.locale import Localised
 from router.domain.source_lines import SourceLine
+from router.formats.keepable import keepable
 from router.formats.strict_json import json_document
 from router.formats.validation import Complaint, problems_in, validated
 from router.formats.watcher import SECONDS, Stamp, Watcher, changes, stamp_of
 from router.formats.yaml_document import Place, Unreadable, read_text
+from router.outbound.client import Sender, Unreached
+from router.outbound.guard import OutboundGuard
+from router.outbound.response import Redaction, failure_of, value_of
 from router.settings import Settings
 from router.tool.context import Dependencies, ToolContext
-from router.tool.http.client import OutboundGuard, Sender, Unreached
 from router.tool.http.declaration import Declared, HttpToolEntry, SelectionEntry, declared_tool
 from router.tool.http.dialects import DialectReading
 from router.tool.http.endpoint import Endpoint, request
 from router.tool.http.openapi import document_path, is_selection, selected_tools
-from router.tool.http.response import AnswerSelection, Redaction, failure_of, value_of
+from router.tool.http.selection import AnswerSelection
 from router.tool.http.template import Absent, Assumed, Variables
 from router.tool.implementation import Arguments, SchemaImplementation
 from router.tool.kinds import ToolSource
 from router.tool.registry import Registry
-from router.tool.results import keepable
 from router.tool.temporal import (
     KIND,
     RPC_SECONDS,

@@ -17,8 +17,8 @@ from router.domain.errors import DefinitionError, MisconfiguredError, RouterErro
 from router.domain.locale import Localised
 from router.domain.source_lines import SourceLine
 from router.formats.watcher import Stamp, changes, stamp_of
+from router.outbound.guard import OutboundGuard
 from router.settings import Settings
-from router.tool.http.client import OutboundGuard
 from router.tool.kinds import ToolSource
 from router.tool.mcp.connection import Away, McpConnection
 from router.tool.mcp.file import ServerEntry, group_of, load_servers, names, prefix_of

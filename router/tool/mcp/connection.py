@@ -42,7 +42,8 @@ from router.domain.errors import Unavailable
 from router.domain.loopback import may_be_proxied
 from router.domain.visible_text import one_line
 from router.formats.http_body import PACKED, bounding
-from router.tool.http.client import GuardedTransport, OutboundGuard, system_resolver
+from router.outbound.client import GuardedTransport, system_resolver
+from router.outbound.guard import OutboundGuard
 from router.tool.mcp import keeper
 from router.tool.mcp.elicitation import NOBODY, Interview
 from router.tool.mcp.file import ServerEntry

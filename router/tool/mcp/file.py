@@ -21,7 +21,7 @@ from router.domain.principals import EVERYONE
 from router.formats.strict_json import json_document
 from router.formats.validation import Complaint, Entry, FileWording, problems_in, validated
 from router.formats.yaml_document import Place, Unreadable, read_text
-from router.tool.http.client import OutboundGuard
+from router.outbound.guard import OutboundGuard
 from router.tool.http.template import CONTEXT
 from router.tool.labels import LONGEST, is_label
 from router.tool.mcp.untrusted import LONGEST_DESCRIPTION

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from router.domain.visible_text import legible, one_line
+from router.formats.keepable import DEEPEST
 from router.formats.references import References
 from router.formats.schema import SchemaReader
-from router.tool.results import DEEPEST
 
 LONGEST_DESCRIPTION = 1000
 LONGEST_TITLE = 80

@@ -19,6 +19,8 @@ from router.contracts import flow
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.domain.records import RunRecord
 from router.domain.webhook_events import TRIED_FOR
+from router.outbound.client import OutgoingRequest, Received, Sender
+from router.outbound.guard import OutboundGuard
 from router.runtime import webhook_dispatcher
 from router.runtime.server import create_app
 from router.runtime.webhook_dispatcher import (
@@ -30,8 +32,6 @@ from router.runtime.webhook_dispatcher import (
 from router.store.database import Database
 from router.store.store import Store
 from router.store.tables import ROUTER
-from router.tool.http.client import OutboundGuard, Received, Sender
-from router.tool.http.endpoint import OutgoingRequest
 from router.webhook.signature import WebhookSecrets
 from router.webhook.webhook_files import EventSource, OtherSystems, WebhookConsumer, load_webhooks
 from tests.fakes.web_server import Drop, Reply, json_reply

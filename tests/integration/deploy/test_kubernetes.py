@@ -24,10 +24,10 @@ from router.cli.processes import CLOSING
 from router.contracts import activities
 from router.contracts.payload import ActivityStub
 from router.domain.errors import MisconfiguredError
+from router.outbound.guard import OutboundGuard
 from router.runtime.definitions import load_tools
 from router.runtime.temporal_server import binary
 from router.settings import PREFIX, Settings
-from router.tool.http.client import OutboundGuard
 from router.webhook.webhook_files import load_event_sources, load_webhooks
 from tests.chart import FOLDER, MISSING, RELEASE, RefusedValues, rendered, values_of
 from tests.fakes.certificates import Authority

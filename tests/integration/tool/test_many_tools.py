@@ -13,9 +13,10 @@ from activities.capabilities import Capabilities
 from router.api.routes.capabilities import CapabilityView
 from router.flow.catalog import Catalog
 from router.llm.schema import portable
+from router.outbound.client import Sender
+from router.outbound.guard import OutboundGuard
 from router.routing.tool_form import form_of, obstacle
 from router.skill.skill import SkillCatalog
-from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import load_http_tools
 from router.tool.mcp.file import ServerEntry
 from router.tool.registry import Registry

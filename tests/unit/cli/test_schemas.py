@@ -19,8 +19,9 @@ from router.directory.file import SAMPLE, FileDirectory
 from router.domain.errors import DefinitionError
 from router.flow.loader import load_flow
 from router.formats.yaml_document import read_yaml
+from router.outbound.client import Sender
+from router.outbound.guard import OutboundGuard
 from router.skill.loader import read_skill
-from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import load_http_tools
 from router.tool.mcp.file import load_servers
 from tests.unit.cli.conftest import Run

@@ -13,9 +13,10 @@ import company.tools
 from router.domain.principals import FLOW_ROLE
 from router.flow.engine.events import Began, Called
 from router.flow.prompts.field_names import FIELDS, VALUES
+from router.outbound.client import Sender
+from router.outbound.guard import OutboundGuard
 from router.routing.tool_form import form_of
 from router.runtime.extensions import import_packages, load_extensions
-from router.tool.http.client import OutboundGuard, Sender
 from router.tool.implementation import FunctionImplementation
 from router.tool.kinds.declarations import HttpImplementation, load_http_tools
 from router.tool.labels import LABEL

@@ -17,9 +17,10 @@ from router.flow.definition import FlowDefinition
 from router.flow.gallery import Gallery, GalleryFlow
 from router.flow.loader import FlowFile, examine_all, load_flows
 from router.formats.yaml_document import read_yaml
+from router.outbound.client import Sender
+from router.outbound.guard import OutboundGuard
 from router.runtime.definitions import load_registry, vocabulary
 from router.settings import Settings
-from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import load_http_tools
 from router.understanding.triggers.patterns import PatternIndex, rivalries
 from tests.table import each_row

@@ -14,12 +14,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from router.domain.errors import DefinitionError, UnusableResult
+from router.formats.keepable import DEEPEST, keepable
 from router.llm.schema import portable
 from router.routing.tool_form import form_of, slot_of
 from router.tool.context import Dependencies, ToolContext
 from router.tool.implementation import ArgumentSchema
 from router.tool.labels import LONGEST, ChineseLabel
-from router.tool.results import DEEPEST, ToolFile, keepable
+from router.tool.results import ToolFile
 from router.tool.tool import Tool, ToolOptions, tool
 from tests.table import each_row
 from tests.unit.tool.samples import Guest, context, greet, greeting, record, reveal, save

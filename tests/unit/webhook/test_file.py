@@ -8,7 +8,7 @@ import pytest
 
 from router.domain.errors import DefinitionError, MisconfiguredError
 from router.domain.webhook_events import EVENTS
-from router.tool.http.client import OutboundGuard
+from router.outbound.guard import OutboundGuard
 from router.webhook.webhook_files import load_event_sources, load_webhooks
 from tests.table import each_row
 

@@ -9,7 +9,7 @@ import pytest
 
 from activities.builtin.pages import PageGuard, page_sender
 from router.domain.errors import ArgumentsToolError, InvalidInput, PermanentToolError, RouterError
-from router.tool.http.client import HostResolver, Sender
+from router.outbound.client import HostResolver, Sender
 from tests.fakes.certificates import contexts_for
 from tests.fakes.web_server import Got, NameServer, Reply, WebServer, json_reply
 from tests.table import each_row

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from router.domain.errors import DefinitionError
+from router.outbound.client import Sender
+from router.outbound.guard import OutboundGuard
 from router.tool.context import Dependencies
-from router.tool.http.client import OutboundGuard, Sender
 from router.tool.kinds.declarations import LoadedTools, load_http_tools
 from router.tool.tool import Tool
 from tests.fakes.web_server import Got, WebServer

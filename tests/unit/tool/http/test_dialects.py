@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from router.tool.http.client import OutboundGuard, Sender
+from router.outbound.client import Sender
+from router.outbound.guard import OutboundGuard
 from router.tool.kinds.declarations import load_http_tools
 from tests.table import each_row
 from tests.unit.tool.http.declaring import KEY, TEXT, URL, Desk, Folder, declaration, takes

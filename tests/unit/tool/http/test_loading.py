@@ -10,7 +10,8 @@ import pytest
 
 import company.tools
 from router.domain.errors import DefinitionError, MisconfiguredError
-from router.tool.http.client import OutboundGuard, Sender
+from router.outbound.client import Sender
+from router.outbound.guard import OutboundGuard
 from router.tool.http.declaration import EndpointEntry, HttpToolEntry, SelectionEntry
 from router.tool.http.template import CONTEXT
 from router.tool.kinds.declarations import GROUP, WatchedTools, load_http_tools

@@ -10,9 +10,10 @@ import mcp_types as types
 import pytest
 
 from router.domain.errors import DefinitionError
+from router.formats.keepable import keepable
 from router.tool.mcp.file import load_servers
 from router.tool.mcp.tools import value_of
-from router.tool.results import ToolFile, keepable
+from router.tool.results import ToolFile
 from tests.table import each_row
 
 VARIABLES = {"CRM_TOKEN": "hush"}

@@ -7,8 +7,8 @@ import pytest
 
 from router.domain.errors import PermanentToolError
 from router.formats.origin import origin_of
-from router.tool.http.client import HostResolver, OutboundGuard, Received, Sender, Unreached
-from router.tool.http.endpoint import OutgoingRequest
+from router.outbound.client import OutgoingRequest, Received, HostResolver, Sender, Unreached
+from router.outbound.guard import OutboundGuard
 from tests.fakes.certificates import contexts_for
 from tests.fakes.web_server import Got, NameServer, Reply, WebServer, json_reply
 from tests.table import each_row
