@@ -14,6 +14,7 @@ from router.api.params import derived_id, fresh_id
 from router.domain.errors import Forbidden, NotFound
 from router.domain.locale import Locale, Localised
 from router.domain.messages import ENDED, FlowStatus, FormField, Option
+from router.domain.name_lists import say_names
 from router.domain.principals import Principal
 from router.domain.records import RunRecord
 from router.domain.run_history import HistoryEntry, Incident, IncidentKind
@@ -286,10 +287,11 @@ def _what_happened(incident: Incident, locale: Locale, title_of: TitleOf, *, ope
     title = title_of(incident.name)
     name = quoted(title.within(locale) if title else incident.name)
     happened = HAPPENED[incident.kind].within(locale).replace("{tool}", name)
-    if not operates or not incident.detail:
+    detail = incident.detail or say_names(incident.people).within(locale)
+    if not operates or not detail:
         return happened
     tried = incident.kind in TRIED
-    answer = quoted(incident.detail) if tried else incident.detail
+    answer = quoted(detail) if tried else detail
     return happened + (CAME_BACK if tried else FOUND).within(locale).replace("{answer}", answer)
 
 

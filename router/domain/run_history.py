@@ -42,4 +42,6 @@ class Incident(Value):
     name: str = ""
     """The tool, flow or lookup that failed."""
     detail: Annotated[str, AfterValidator(lambda text: one_line(text, MAX_DETAIL_CHARS))] = ""
-    """For operators, in one line: the error, or the ids of the approvers who are gone."""
+    """For operators, in one line: the error."""
+    people: list[str] = []
+    """The ids of the approvers who are gone."""

@@ -404,6 +404,9 @@ def _cleaned(row: RowMapping, person: str, pseudonym: str) -> dict[str, Any]:
         "history": [line(was) for was in row["history"]],
         "readers": [pseudonym if reader == person else reader for reader in row["readers"]],
     }
+    if row["incident"] is not None:
+        gone = [pseudonym if id_ == person else id_ for id_ in row["incident"]["people"]]
+        clean["incident"] = {**row["incident"], "people": gone}
     if own:
         clean |= {"slots": {}, "files": {}, "remedy": None, "conversation": None}
         clean |= {"held": False, "incident": None}

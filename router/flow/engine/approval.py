@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from router.domain.locale import LOCALES, Localised
 from router.domain.name_lists import say_names
+from router.domain.run_history import Incident
 from router.domain.visible_text import one_line
 from router.flow.definition import Approve
 from router.flow.engine import decisions, documents, incidents
@@ -319,9 +320,11 @@ def _tell_of_review(
     if anew:
         decisions.set_anew(context, decisions.FOR_EACH_TURN)
     if left:
-        names = say_names([one.person for one in left]).en
+        people = [one.person for one in left]
+        incident = Incident(kind="approver", at=context.now, people=people)
+        names = say_names(people).en
         why = f"gone from the directory, with nobody named instead: {names}; have it reassigned"
-        incidents.hold(context, "permanent", incidents.describe(context, "approver", names), why)
+        incidents.hold(context, "permanent", incident, why)
 
 
 def expire(context: StepContext) -> None:

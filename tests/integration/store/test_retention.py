@@ -181,6 +181,16 @@ async def test_an_approver_goes_and_the_request_stays(store: Store, database: Da
     assert (decided.person, decided.verdict) == ("erased-9", "approve")
 
 
+async def test_an_approver_who_is_gone_stays_under_a_pseudonym(
+    store: Store, database: Database
+) -> None:
+    gone = Incident(kind="approver", at=NOW, people=["bob", "carol"])
+    await store.runs.publish(run("r1", "alice", "waiting_approval", incident=gone), [])
+    await erase(database, "bob", "erased-9")
+    kept = await test_store.kept(store)
+    assert kept.incident == gone.replace(people=["erased-9", "carol"])
+
+
 async def test_what_comes_too_late_brings_nothing_back(store: Store, database: Database) -> None:
     await store.runs.publish(run("r1", "alice", "waiting_approval"), [])
     await erase(database)

@@ -1,7 +1,7 @@
 """Why a run is held, in a sentence."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from router.api.runs import held_because
 from router.domain.locale import Localised
@@ -16,10 +16,12 @@ OLGA = Principal(id="olga", name="Olga", locale="en", timezone="Asia/Shanghai")
 TITLES = {"pay_out": Localised(zh="付款", en="Pay out")}
 
 
-def held(kind: IncidentKind, detail: str = "", name: str = "", **more: Any) -> RunRecord:
+def held(
+    kind: IncidentKind, detail: str = "", name: str = "", people: Sequence[str] = ()
+) -> RunRecord:
     """Build a run that waits for an operator because of this incident."""
-    incident = Incident(kind=kind, at=AT, name=name, detail=detail)
-    return run_record("r1", **{"incident": incident, "status": "waiting", **more})
+    incident = Incident(kind=kind, at=AT, name=name, detail=detail, people=[*people])
+    return run_record("r1", incident=incident, status="waiting")
 
 
 def why(run: RunRecord, locale: str = "en", *, operates: bool = True) -> str | None:
@@ -30,7 +32,7 @@ def why(run: RunRecord, locale: str = "en", *, operates: bool = True) -> str | N
 CALL = held("call", "account closed", "pay_out")
 UNDO = held("undo", "no such booking", "pay_out")
 LOOKUP = held("lookup", "no answer: timed out", "pay_out")
-GONE = held("approver", "bob, carol")
+GONE = held("approver", people=["bob", "carol"])
 DATA = held("data", "OverflowError: date value out of range")
 CODE = held("code", "this deployment has no slot type 'badge'; deploy it")
 OVER_LIMIT = held("over_limit", "role('crowd') names 612 people")
@@ -53,7 +55,7 @@ LOST = held("lost", "its workflow was terminated")
         (LOOKUP, "要用“付款”查一项信息，没有查成", "failed with “no answer: timed out”; it has"),
         (
             GONE,
-            "（bob, carol）；从2026",
+            "（bob、carol）；从2026",
             "(bob, carol); it has waited since 2026-11-25 19:04: reassign",
         ),
         (

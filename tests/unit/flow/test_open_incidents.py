@@ -26,7 +26,6 @@ def taking_back() -> Driver:
         (fails(paying(), "permanent", "no: closed (today)"), "call", "pay", "no: closed (today)"),
         (taking_back(), "undo", "undo_two", "http://10.0.0.7 says 403"),
         (Lookups().asking("manager"), "lookup", "manager", "no directory"),
-        (left(asking(MANAGER), "bob").fire("remind"), "approver", "", "bob"),
         (stuck(OverflowError("a")), "data", "", "OverflowError: a"),
         (begun(calling(45, ALL_READ)), "over_limit", "", "the run carries "),
     ],
@@ -38,6 +37,12 @@ def test_a_run_says_what_failed_with_what(
     assert incident is not None
     assert (incident.kind, incident.name, incident.at) == (kind, name, driver.now)
     assert incident.detail.startswith(detail)
+
+
+def test_a_run_says_which_approvers_are_gone() -> None:
+    incident = left(asking(MANAGER), "bob").fire("remind").run.open_incident
+    assert incident is not None
+    assert (incident.kind, incident.people) == ("approver", ["bob"])
 
 
 @each_row(("definition", "place"), [(flow, place) for place, flow in PLACES.items()])
