@@ -2,6 +2,8 @@
 
 from typing import Annotated, Protocol
 
+from temporalio.client import Client
+
 from router.domain.principals import Directory
 from router.retrieval.encoders import Encoder
 from router.sdk import people_directory
@@ -10,7 +12,6 @@ from router.store.blobs import Files, Results, SkillFiles
 from router.store.database import Database
 from router.store.flow_runs import Runs
 from router.tool.context import Depends, Provider
-from router.tool.temporal import CONNECTION, TASK_QUEUE, Connect
 from router.understanding.names import FlowNames
 
 settings: Provider[Settings] = Provider("settings")
@@ -43,7 +44,14 @@ request_kinds: Provider[RequestKinds] = Provider("request_kinds")
 Kinds = Annotated[RequestKinds, Depends(request_kinds)]
 
 
-temporal: Provider[Connect] = CONNECTION
+class Connect(Protocol):
+    """Gives a Temporal client, connected; raises `Unavailable` where none can be had."""
+
+    async def __call__(self) -> Client:
+        """The same one every time."""
+
+
+temporal: Provider[Connect] = Provider("temporal")
 """For those who have something to say to a run."""
-task_queue: Provider[str] = TASK_QUEUE
+task_queue: Provider[str] = Provider("task_queue")
 """Where runs are worked on that a tool starts."""

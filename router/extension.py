@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from router.settings import Section, Settings
     from router.store.extension_tables import ExtensionTables
     from router.store.store import Store
+    from router.tool.configuration_kind import ConfigurationKind
     from router.tool.context import Dependencies
     from router.tool.kinds import ToolSource
     from router.understanding.policies import AddablePolicy
@@ -107,6 +108,23 @@ class PromptJob:
 
 Check = Callable[["Settings"], Awaitable[str]]
 """A check of `doctor`: returns what it found, or raises a `RouterError` that says what to do."""
+
+
+@dataclass(frozen=True)
+class TrustedCheck:
+    """A check that starts or asks what a variable names.
+
+    `doctor` passes it over if only a `.env` in the folder sets the variable, which may be anybody's
+    folder, unless it is told to trust that.
+    """
+
+    check: Check
+    variable: str
+    """Such as `ROUTER_MCP_SERVERS`."""
+
+    async def __call__(self, settings: "Settings") -> str:
+        """Run the check."""
+        return await self.check(settings)
 
 
 @dataclass(frozen=True)
@@ -353,6 +371,72 @@ class Extension:
             ['catalog']
         """
         return ()
+
+    def configuration_kinds(self) -> "Sequence[type[ConfigurationKind]]":
+        """Return kinds of documents in which a tenant declares tools, or systems that have tools.
+
+        An operator of the tenant pushes them, and they hold for that tenant alone. If a deployment
+        leaves out the extension, its documents stay in the database: they can be listed and
+        retired, the log and `doctor` name them, and new ones are refused.
+
+        Returns:
+            Subclasses of `ConfigurationKind` of `router.sdk.configuration_kinds`, each with a name
+            that no other kind has.
+
+        Example:
+            >>> class BadgeExtension(Extension):
+            ...     name = "badges"
+            ...
+            ...     def configuration_kinds(self):
+            ...         from router.sdk.configuration_kinds import ConfigurationKind, DeclaredTools
+            ...
+            ...         class BadgeDocuments(ConfigurationKind):
+            ...             name = "badges"
+            ...
+            ...             def read(self, path, text, access):
+            ...                 return DeclaredTools(tools=[])
+            ...
+            ...         return [BadgeDocuments]
+            >>> [kind.name for kind in BadgeExtension().configuration_kinds()]
+            ['badges']
+        """
+        return ()
+
+    def tool_templates(self) -> Mapping[str, str]:
+        """Return kinds of tools that `intent-router new tool NAME --kind KIND` writes.
+
+        Returns:
+            By kind, as `package.module:attribute`, a function that takes the `Settings`, the
+            `Names` and the folder that was given, if any, and returns a `ScaffoldResult`, both of
+            `router.cli.scaffold`. It is imported when called.
+
+        Example:
+            >>> class BadgeExtension(Extension):
+            ...     name = "badges"
+            ...
+            ...     def tool_templates(self):
+            ...         return {"badge": "acme_badges.scaffold:new_badge_tool"}
+            >>> [*BadgeExtension().tool_templates()]
+            ['badge']
+        """
+        return {}
+
+    def file_schemas(self) -> Mapping[str, Path]:
+        """Return JSON Schemas of files that people write, for `intent-router schema`.
+
+        Returns:
+            By name, a JSON file that is called `<name>.json`.
+
+        Example:
+            >>> class BadgeExtension(Extension):
+            ...     name = "badges"
+            ...
+            ...     def file_schemas(self):
+            ...         return {"badges": Path("schemas/badges.json")}
+            >>> [*BadgeExtension().file_schemas()]
+            ['badges']
+        """
+        return {}
 
     def model_protocols(self) -> Mapping[str, str]:
         """Return the wire protocols in which models may be asked, by the names for settings.

@@ -110,7 +110,7 @@ router/drawing/flowchart.py _FILLED_IN, router/flow/language/expressions.py POSI
 router/flow/language/expressions.py TOKEN, router/flow/validation/patterns.py REFERENCE,
 router/retrieval/encoders.py pattern, router/settings/values.py pattern,
 router/skill/front_matter.py _TOOL, router/skill/loader.py _CODE, router/skill/loader.py _DEFINED,
-router/skill/loader.py _INLINE, router/tool/http/template.py _PIECE"""
+router/skill/loader.py _INLINE, router/extensions/http/template.py _PIECE"""
 EXCEPTIONS = {
     "router/documents/labels.py alternatives": "put together of words, without loops",
     "router/documents/labels.py words": "constants of the types, over lines that are cut",

@@ -18,6 +18,7 @@ from activities.builtin.standing import (
     run_meant,
 )
 from activities.phrases import OWN, REQUEST, REQUEST_EN, whole
+from activities.provided import Connect
 from activities.tell_flow import own_share
 from router.domain.errors import Conflict, PermanentToolError
 from router.domain.locale import Localised
@@ -30,7 +31,6 @@ from router.gateway.withdrawals import Withdrawals
 from router.store.flow_runs import Runs
 from router.tool.context import Depends, ToolContext
 from router.tool.labels import ChineseLabel
-from router.tool.temporal import Connect
 from router.tool.tool import tool
 
 MOST_REQUESTS = 20

@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_args, get_origin
 MODULES = (
     "router.sdk",
     "router.sdk.tool_sources",
+    "router.sdk.configuration_kinds",
     "router.sdk.model_protocols",
     "router.testing",
     "router.extension",

@@ -6,7 +6,7 @@ import re
 from docs.generate.markdown import code, page, table
 from docs.generate.models import model_table
 from docs.generate.types import type_name
-from router.tool.http.declaration import (
+from router.extensions.http.declaration import (
     METHODS,
     CloudEventEntry,
     EndpointEntry,
@@ -15,9 +15,14 @@ from router.tool.http.declaration import (
     OperationWording,
     SelectionEntry,
 )
-from router.tool.http.template import CONTEXT
-from router.tool.mcp.file import ServerEntry, ToolEntry
-from router.tool.temporal import NexusEntry, SignalEntry, TemporalEntry, TemporalToolEntry
+from router.extensions.http.temporal import (
+    NexusEntry,
+    SignalEntry,
+    TemporalEntry,
+    TemporalToolEntry,
+)
+from router.extensions.mcp.file import ServerEntry, ToolEntry
+from router.tool.context_values import CONTEXT_VALUES
 from router.tool.tool import tool
 
 TEMPORAL_MODELS = (TemporalToolEntry, TemporalEntry, SignalEntry, NexusEntry)
@@ -79,7 +84,7 @@ def _default(option: inspect.Parameter) -> str:
 def _http() -> str:
     rows = [
         ("`method`", ", ".join(map(code, METHODS))),
-        ("holes `{context.…}`", ", ".join(map(code, CONTEXT))),
+        ("holes `{context.…}`", ", ".join(map(code, CONTEXT_VALUES))),
     ]
     models = [part for each in HTTP_MODELS for part in (f"### {each.__name__}", model_table(each))]
     return "\n\n".join([*models, table(("", "may be"), rows)])

@@ -1,6 +1,6 @@
 """What routes are given: the services they use, the caller, and the parts all requests share."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, ParamSpec, Protocol, Self, TypeVar, cast
@@ -129,6 +129,10 @@ class DocumentChecks(Protocol):
 
     def vocabulary(self, tenant: str) -> Vocabulary:
         """What the tenant's flows may name that stands elsewhere."""
+
+    @property
+    def installed_kinds(self) -> Collection[DocumentKind]:
+        """The kinds of documents that installed extensions add, loaded or not."""
 
     @property
     def unfit(self) -> Mapping[str, str]:

@@ -20,20 +20,17 @@ from router.cli.options import OPERATOR, TokenOption, Url, UserOption, echo_alig
 from router.cli.rest import Rest, asked
 from router.client import Refused
 from router.domain.configuration_documents import (
-    KINDS,
     LARGEST,
     DocumentKind,
     digest_of,
+    document_kinds,
     is_name,
-    kind_of,
     path_of,
     placed,
 )
 from router.domain.errors import InvalidInput, NotFound, RouterError
 
 VERSIONS = ".versions.json"
-ORDER: tuple[DocumentKind, ...] = ("tools", "servers", "skills", "flows", "stories", "personas")
-"""In which they are pushed: flows call tools, and stories are about flows."""
 REFUSED = 422
 API = "/v1/configuration"
 
@@ -49,15 +46,14 @@ class DocumentId(NamedTuple):
         """The document that is meant; its file's path will do. Raises `InvalidInput`."""
         found = placed(PurePosixPath(written))
         kind, _, name = written.partition("/")
-        known = kind_of(kind)
         if found is not None:
             return cls(*found)
-        if known is None or not is_name(known, name):
-            kinds = ", ".join(KINDS)
+        if kind not in document_kinds() or not is_name(kind, name):
+            kinds = ", ".join(document_kinds())
             raise InvalidInput(
                 f"{written!r} is no document: write KIND/NAME, with a kind of {kinds}"
             )
-        return cls(known, name)
+        return cls(kind, name)
 
     @property
     def path(self) -> str:
@@ -109,7 +105,7 @@ class DocumentFolder:
         return {each: self.text(each) for each in chosen}
 
     def _found(self) -> Iterable[DocumentId]:
-        for kind in ORDER:
+        for kind in document_kinds():
             for path in sorted(self.root.glob(path_of(kind, "*"))):
                 found = placed(PurePosixPath(path.relative_to(self.root).as_posix()))
                 if found is not None:

@@ -29,10 +29,8 @@ CHECKS: Mapping[str, Check] = {
     "extensions": configuration.extensions,
     "tools": configuration.tools,
     "hooks": configuration.hooks,
-    "declared tools": configuration.declared_tools,
     "flows": configuration.flows,
     "webhooks": configuration.webhooks,
-    "mcp servers": services.mcp,
     "skills": configuration.skills,
     "skill sandbox": configuration.skill_sandbox,
     "prompts": configuration.prompts,
@@ -97,8 +95,9 @@ async def examine(
         settings = settings_in(data)
     except RouterError as error:
         return [Diagnosis("settings", fine=False, says=str(error))]
-    findings, passed_over = [], {} if trust_dotenv else untrusted(settings)
-    for subject, check in (checks or all_checks(settings)).items():
+    findings, checks = [], checks or all_checks(settings)
+    passed_over = {} if trust_dotenv else untrusted(settings, checks)
+    for subject, check in checks.items():
         if subject in passed_over:
             said = not_looked_at(passed_over[subject])
             findings.append(Diagnosis(subject, fine=True, says=said, looked_at=False))

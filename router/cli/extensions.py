@@ -11,6 +11,7 @@ from router.cli.options import echo_aligned
 from router.domain.errors import RouterError
 from router.extension import Extension
 from router.llm.protocol_table import ProtocolTable
+from router.runtime.configuration_kinds import register_configuration_kinds
 from router.runtime.definitions import load_core_tools
 from router.runtime.extension_work import check_worker_part
 from router.runtime.extensions import (
@@ -39,8 +40,9 @@ def omit_faulty_extensions(found: Extensions, tools: ToolSources | None = None) 
     Raises:
         MisconfiguredError: A required extension is refused.
     """
-    checks = [*_checks(), *([tools.add_extension] if tools else []), register_understanding_of]
-    for fault in found.find_faults(*checks):
+    added = [tools.add_extension] if tools else []
+    registered = [register_configuration_kinds, register_understanding_of]
+    for fault in found.find_faults(*_checks(), *added, *registered):
         found.leave_out(fault)
 
 

@@ -5,12 +5,9 @@ once, and never into an installed package.
 """
 
 import keyword
-import os
 import re
-import shlex
-import sys
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Collection, Sequence
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
@@ -20,25 +17,26 @@ import typer
 from router.cli.flows import validated
 from router.cli.project import new_project
 from router.cli.scaffold import (
+    OWN_TOOLS,
     Names,
     NewFile,
-    ScaffoldPlace,
     ScaffoldResult,
     about,
     check_absent,
+    code_folder,
     folder_at,
     place_for,
+    quoted,
     schema_for,
     shortened,
+    write_scaffold,
 )
 from router.domain.errors import InvalidInput, MisconfiguredError
 from router.domain.locale import Locale
-from router.flow.gallery import Gallery
 from router.runtime.definitions import load_registry
+from router.runtime.extensions import load_configured
 from router.settings import Settings
-from router.settings.project import find_project
 from router.settings.sample import SAMPLE_CODE, sample_folder
-from router.tool.kinds.declarations import tool_folders
 from router.tool.tool import RESERVED
 
 What = Literal["flow", "skill", "tool", "hook"]
@@ -121,39 +119,9 @@ def new_flow(settings: Settings, names: Names, given: Path | None) -> ScaffoldRe
             f"({rivals[0].what}): choose other words with --zh and --en"
         )
     asked = f"我要申请{names.zh}" if _CHINESE.search(names.zh) else f"I need the {names.en}"
-    words = (f'route "{asked}"', f"flows test {_quoted(files[1].path)}")
+    words = (f'route "{asked}"', f"flows test {quoted(files[1].path)}")
     commands = [place.command(each) for each in words]
     return ScaffoldResult([*files, *copies, *story_copies], commands)
-
-
-SCHEMAS = "../../router/schemas"
-"""Where the gallery's flow files have their schema; its stories and tools stand one deeper."""
-
-
-def new_process(settings: Settings, name: str) -> ScaffoldResult:
-    """The gallery's files of this process, each where it is found; raises `NotFound`."""
-    one = Gallery().find(name)
-    flow_place = place_for(None, settings.flows, sample_folder("flows"), "flows", "ROUTER_FLOWS")
-    tool_place = _http_place(settings, None)
-    stories, tools = flow_place.folder / "tests", tool_place.folder
-    files, copies = list[NewFile](), list[NewFile]()
-    for schema, folder, ending, text, written, top in (
-        ("flow", flow_place.folder, "yaml", one.text, SCHEMAS, None),
-        ("story", stories, "yaml", one.stories, f"../{SCHEMAS}", flow_place.folder),
-        ("tools", tools, "json", one.tools, f"../{SCHEMAS}", None),
-    ):
-        near, missing = schema_for(folder, schema, top)
-        files.append(NewFile(folder / f"{name}.{ending}", text.replace(written, near)))
-        copies += missing
-    check_absent(files)
-    return ScaffoldResult(
-        [*files, *copies],
-        [
-            f"intent-router tools validate {_quoted(files[2].path)}",
-            flow_place.command(f"flows test {_quoted(files[1].path)}", tool_place),
-        ],
-        f"put the address of your system into {files[2].path}: base_url",
-    )
 
 
 def new_skill(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
@@ -165,51 +133,46 @@ def new_skill(settings: Settings, names: Names, given: Path | None) -> ScaffoldR
         NewFile(folder / names.name / "SKILL.md", about("SKILL.md", names, "my-skill")),
         NewFile(lines, about("my_skill_lines.jsonl", names, "my-skill")),
     ]
-    commands = (f"skills validate {_quoted(files[0].path.parent)}", f"eval {_quoted(lines)}")
+    commands = (f"skills validate {quoted(files[0].path.parent)}", f"eval {quoted(lines)}")
     return ScaffoldResult(files, [place.command(each) for each in commands])
 
 
-NewToolKind = Literal["python", "http", "openapi", "mcp"]
-_OWN = sample_folder(SAMPLE_CODE) / "tools"
+def new_tool(settings: Settings, names: Names, kind: str, given: Path | None) -> ScaffoldResult:
+    """The files of a tool of this kind, with a test of it, where tools of the kind are found.
 
-
-def new_tool(
-    settings: Settings, names: Names, kind: NewToolKind, given: Path | None
-) -> ScaffoldResult:
-    """The files of a tool of this kind, with a test of it, where tools of the kind are found."""
+    Raises `InvalidInput` if no extension has the kind.
+    """
     if kind == "python":
         return _python(settings, names, given)
-    if kind == "mcp":
-        return _mcp(settings, names, given)
-    if kind == "http":
-        return _requesting(settings, names, given, "my_tool.json", "my_tool_http_test.py")
-    begun = _requesting(settings, names, given, "my_tool_openapi.json", "my_tool_openapi_test.py")
-    document = begun.files[0].path.with_suffix(".openapi.yaml")
-    described = NewFile(document, about("my_tool.openapi.yaml", names))
-    remark = f"put your system's document into {document}, and its address: {_variable(names)}"
-    return ScaffoldResult([described, *begun.files], begun.commands, remark)
+    kinds = _tool_templates(settings)
+    if kind not in kinds:
+        remedy = f"choose among {', '.join(('python', *kinds))}"
+        raise InvalidInput(f"--kind {kind[:40]!r} is no kind of tools here: {remedy}")
+    module, _, function = kinds[kind].partition(":")
+    made: ScaffoldResult = getattr(import_module(module), function)(settings, names, given)
+    return made
 
 
-def _quoted(path: Path) -> str:
-    """Return the path as a shell takes it."""
-    return shlex.quote(str(path))
+def _either(names: Sequence[str]) -> str:
+    *before, last = names
+    return f"{', '.join(before)} or {last}" if before else last
 
 
-def code_folder(settings: Settings, kind: Literal["tools", "hooks"]) -> Path | None:
-    """Return the folder of a project's tools or hooks in Python; `None` outside of a project."""
-    project = find_project()
-    if project is None or not settings.packages:
-        return None
-    packages = sorted(settings.packages)
-    own = next((name for name in packages if name.endswith(f".{kind}")), f"{packages[0]}.{kind}")
-    return project.folder / own.replace(".", "/")
+def _tool_templates(settings: Settings) -> dict[str, str]:
+    """Return the kinds of tools that extensions write, each with the function that does it."""
+    found: dict[str, str] = {}
+    for added in load_configured(settings).collect(lambda each: each.tool_templates()):
+        found = {**found, **{n: each for n, each in added.items() if n not in found}}
+    return found
 
 
 def _python(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
     """A function of a package of tools: that is how code is found."""
     configured = code_folder(settings, "tools")
-    place = place_for(given, configured, _OWN, "company/tools", "PYTHONPATH")
-    root, package = package_of(place.folder)
+    place = place_for(given, configured, OWN_TOOLS, "company/tools", "PYTHONPATH")
+    others = [*_tool_templates(settings)]
+    otherwise = f", or choose --kind {_either(others)}" if others else ""
+    root, package = package_of(place.folder, otherwise)
     module = f"{package}.{names.name}"
     test = about("my_tool_python_test.py", names).replace(
         f"router.cli.templates.{names.name}", module
@@ -220,7 +183,7 @@ def _python(settings: Settings, names: Names, given: Path | None) -> ScaffoldRes
         NewFile(tests / f"test_{names.name}.py", test),
     ]
     call = f'intent-router tools call {names.name} \'{{"topic": "one two"}}\' --user alice'
-    commands = [f"python -m pytest {_quoted(files[1].path)}"]
+    commands = [f"python -m pytest {quoted(files[1].path)}"]
     return ScaffoldResult(files, commands if place.setting else [call, *commands])
 
 
@@ -228,7 +191,7 @@ def new_hook(settings: Settings, names: Names, given: Path | None) -> ScaffoldRe
     """A hook in a package where hooks are found, with a test of it."""
     own, configured = sample_folder(SAMPLE_CODE) / "hooks", code_folder(settings, "hooks")
     place = place_for(given, configured, own, "company/hooks", "PYTHONPATH")
-    root, package = package_of(place.folder, otherwise="")
+    root, package = package_of(place.folder)
     module = f"{package}.{names.name}"
     test = about("my_hook_test.py", names, "my_hook")
     tests = shortened(root / "tests" / "unit" / Path(*package.split(".")))
@@ -239,13 +202,11 @@ def new_hook(settings: Settings, names: Names, given: Path | None) -> ScaffoldRe
             test.replace(f"router.cli.templates.{names.name}", module),
         ),
     ]
-    commands = [f"python -m pytest {_quoted(files[1].path)}"]
+    commands = [f"python -m pytest {quoted(files[1].path)}"]
     return ScaffoldResult(files, commands if place.setting else ["intent-router hooks", *commands])
 
 
-def package_of(
-    folder: Path, otherwise: str = ", or choose --kind http, openapi or mcp"
-) -> tuple[Path, str]:
+def package_of(folder: Path, otherwise: str = "") -> tuple[Path, str]:
     """Where the package in `folder` is imported from, and its dotted name; it has to be one.
 
     `otherwise` is what else can be done where it is none.
@@ -260,96 +221,6 @@ def package_of(
             f"run this in a project, which `intent-router new project NAME` begins{otherwise}"
         )
     return root, ".".join(names)
-
-
-def _requesting(
-    settings: Settings, names: Names, given: Path | None, file_from: str, test_from: str
-) -> ScaffoldResult:
-    """A JSON file of requests from the one template, and the test of it from the other."""
-    place = _http_place(settings, given)
-    folder = place.folder
-    near, copies = schema_for(folder, "tools")
-    file = folder / f"{names.name}.json"
-    test = _beside(folder) / f"test_{names.name}.py"
-    text = about(test_from, names).replace(f"{names.name}_openapi.json", file.name)
-    files = [
-        NewFile(file, about(file_from, names).replace("../../schemas", near)),
-        NewFile(test, _pointing(text, test, file)),
-    ]
-    validate = f"intent-router tools validate {_quoted(file)}"
-    return ScaffoldResult(
-        [*files, *copies],
-        [validate, place.command("tools list"), f"python -m pytest {_quoted(test)}"],
-        f"put the address of your system into {file}, or into {_variable(names)}",
-    )
-
-
-def _http_place(settings: Settings, given: Path | None) -> ScaffoldPlace:
-    """Where files of HTTP tools are found."""
-    configured, code = settings.http_tools, code_folder(settings, "tools")
-    if configured is not None and not configured.is_dir():
-        configured = None
-    if configured is None and code is not None:
-        there = (folder for folder in tool_folders(code.parent) if folder.is_dir())
-        configured = next(there, code / "http")
-    return place_for(given, configured, _OWN / "http", "http_tools", "ROUTER_HTTP_TOOLS")
-
-
-def _variable(names: Names) -> str:
-    return f"ROUTER_TOOL_{names.name.upper()}_URL"
-
-
-def _mcp(settings: Settings, names: Names, given: Path | None) -> ScaffoldResult:
-    project = find_project()
-    usual = shortened(project.folder / "mcp_servers") if project else Path("mcp_servers")
-    folder = folder_at(given or usual)
-    near, copies = schema_for(folder, "mcp")
-    file, program = folder / f"{names.name}.json", folder / f"{names.name}_server.py"
-    test = _beside(folder) / f"test_{names.name}.py"
-    python = Path(sys.executable)  # not resolved: it is the environment's own
-    if python.is_relative_to(Path.cwd()):
-        python = python.relative_to(Path.cwd())
-    entry = about("my_tool_mcp.json", names).replace("../../schemas", near)
-    entry = entry.replace('"python"', f'"{python.as_posix()}"')
-    entry = entry.replace(f'["{program.name}"]', f'["{program.as_posix()}"]')
-    text = about("my_tool_mcp_test.py", names).replace(f"{names.name}_mcp.json", file.name)
-    files = [
-        NewFile(program, about("my_tool_server.py", names)),
-        NewFile(file, entry),
-        NewFile(test, _pointing(text, test, file)),
-    ]
-    listing = ScaffoldPlace(file, "ROUTER_MCP_SERVERS").command("tools list")
-    commands = [listing, f"python -m pytest {_quoted(test)}"]
-    return ScaffoldResult([*files, *copies], commands, _using_mcp(settings, file))
-
-
-def _using_mcp(settings: Settings, file: Path) -> str:
-    """Return what to do to have the server of a new file in use."""
-    if settings.mcp_servers:
-        return f"put its entry into {settings.mcp_servers} too, which ROUTER_MCP_SERVERS names"
-    project = find_project()
-    if project is None or not file.resolve().is_relative_to(project.folder):
-        return f"set ROUTER_MCP_SERVERS={_quoted(file)} to have it in use"
-    line = f'mcp_servers = "{file.resolve().relative_to(project.folder).as_posix()}"'
-    return f"put {line} under [tool.intent-router] in {shortened(project.file)} to have it in use"
-
-
-def _beside(folder: Path) -> Path:
-    """Where tests of what is in `folder` go: with the project's own, or into `tests` in it."""
-    project = find_project()
-    if project is not None and folder.resolve().is_relative_to(project.folder):
-        return shortened(project.folder / "tests")
-    checkout = _OWN.parents[1]
-    if (checkout / "tests").is_dir() and folder.resolve().is_relative_to(_OWN):
-        return shortened(checkout / "tests" / "unit" / "activities" / "tools")
-    return folder / "tests"
-
-
-def _pointing(text: str, test: Path, file: Path) -> str:
-    """A test that finds the file from where it stands."""
-    way = Path(os.path.relpath(file.resolve().parent, test.resolve().parent))
-    steps = "".join(".parent" if part == ".." else f' / "{part}"' for part in way.parts)
-    return text.replace("Path(__file__).parent", f"Path(__file__).parent{steps}")
 
 
 app = typer.Typer(help="Begin a project, a flow, a skill, a tool or a hook that works at once.")
@@ -378,7 +249,7 @@ def project(
     folder: Annotated[Path, typer.Option(help="Where to write.")] = Path(),
 ) -> None:
     """Write a company's own deployment: people, a flow, a tool in Python, tests, an image."""
-    _write(new_project(name, locale, folder_at(folder)))
+    write_scaffold(new_project(name, locale, folder_at(folder)))
 
 
 @app.command()
@@ -386,31 +257,23 @@ def flow(name: NameArgument, zh: Zh = None, en: En = None, folder: FolderOption 
     """Write a flow with stories of it. It loads, and its examples start it and no other."""
     settings = Settings.load()
     names = named("flow", name, zh, en, load_registry(settings).names)
-    _write(new_flow(settings, names, folder))
-
-
-@app.command()
-def process(
-    name: Annotated[str, typer.Argument(help="One of the gallery's, such as overtime.")],
-) -> None:
-    """Copy a whole process of the gallery: its flow, its stories, and the file of its tools."""
-    _write(new_process(Settings.load(), name))
+    write_scaffold(new_flow(settings, names, folder))
 
 
 @app.command()
 def skill(name: NameArgument, zh: Zh = None, en: En = None, folder: FolderOption = None) -> None:
     """Write a skill, with lines that people say who mean it."""
-    _write(new_skill(Settings.load(), named("skill", name, zh, en), folder))
+    write_scaffold(new_skill(Settings.load(), named("skill", name, zh, en), folder))
 
 
 @app.command()
 def tool(
     name: NameArgument,
     kind: Annotated[
-        NewToolKind,
+        str,
         typer.Option(
-            help="A function here, a declared request, an operation of an OpenAPI document, "
-            "or a program of its own."
+            help="A function here (python), a declared request (http), an operation of an OpenAPI "
+            "document (openapi), a program of its own (mcp), or a kind of another extension."
         ),
     ] = "python",
     zh: Zh = None,
@@ -420,7 +283,7 @@ def tool(
     """Write a tool with a test of it."""
     settings = Settings.load()
     names = named("tool", name, zh, en, load_registry(settings).names)
-    _write(new_tool(settings, names, kind, folder))
+    write_scaffold(new_tool(settings, names, kind, folder))
 
 
 @app.command()
@@ -429,29 +292,4 @@ def hook(name: NameArgument, zh: Zh = None, en: En = None, folder: FolderOption 
     settings = Settings.load()
     hooks = load_registry(settings).hooks
     names = named("hook", name, zh, en, [each.name for each in hooks])
-    _write(new_hook(settings, names, folder))
-
-
-def _write(written: ScaffoldResult) -> None:
-    check_absent(written.files)
-    begun: list[Path] = []
-    try:
-        for file in written.files:
-            file.path.parent.mkdir(parents=True, exist_ok=True)
-            with file.path.open("x", encoding="utf-8", newline="\n") as out:
-                begun.append(file.path)
-                out.write(file.text)
-    except OSError as error:
-        for path in begun:
-            with suppress(OSError):
-                path.unlink()
-        raise MisconfiguredError(
-            f"{error.filename or written.files[0].path} can't be written ({error.strerror}): "
-            "name a folder that you may write to with --folder"
-        ) from None
-    for file in written.files:
-        typer.echo(f"wrote {file.path}")
-    if written.remark:
-        typer.echo(f"then  {written.remark}")
-    for number, command in enumerate(written.commands):
-        typer.echo(f"{'next ' if number == 0 else '     '} {command}")
+    write_scaffold(new_hook(settings, names, folder))

@@ -3,12 +3,19 @@
 import os
 import shlex
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
-from router.cli.schema import FOLDER, NAMES, text_of
+import typer
+
+from router.cli.schema import FOLDER, schema_files, text_of
 from router.domain.errors import Conflict, MisconfiguredError
+from router.settings import Settings
+from router.settings.project import find_project
+from router.settings.sample import SAMPLE_CODE, sample_folder
 
 
 @dataclass(frozen=True)
@@ -28,9 +35,14 @@ class NewFile:
     text: str
 
 
-def about(template: str, names: Names, stand_in: str = "my_tool") -> str:
+def about(
+    template: str,
+    names: Names,
+    stand_in: str = "my_tool",
+    package: str = "router.cli.templates",
+) -> str:
     """A template's text, which is a whole file, about something else than its `stand_in`."""
-    text, lines = (resources.files("router.cli.templates") / template).read_text("utf-8"), []
+    text, lines = (resources.files(package) / template).read_text("utf-8"), []
     for line in text.splitlines(keepends=True):
         small = line.lstrip().startswith("- '")  # a pattern, which is searched for in small letters
         for stands, means in (
@@ -121,10 +133,79 @@ def schema_for(folder: Path, name: str, top: Path | None = None) -> tuple[str, l
 
     Outside a checkout that is a copy in `.schemas/`: installed packages are elsewhere everywhere.
     """
-    checkout = FOLDER.parents[1]
-    if (checkout / "pyproject.toml").is_file() and folder.resolve().is_relative_to(checkout):
-        return Path(os.path.relpath(FOLDER, folder.resolve())).as_posix(), []
+    checkout, own = FOLDER.parents[1], schema_files()[name].parent
+    in_checkout = own.is_relative_to(checkout) and folder.resolve().is_relative_to(checkout)
+    if in_checkout and (checkout / "pyproject.toml").is_file():
+        return Path(os.path.relpath(own, folder.resolve())).as_posix(), []
     copies = (top or folder) / ".schemas"
-    copy = copies / NAMES[name]
+    copy = copies / f"{name}.json"
     missing = [] if copy.exists() else [NewFile(copy, text_of(name))]
     return Path(os.path.relpath(copies, folder)).as_posix(), missing
+
+
+OWN_TOOLS = sample_folder(SAMPLE_CODE) / "tools"
+"""The folder of the sample company's tools."""
+
+
+def quoted(path: Path) -> str:
+    """Return the path as a shell takes it."""
+    return shlex.quote(str(path))
+
+
+def code_folder(settings: Settings, kind: Literal["tools", "hooks"]) -> Path | None:
+    """Return the folder of a project's tools or hooks in Python; `None` outside of a project."""
+    project = find_project()
+    if project is None or not settings.packages:
+        return None
+    packages = sorted(settings.packages)
+    own = next((name for name in packages if name.endswith(f".{kind}")), f"{packages[0]}.{kind}")
+    return project.folder / own.replace(".", "/")
+
+
+def tests_folder(folder: Path) -> Path:
+    """Where tests of what is in `folder` go: with the project's own, or into `tests` in it."""
+    project = find_project()
+    if project is not None and folder.resolve().is_relative_to(project.folder):
+        return shortened(project.folder / "tests")
+    checkout = OWN_TOOLS.parents[1]
+    if (checkout / "tests").is_dir() and folder.resolve().is_relative_to(OWN_TOOLS):
+        return shortened(checkout / "tests" / "unit" / "activities" / "tools")
+    return folder / "tests"
+
+
+def point_test_at(text: str, test: Path, file: Path) -> str:
+    """A test that finds the file from where it stands."""
+    way = Path(os.path.relpath(file.resolve().parent, test.resolve().parent))
+    steps = "".join(".parent" if part == ".." else f' / "{part}"' for part in way.parts)
+    return text.replace("Path(__file__).parent", f"Path(__file__).parent{steps}")
+
+
+def write_scaffold(written: ScaffoldResult) -> None:
+    """Write all new files or none, and say which, and how to go on.
+
+    Raises:
+        Conflict: One is there already.
+        MisconfiguredError: One can't be written.
+    """
+    check_absent(written.files)
+    begun: list[Path] = []
+    try:
+        for file in written.files:
+            file.path.parent.mkdir(parents=True, exist_ok=True)
+            with file.path.open("x", encoding="utf-8", newline="\n") as out:
+                begun.append(file.path)
+                out.write(file.text)
+    except OSError as error:
+        for path in begun:
+            with suppress(OSError):
+                path.unlink()
+        raise MisconfiguredError(
+            f"{error.filename or written.files[0].path} can't be written ({error.strerror}): "
+            "name a folder that you may write to with --folder"
+        ) from None
+    for file in written.files:
+        typer.echo(f"wrote {file.path}")
+    if written.remark:
+        typer.echo(f"then  {written.remark}")
+    for number, command in enumerate(written.commands):
+        typer.echo(f"{'next ' if number == 0 else '     '} {command}")

@@ -1,8 +1,7 @@
 """`intent-router schema`: JSON Schemas of the files that people write, for their editors."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated
 
 import typer
 
@@ -10,16 +9,23 @@ from router.domain.errors import Conflict, MisconfiguredError
 from router.runtime.extensions import load_configured, register_flow_kinds
 from router.settings import Settings
 
-FormatName = Literal["flow", "story", "skill", "tools", "mcp", "directory", "persona", "tenants"]
 FOLDER = Path(__file__).parents[1] / "schemas"
-NAMES: Mapping[str, str] = {name: f"{name}.json" for name in get_args(FormatName)}
+CORE_NAMES = ("flow", "story", "skill", "directory", "persona", "tenants")
+
+
+def schema_files() -> dict[str, Path]:
+    """Return the files of all schemas by name: those of the core, and those of extensions."""
+    found = {name: FOLDER / f"{name}.json" for name in CORE_NAMES}
+    for added in load_configured(Settings.load()).collect(lambda each: each.file_schemas()):
+        found = {**found, **{n: each for n, each in added.items() if n not in found}}
+    return found
 
 
 def text_of(name: str) -> str:
     """Return the schema of this name, as JSON: that of flow files with what extensions add."""
     if name == "flow" and (text := _extended_flow_schema()) is not None:
         return text
-    return (FOLDER / NAMES[name]).read_text("utf-8")
+    return schema_files()[name].read_text("utf-8")
 
 
 def _extended_flow_schema() -> str | None:
@@ -34,7 +40,9 @@ def _extended_flow_schema() -> str | None:
 
 
 def schema(
-    name: Annotated[FormatName | None, typer.Argument(help="Of which files.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Of which files, such as flow, story or skill.")
+    ] = None,
     write: Annotated[
         Path | None, typer.Option("--write", metavar="FOLDER", help="Copy all of them there.")
     ] = None,
@@ -44,13 +52,14 @@ def schema(
     The first line of a YAML file then names its own:
     # yaml-language-server: $schema=.schemas/flow.json
     """
-    if (name is None) == (write is None):
-        raise typer.BadParameter(f"name one of {', '.join(NAMES)}, or --write")
+    files = schema_files()
+    if (name is None) == (write is None) or (name is not None and name not in files):
+        raise typer.BadParameter(f"name one of {', '.join(files)}, or --write")
     if name is not None:
         typer.echo(text_of(name), nl=False)
         return
     folder = write or Path()
-    copies = {folder / file: text_of(name) for name, file in NAMES.items()}
+    copies = {folder / f"{name}.json": text_of(name) for name in files}
     try:
         for path in copies:
             if path.exists() and '"$schema"' not in path.read_text("utf-8", "replace")[:200]:

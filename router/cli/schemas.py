@@ -26,9 +26,6 @@ from router.flow.validation.references import NAME
 from router.settings import RoleModel
 from router.skill.front_matter import LONGEST_COMPATIBILITY, OURS, FrontMatter
 from router.story.entries import STEPS, StoryEntry
-from router.tool.http.declaration import HttpToolEntry, SelectionEntry
-from router.tool.mcp.file import LONGEST_SERVER, SERVER, ServerEntry, ToolEntry
-from router.tool.temporal import KIND, TemporalToolEntry
 
 _OTHERS = frozenset({"builtins", "abc", "typing", "pydantic", "pydantic_settings"})
 """Whose classes say nothing about our keys."""
@@ -152,40 +149,6 @@ def tenants_schema() -> JsonSchema:
     return {**entries, "title": "The tenants of intent-router", "minProperties": 1}
 
 
-def mcp_schema() -> JsonSchema:
-    """What a file of MCP servers may hold: see docs/tools.md."""
-    servers = TypeAdapter(dict[str, ServerEntry]).json_schema(by_alias=True)
-    definitions = described(servers, [ServerEntry, ToolEntry]).pop("$defs")
-    one_way = [
-        {"required": [key], "properties": {key: {"type": "string"}}} for key in ("command", "url")
-    ]
-    definitions["ServerEntry"] |= {"oneOf": one_way}
-    by_name = {
-        "type": "object",
-        "properties": {"$schema": {"type": "string"}},
-        "propertyNames": {
-            "anyOf": [
-                {"const": "$schema"},
-                {"pattern": f"^{SERVER.pattern}$", "maxLength": LONGEST_SERVER},
-            ]
-        },
-        "additionalProperties": {"$ref": "#/$defs/ServerEntry"},
-    }
-    wrapped = {
-        "type": "object",
-        "properties": {"$schema": {"type": "string"}, "mcpServers": by_name},
-        "additionalProperties": False,
-    }
-    return {
-        "title": "MCP servers of intent-router",
-        "type": "object",
-        "if": {"required": ["mcpServers"]},
-        "then": wrapped,
-        "else": by_name,
-        "$defs": definitions,
-    }
-
-
 def skill_schema() -> JsonSchema:
     """What the head of a SKILL.md may hold: see docs/skills.md."""
     schema = FrontMatter.model_json_schema()
@@ -200,49 +163,6 @@ def skill_schema() -> JsonSchema:
     }
     schema["properties"]["metadata"] = ours
     return schema
-
-
-def tools_schema() -> JsonSchema:
-    """What a file of declared tools may hold: see docs/tools.md."""
-    schema = TypeAdapter(HttpToolEntry | SelectionEntry | TemporalToolEntry).json_schema()
-    definitions = schema["$defs"]
-    for each in ("HttpToolEntry", "SelectionEntry", "TemporalToolEntry"):
-        definitions[each]["properties"]["$schema"] = {"type": "string"}
-    definitions["entry"] = {
-        "if": {"required": ["openapi"]},
-        "then": {"$ref": "#/$defs/SelectionEntry"},
-        "else": {
-            "if": {"required": [KIND]},
-            "then": {"$ref": "#/$defs/TemporalToolEntry"},
-            "else": {"$ref": "#/$defs/HttpToolEntry"},
-        },
-    }
-    return {
-        "title": "Tools that intent-router calls over HTTP, or through Temporal",
-        "if": {"type": "array"},
-        "then": {"type": "array", "items": {"$ref": "#/$defs/entry"}},
-        "else": {
-            "if": {"required": ["tools"], "not": {"required": ["openapi"]}},
-            "then": _tools_with_defaults(),
-            "else": {"$ref": "#/$defs/entry"},
-        },
-        "$defs": definitions,
-    }
-
-
-def _tools_with_defaults() -> JsonSchema:
-    headers = {"type": "object", "description": "Of every tool that doesn't have them itself."}
-    defaults = {
-        "headers": headers,
-        "base_url": {"type": "string", "description": "Before every url that begins with /."},
-        "timeout": {"type": ["number", "string"], "description": "Of one that has none."},
-    }
-    properties = {
-        "$schema": {"type": "string"},
-        "tools": {"type": "array", "items": {"$ref": "#/$defs/entry"}},
-        "defaults": {"type": "object", "properties": defaults, "additionalProperties": False},
-    }
-    return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def story_schema() -> JsonSchema:
@@ -273,8 +193,6 @@ BUILDERS: Mapping[str, Callable[[], JsonSchema]] = {
     "flow": flow_schema,
     "story": story_schema,
     "skill": skill_schema,
-    "tools": tools_schema,
-    "mcp": mcp_schema,
     "directory": directory_schema,
     "persona": persona_schema,
     "tenants": tenants_schema,
@@ -283,8 +201,13 @@ BUILDERS: Mapping[str, Callable[[], JsonSchema]] = {
 
 def built(name: str) -> str:
     """The schema of this name as it should ship."""
-    schema = {"$schema": DIALECT, **_worded(BUILDERS[name]())}
-    return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
+    return written(BUILDERS[name]())
+
+
+def written(schema: JsonSchema) -> str:
+    """Return a schema as it ships, as JSON."""
+    whole = {"$schema": DIALECT, **_worded(schema)}
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
 
 
 NAMING = ("properties", "$defs", "patternProperties")

@@ -1,4 +1,4 @@
-"""`intent-router tools`: every tool there is, the files of declared ones checked, one called.
+"""`intent-router tools`: every tool there is, and one called.
 
 It is called through the same gate and ledger as flows do.
 """
@@ -21,7 +21,7 @@ from pydantic import JsonValue
 from activities.call_tool import failed_for_good, wait_before
 from activities.tool_caller import ToolCaller
 from router.cli.checks.dotenv_trust import TrustDotenv, not_looked_at
-from router.cli.options import DataFolderOption, echo_aligned, paths_argument, person, settings_in
+from router.cli.options import DataFolderOption, echo_aligned, person, settings_in
 from router.contracts.activities import ToolCall
 from router.contracts.failures import RETRYABLE
 from router.domain.errors import Forbidden, Unavailable, UnusableResult
@@ -29,7 +29,7 @@ from router.domain.principals import FLOW_ROLE
 from router.formats.strict_json import strict_json
 from router.runtime.composition import assembled
 from router.runtime.data_folder import made
-from router.runtime.definitions import declared_tools, load_tools
+from router.runtime.definitions import load_tools
 from router.settings import Settings
 from router.settings.environment import of_dotenv
 from router.tool.registry import Registry
@@ -198,28 +198,6 @@ def _object_of(tool: Tool, lacks: str | None) -> dict[str, Any]:
         "in_english_only": tool.in_english_only,
         "lacks": lacks,
     }
-
-
-@app.command()
-def validate(
-    paths: Annotated[
-        list[Path] | None,
-        paths_argument("JSON files that declare tools, or folders of them.", "those in use"),
-    ] = None,
-) -> None:
-    """Check files of declared tools; name each problem with its file, line and remedy.
-
-    Lines that begin with `as` tell what was read otherwise than it is written.
-    """
-    settings = Settings.load()
-    for place in paths or (settings.http_tools,):
-        loaded = declared_tools(settings.replace(http_tools=place))
-        for tool in loaded.tools:
-            typer.echo(f"ok  {tool.name} in {tool.source.file}")
-        for note in loaded.notes:
-            typer.echo(f"as  {note}")
-        for file, variable in loaded.absent.items():
-            typer.echo(f"--  nothing of {file}: {variable} isn't set")
 
 
 @app.command("call")

@@ -116,13 +116,8 @@ def _check_origin(written: str) -> str:
 AllowedOrigin = Annotated[HttpOrigin, AfterValidator(_check_origin)]
 
 
-class OriginsEntry(Entry):
-    """Origins that a tenant's documents may call over http or at private addresses too."""
-
-    tools: list[AllowedOrigin] = []
-    """Those that its declared tools may call, such as `https://crm.acme.internal`."""
-    servers: list[AllowedOrigin] = []
-    """Those that its MCP servers may be at."""
+Origins = Mapping[str, list[AllowedOrigin]]
+"""By kind of documents, origins that they may call over http or at private addresses too."""
 
 
 class TenantEntry(Entry):
@@ -142,8 +137,9 @@ class TenantEntry(Entry):
     """The file of who the desk is to them, beside this one; otherwise `ROUTER_PERSONA`."""
     hand_off: HandOffEntry | None = None
     """Who takes what its people want a person for; nobody where it isn't said."""
-    origins: OriginsEntry = OriginsEntry()
-    """Where its documents' tools and MCP servers may be besides public https addresses."""
+    origins: Origins = {}
+    """Where its documents may send requests besides public https addresses, by the kind of
+    documents: `{tools: ["https://crm.acme.internal"], servers: […]}`."""
 
     @property
     def entitlement(self) -> Entitlement:
@@ -161,6 +157,8 @@ class KnownNames:
     """By kind; one that ends in `*` stands for names that are still to come."""
     needs: Mapping[str, Iterable[tuple[CapabilityKind, str]]] = field(default_factory=dict)
     """By flow, the tools and flows that its states name."""
+    document_kinds: Collection[str] = ()
+    """The kinds of documents that may have origins."""
     awaiting: Collection[str] = ()
     """Parts of a list, `only` or `except`, whose names documents of tenants may still bring."""
 
@@ -222,7 +220,7 @@ class Tenants:
         said = self.entry(tenant).hand_off
         return said.desk if said else None
 
-    def origins(self, tenant: str) -> OriginsEntry:
+    def origins(self, tenant: str) -> Origins:
         """Return the origins that the tenant's documents may call by name."""
         return self.entry(tenant).origins
 
@@ -238,7 +236,7 @@ class Tenants:
         return [one for n, one in enumerate(found) if one not in found[:n]]
 
     def misfits(self, known: KnownNames) -> list[Problem]:
-        """Names that there aren't, and flows that need what their tenant doesn't have.
+        """Names that there aren't, and what needs something that isn't there for the tenant.
 
         Those are none that documents may still bring: `awaited` has them.
         """
@@ -246,7 +244,10 @@ class Tenants:
         lacking = (
             complaint
             for tenant, entry in self.entries.items()
-            for complaint in _incomplete(tenant, entry, known)
+            for complaint in (
+                *_without_documents(tenant, entry, known),
+                *_incomplete(tenant, entry, known),
+            )
         )
         return self._problems([*unknown, *lacking])
 
@@ -330,6 +331,16 @@ def _unknown(tenant: str, entry: TenantEntry, known: KnownNames) -> Iterator[Com
             for pattern in patterns:
                 for fault in known.faults(kind, pattern) if pattern != "*" else ():
                     yield Complaint((tenant, key, part), fault)
+
+
+def _without_documents(tenant: str, entry: TenantEntry, known: KnownNames) -> Iterator[Complaint]:
+    """Origins of a kind of documents that no extension has."""
+    for kind in entry.origins if known.document_kinds else ():
+        if kind not in known.document_kinds:
+            what = f"no extension here has documents of the kind {kind!r:.60}"
+            there = f"there are: {', '.join(sorted(known.document_kinds))}"
+            remedy = nearest(kind, known.document_kinds) or there
+            yield Complaint((tenant, "origins", kind), Fault(what, remedy))
 
 
 def _incomplete(tenant: str, entry: TenantEntry, known: KnownNames) -> Iterator[Complaint]:

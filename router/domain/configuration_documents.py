@@ -15,14 +15,13 @@ from datetime import datetime
 from itertools import takewhile
 from pathlib import PurePosixPath
 from types import MappingProxyType
-from typing import Literal, get_args
 
 from router.domain.errors import Problem
 from router.domain.records import Record
 
-DocumentKind = Literal["flows", "skills", "tools", "servers", "personas", "stories"]
-"""What a document may define, as it is called in paths."""
-KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)
+KIND_PATTERN = "[a-z][a-z0-9_]{0,39}"
+DocumentKind = str
+"""What a document may define, as it is called in paths: one of `document_kinds`."""
 
 PERSONA = "desk"
 """The name of the only persona that a tenant has."""
@@ -53,24 +52,58 @@ class KindRules:
 _UNDERSCORED = (re.compile(_NAME.format("_+")), "small letters, digits and _")
 _HYPHENED = (re.compile(_NAME.format("[_-]")), "small letters, digits, and single - or _")
 
-RULES: Mapping[DocumentKind, KindRules] = MappingProxyType(
+CORE_RULES: Mapping[DocumentKind, KindRules] = MappingProxyType(
     {
-        "flows": KindRules(*_UNDERSCORED, "flows/{name}.yaml"),
         "skills": KindRules(*_HYPHENED, "skills/{name}/SKILL.md"),
-        "tools": KindRules(*_HYPHENED, "tools/{name}.json"),
-        "servers": KindRules(*_HYPHENED, "servers/{name}.json"),
+        "flows": KindRules(*_UNDERSCORED, "flows/{name}.yaml"),
+        "stories": KindRules(*_UNDERSCORED, "flows/tests/{name}.yaml"),
         "personas": KindRules(
             re.compile(PERSONA), f"{PERSONA}, the only one", "personas/{name}.yaml"
         ),
-        "stories": KindRules(*_UNDERSCORED, "flows/tests/{name}.yaml"),
     }
 )
+"""The kinds that the core reads, in the order in which documents are pushed."""
+_added_rules: dict[DocumentKind, KindRules] = {}
+_owners: dict[DocumentKind, str] = {}
+"""By kind that was added, the extension that adds it."""
 LONGEST_NAME = 64
 
 
-def kind_of(written: str) -> DocumentKind | None:
-    """The kind that is called so; None where there is none."""
-    return next((kind for kind in KINDS if kind == written), None)
+def register_kind(kind: DocumentKind, suffix: str, owner: str) -> None:
+    """Register a kind of documents, which stand in a folder of its name, once or again.
+
+    Args:
+        kind: The name: lower-case letters, digits and `_`.
+        suffix: What the names of files end with, such as `.json`.
+        owner: The name of the extension that adds it.
+
+    Raises:
+        TypeError: The core or another extension has a kind of that name.
+    """
+    if kind in CORE_RULES or _owners.get(kind, owner) != owner:
+        raise TypeError(f"there is a kind of documents {kind!r} already")
+    _added_rules[kind] = KindRules(*_HYPHENED, f"{kind}/{{name}}{suffix}")
+    _owners[kind] = owner
+
+
+def unregister_kind(kind: DocumentKind) -> None:
+    """Remove a kind that `register_kind` has registered."""
+    _added_rules.pop(kind, None)
+    _owners.pop(kind, None)
+
+
+def document_kinds() -> tuple[DocumentKind, ...]:
+    """Return all kinds in the order in which documents are pushed.
+
+    Flows call tools, which documents of added kinds declare, and stories are about flows.
+    """
+    return (*sorted(_added_rules), *CORE_RULES)
+
+
+def rules_of(kind: DocumentKind) -> KindRules:
+    """Return the rules of a kind; those of a kind that nobody has registered are general ones."""
+    known = CORE_RULES.get(kind) or _added_rules.get(kind)
+    return known or KindRules(*_HYPHENED, f"{kind}/{{name}}")
 
 
 def is_name(kind: DocumentKind, name: str) -> bool:
@@ -79,7 +112,7 @@ def is_name(kind: DocumentKind, name: str) -> bool:
     >>> is_name("flows", "overtime"), is_name("flows", "../etc"), is_name("personas", "other")
     (True, False, False)
     """
-    return len(name) <= LONGEST_NAME and RULES[kind].pattern.fullmatch(name) is not None
+    return len(name) <= LONGEST_NAME and rules_of(kind).pattern.fullmatch(name) is not None
 
 
 def path_of(kind: DocumentKind, name: str) -> str:
@@ -88,7 +121,7 @@ def path_of(kind: DocumentKind, name: str) -> str:
     >>> path_of("skills", "policy-advisor")
     'skills/policy-advisor/SKILL.md'
     """
-    return RULES[kind].path(name)
+    return rules_of(kind).path(name)
 
 
 def placed(path: PurePosixPath) -> tuple[DocumentKind, str] | None:
@@ -102,8 +135,8 @@ def placed(path: PurePosixPath) -> tuple[DocumentKind, str] | None:
     True
     """
     written = path.as_posix()
-    for kind, rules in RULES.items():
-        before, _, after = rules.file.partition("{name}")
+    for kind in document_kinds():
+        before, _, after = rules_of(kind).file.partition("{name}")
         name = written.removeprefix(before).removesuffix(after)
         if is_name(kind, name) and path_of(kind, name) == written:
             return kind, name

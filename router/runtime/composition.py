@@ -32,6 +32,7 @@ from router.retrieval.index import CapabilityIndex
 from router.retrieval.selection import read_thresholds
 from router.retrieval.vector_cache import VectorFile
 from router.routing.prompts import Prompts, WatchedPrompts
+from router.runtime.configuration_kinds import ConfigurationKinds
 from router.runtime.definitions import (
     flow_folder,
     format_packages,
@@ -333,7 +334,8 @@ async def _configured(house: HouseConfiguration, store: Store) -> Configuration:
     configuration = Configuration(house, store)
     await configuration.refresh()
     # One tenant's document that is retired, or unfit by now, keeps nobody else from starting.
-    house.tenants.check(lambda: names_in(house.offered, documented=configuration.ever_held))
+    kinds = house.kinds.installed
+    house.tenants.check(lambda: names_in(house.offered, kinds, documented=configuration.ever_held))
     return configuration
 
 
@@ -348,7 +350,8 @@ def _house(
     has_model = chains.usual is not None
     reader = Reader(offered.flows(), offered.phrases(), offered.listed(skills=has_model))
     people = directory.everyone
-    return HouseConfiguration(settings, offered, reader, index, tenants, has_model, people)
+    kinds = ConfigurationKinds(settings)
+    return HouseConfiguration(settings, offered, reader, index, tenants, has_model, kinds, people)
 
 
 def _tool_caller(registry: Registry, dependencies: Dependencies, store: Store) -> ToolCaller:

@@ -1,7 +1,7 @@
 """What the settings' files define: flows, skills, tools and prompts, read and checked."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
@@ -11,12 +11,14 @@ from types import ModuleType
 from activities.capabilities import Capabilities
 from router.directory.tenants import KnownNames, LiveTenants, Tenants
 from router.documents.document_type import document_types
+from router.domain.configuration_documents import DocumentKind
 from router.domain.documents import OTHER
 from router.domain.errors import DefinitionError, MisconfiguredError, Problem
 from router.domain.principals import ALL_NAMES, CapabilityKind, NameSelection
 from router.flow.catalog import Catalog, behaviour
 from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, Vocabulary, load_flows, read_flow, sub_flow_problems
+from router.runtime.configuration_kinds import register_configuration_kinds
 from router.runtime.extensions import (
     import_formats,
     import_packages,
@@ -35,7 +37,6 @@ from router.skill.loader import LoadedSkills, WatchedSkills, remarks
 from router.skill.skill import SkillCatalog
 from router.store.flow_runs import FlowVersions
 from router.tool.kinds import ToolSources
-from router.tool.kinds.declarations import DeclarationSource, LoadedTools
 from router.tool.registry import Registry
 
 _log = logging.getLogger("router.flows")
@@ -86,7 +87,9 @@ def tenants_of(settings: Settings) -> LiveTenants:
     return LiveTenants(lambda: Tenants.load(settings.tenants, settings.persona))
 
 
-def names_in(offered: Capabilities, *, documented: bool = False) -> KnownNames:
+def names_in(
+    offered: Capabilities, kinds: Collection[DocumentKind] = (), *, documented: bool = False
+) -> KnownNames:
     """What the file of tenants may name: all that there is, in documents of any tenant too.
 
     In a house that is `documented` a name may be of a document that was retired, or isn't fit now.
@@ -100,7 +103,8 @@ def names_in(offered: Capabilities, *, documented: bool = False) -> KnownNames:
     }
     needs = {flow.flow: flow.needs for flow in offered.catalog}
     awaiting = ("only", "except") if documented else ()
-    return KnownNames({kind: frozenset(each) for kind, each in names.items()}, needs, awaiting)
+    known = {kind: frozenset(each) for kind, each in names.items()}
+    return KnownNames(known, needs, kinds, awaiting)
 
 
 def flow_folder(settings: Settings) -> Path:
@@ -224,6 +228,7 @@ def load_tools(settings: Settings) -> ToolSources:
     """The same, with where they come from."""
     sources = load_core_tools(settings)
     load_configured(settings).collect(sources.add_extension)
+    load_configured(settings).collect(register_configuration_kinds)
     register_understanding(settings)
     return sources
 
@@ -231,15 +236,9 @@ def load_tools(settings: Settings) -> ToolSources:
 def load_core_tools(settings: Settings) -> ToolSources:
     """The same without the sources of extensions."""
     document_types()  # the shipped ones first: their names are taken
-    sources = ToolSources(settings, _packages(settings))
+    sources = ToolSources(settings, load_packages(settings))
     sources.load()
     return sources
-
-
-def declared_tools(settings: Settings) -> LoadedTools:
-    """The tools that the files of the settings' folder declare, by themselves."""
-    watched = DeclarationSource(settings, Registry(), _packages(settings)).watched
-    return watched.load() if watched else LoadedTools()
 
 
 def format_packages(settings: Settings) -> list[str]:
@@ -247,7 +246,7 @@ def format_packages(settings: Settings) -> list[str]:
     return [*chain.from_iterable(load_configured(settings).collect(import_formats))]
 
 
-def _packages(settings: Settings) -> list[ModuleType]:
+def load_packages(settings: Settings) -> list[ModuleType]:
     """Import the packages with tools, hooks, lookups and document types."""
     chosen = settings.packages
     project = find_project()

@@ -10,17 +10,18 @@ nothing out of use.
 """
 
 import logging
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from activities.capabilities import Capabilities
 from router.directory.persona import Persona, persona_in_text
-from router.directory.tenants import OriginsEntry, TenantEntry
+from router.directory.tenants import TenantEntry
 from router.domain.configuration_documents import (
+    CORE_RULES,
     ConfigurationDocument,
     DocumentKind,
     path_of,
@@ -32,28 +33,23 @@ from router.flow.definition import FlowDefinition
 from router.flow.loader import FlowFile, examine_all, examine_text, sub_flow_faults
 from router.flow.validation.references import FORBIDDEN_REMEDY
 from router.formats.yaml_document import Place
-from router.outbound.client import Sender
-from router.outbound.guard import OutboundGuard
+from router.runtime.configuration_kinds import ConfigurationKinds, ToolsBySystem
 from router.runtime.definitions import flow_folder, vocabulary
 from router.settings import Settings
-from router.settings.environment import TOOL_PREFIX
 from router.skill.loader import FoundSkill, LoadedSkills, circle_problems, skill_in_text
 from router.skill.loader import remarks as skill_remarks
 from router.skill.skill import Skill, SkillCatalog
-from router.tool.kinds.declarations import GROUP as DECLARED
-from router.tool.kinds.declarations import tools_in_text
-from router.tool.kinds.mcp_servers import MOST_SERVERS, ServerTools
-from router.tool.mcp.file import ServerEntry, group_of, prefix_of, servers_in_text
+from router.tool.configuration_kind import DeclaredTools, TenantSystem
 from router.tool.registry import Registry
 from router.understanding.reader import Reader
 from router.understanding.triggers.patterns import rivalries
 
 DOCUMENTED = "documents"
 """The registry's group of tools that documents declare."""
+MAX_SYSTEMS = 20
+"""Of one tenant and kind: every process may keep a session with each."""
 
 _log = logging.getLogger("router.configuration")
-
-_TENANT = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 T = TypeVar("T")
 
@@ -76,8 +72,8 @@ class DraftEdition:
     persona: Persona | None
     flows: Mapping[str, FlowDefinition]
     """By name, those of documents."""
-    servers: Mapping[str, ServerEntry] = field(default_factory=dict)
-    """By name, the MCP servers of documents."""
+    systems: Mapping[DocumentKind, Sequence[TenantSystem]] = field(default_factory=dict)
+    """By kind, the systems of documents that list tools of their own."""
     problems: list[Problem] = field(default_factory=list)
     """Each in a document, or in a file that the documents would break."""
     remarks: list[Problem] = field(default_factory=list)
@@ -93,36 +89,24 @@ class DraftEdition:
         return Edition(offered, reader, self.persona)
 
 
-def variables_of(settings: Settings, tenant: str) -> dict[str, str]:
-    """What a tenant's documents may name: `ROUTER_TOOL_<TENANT>__…`, and no other's secrets."""
-    if not _TENANT.fullmatch(tenant):
-        return {}
-    begins = f"{TOOL_PREFIX}{tenant.upper().replace('-', '_')}__"
-    return {n: v for n, v in settings.tool_variables.items() if n.startswith(begins)}
-
-
 def drafted(
     settings: Settings,
     house: Capabilities,
     documents: Iterable[ConfigurationDocument],
     tenant: str,
     entry: TenantEntry,
-    found: ServerTools = MappingProxyType({}),
+    kinds: ConfigurationKinds,
+    listed: ToolsBySystem = MappingProxyType({}),
 ) -> DraftEdition:
     """The tenant's documents laid over what the house has. It takes a while: call it in a thread.
 
     `entry` is what the house lets the tenant have: a document of another name is refused, and so
     is a flow or a skill that calls a tool which isn't one of `entry.author_tools`, and what leads
     to an address that isn't public and that `entry.origins` doesn't name.
-    `found` is what the MCP servers of documents have listed; of the others tools are expected.
+    `kinds` read the documents that aren't the core's. `listed` are the tools that systems of
+    documents have listed; of the other systems tools are expected.
     """
-    return _Drafting(settings, house, list(documents), tenant, entry, found).draft()
-
-
-def tenant_guard(origins: OriginsEntry, purpose: Literal["tools", "servers"]) -> OutboundGuard:
-    """Build the guard of a tenant's documents for one purpose."""
-    named_in = f"the tenant's origins.{purpose} in the file of ROUTER_TENANTS"
-    return OutboundGuard(getattr(origins, purpose), named_in)
+    return _Drafting(settings, house, list(documents), tenant, entry, kinds).draft(listed)
 
 
 class _Drafting:
@@ -135,22 +119,23 @@ class _Drafting:
         documents: Sequence[ConfigurationDocument],
         tenant: str,
         entry: TenantEntry,
-        found: ServerTools,
+        kinds: ConfigurationKinds,
     ) -> None:
         self.settings = settings
+        self.tenant = tenant
         self.origins = entry.origins
-        self.found = found
+        self.kinds = kinds
         self.house = house
         self.documents = documents
         self.entitlement = entry.entitlement
         self.author_tools = entry.author_tools.selection
-        self.variables = variables_of(settings, tenant)
         self.problems: list[Problem] = []
         self.remarks: list[Problem] = []
 
-    def draft(self) -> DraftEdition:
-        registry = self._registry()
-        servers = self._servers(registry)
+    def draft(self, listed: ToolsBySystem) -> DraftEdition:
+        declared = self._declared()
+        registry = self._registry(declared)
+        systems = self._systems(declared, registry, listed)
         skills = self._skills(registry)
         catalog, files = self._catalog(registry)
         persona = next(iter(self._each("personas", persona_in_text)), None)
@@ -158,7 +143,7 @@ class _Drafting:
             Capabilities(catalog, skills, registry),
             persona,
             {name: file.definition for name, file in files.items()},
-            servers,
+            systems,
             list(dict.fromkeys(self.problems)),
             list(dict.fromkeys(self.remarks)),
         )
@@ -183,53 +168,75 @@ class _Drafting:
         self.problems.append(Problem(file, line, what, remedy))
         return False
 
-    def _registry(self) -> Registry:
-        sender = Sender(tenant_guard(self.origins, "tools"))
-        loaded = self._each(
-            "tools", lambda path, text: tools_in_text(path, text, self.variables, sender)
-        )
-        declared = (tool for each in loaded for tool in each.tools)
-        tools = [tool for tool in declared if self._covered("tool", tool.name, *tool.source)]
+    def _declared(self) -> list[tuple[ConfigurationDocument, DeclaredTools]]:
+        """Return what each document declares that an extension reads."""
+        found = []
+        for each in self.documents:
+            if each.kind in CORE_RULES:
+                continue
+            if each.kind not in self.kinds:
+                self.problems.append(Problem(each.path, 1, *self.kinds.explain_absence(each.kind)))
+                continue
+            try:
+                found.append((each, self.kinds.read(each, self.tenant, self.origins)))
+            except DefinitionError as error:
+                self.problems += error.problems
+        return found
+
+    def _registry(
+        self, declared: Iterable[tuple[ConfigurationDocument, DeclaredTools]]
+    ) -> Registry:
+        all_tools = (tool for _, each in declared for tool in each.tools)
+        tools = [tool for tool in all_tools if self._covered("tool", tool.name, *tool.source)]
         try:
-            return self.house.registry.overlaid(tools, DOCUMENTED, over={DECLARED})
+            return self.house.registry.overlaid(tools, DOCUMENTED, over=self.kinds.replaceable)
         except DefinitionError as error:
             self.problems += error.problems
             return self.house.registry.overlaid([], DOCUMENTED)
 
-    def _servers(self, registry: Registry) -> dict[str, ServerEntry]:
-        """The MCP servers of documents; the registry has their tools from then on, or expects them.
+    def _systems(
+        self,
+        declared: Iterable[tuple[ConfigurationDocument, DeclaredTools]],
+        registry: Registry,
+        listed: ToolsBySystem,
+    ) -> dict[DocumentKind, list[TenantSystem]]:
+        """Return the systems that have tools; the registry has those from then on, or expects them.
 
-        A server's name is its tools' as well: it is taken where the house has one of that name.
+        What the tools' names begin with is taken where the house has such tools.
         """
-        servers: dict[str, ServerEntry] = {}
-        for path, entries in self._each("servers", self._entries_in):
-            for name, entry in entries.items():
-                if prefix_of(name) in registry.prefixes:
-                    what = f"there is an MCP server {name} already"
-                    self.problems.append(Problem(path, 1, what, "give this one another name"))
-                elif self._may_have_some(name) or self._covered(
-                    "tool", f"{prefix_of(name)}*", path
-                ):
-                    servers[name] = entry
-                    registry.expect(group_of(name), prefix_of(name))
-        if len(servers) > MOST_SERVERS:
-            what = f"a tenant has at most {MOST_SERVERS} MCP servers, not {len(servers)}"
-            self.problems.append(Problem(path, 1, what, "leave some out, or offer them as one"))
-        for name in servers.keys() & self.found.keys():
+        systems: dict[DocumentKind, list[TenantSystem]] = {}
+        for document, each in declared:
+            for system in each.systems:
+                if self._fits(system, document.path, registry):
+                    registry.expect(system.group, system.prefix)
+                    systems.setdefault(document.kind, []).append(system)
+                    self._check_count(systems[document.kind], document)
+        for system in chain.from_iterable(systems.values()):
             try:
-                registry.replace(group_of(name), self.found[name])
+                if system.prefix in listed:
+                    registry.replace(system.group, listed[system.prefix])
             except DefinitionError as error:
-                _log.error("no tool of the MCP server %s can be taken in: %s", name, error)
-        return servers
+                _log.error("no tool of %s can be taken in: %s", system.group, error)
+        return systems
 
-    def _may_have_some(self, server: str) -> bool:
-        """True where the house names tools of such a server, which only itself knows."""
-        return any(each.startswith(prefix_of(server)) for each in self.entitlement.tools.only)
+    def _fits(self, system: TenantSystem, path: str, registry: Registry) -> bool:
+        prefix = system.prefix
+        if any(p.startswith(prefix) or prefix.startswith(p) for p in registry.prefixes):
+            what = f"there are tools already whose names begin with {prefix}"
+            remedy = f"give {system.group} another name"
+            self.problems.append(Problem(path, 1, what, remedy))
+            return False
+        # The house names tools of such a system, which only itself knows, or gives all of them.
+        named = any(each.startswith(prefix) for each in self.entitlement.tools.only)
+        return named or self._covered("tool", f"{prefix}*", path)
 
-    def _entries_in(self, path: Path, text: str) -> tuple[str, dict[str, ServerEntry]]:
-        return str(path), servers_in_text(
-            path, text, self.variables, tenant_guard(self.origins, "servers")
-        )
+    def _check_count(
+        self, systems: Sequence[TenantSystem], document: ConfigurationDocument
+    ) -> None:
+        if len(systems) == MAX_SYSTEMS + 1:
+            what = f"a tenant has at most {MAX_SYSTEMS} systems in its {document.kind}"
+            remedy = "leave some out, or offer them as one"
+            self.problems.append(Problem(document.path, 1, what, remedy))
 
     def _skills(self, registry: Registry) -> SkillCatalog:
         found = self._each("skills", skill_in_text)

@@ -176,9 +176,12 @@ def check_sections(settings: "Settings") -> None:
     for kind in sections:
         settings.section(kind)
     if (project := find_project()) is not None:
-        prefixes = [kind.prefix() for kind in sections]
-        prefixes += omitted_prefixes(settings)
-        check_tables(project, type(settings).model_fields, [*map(table_of, prefixes)])
+        tables: dict[str, set[str] | None] = {}
+        for kind in sections:  # two extensions may have variables of the same prefix
+            known = tables.setdefault(table_of(kind.prefix()), set()) or set()
+            tables[table_of(kind.prefix())] = known | kind.model_fields.keys()
+        tables |= {table_of(prefix): None for prefix in omitted_prefixes(settings)}
+        check_tables(project, type(settings).model_fields, tables)
 
 
 def omitted_prefixes(settings: "Settings") -> list[str]:
@@ -186,13 +189,24 @@ def omitted_prefixes(settings: "Settings") -> list[str]:
 
     That of an extension which can't be imported is made from its name.
     """
-    found: list[str] = []
+    found = [f"ROUTER_{each.name.upper()}_" for each in load_configured(settings).omitted]
+    for extension in load_omitted(settings).values():
+        with suppress(Exception):  # `extensions` says why it isn't loaded
+            section = extension.settings()
+            found += [section.prefix()] if section else []
+    return found
+
+
+def load_omitted(settings: "Settings") -> dict[str, Extension]:
+    """Return by name the installed extensions that aren't loaded, as far as they can be imported.
+
+    They say what a deployment that leaves them out doesn't have. Use nothing else of them.
+    """
+    found: dict[str, Extension] = {}
     installed = {point.name: point for point in _installed()}
     for each in load_configured(settings).omitted:
-        found.append(f"ROUTER_{each.name.upper()}_")
         with suppress(Exception):  # `extensions` says why it isn't loaded
-            section = installed[each.name].load()().settings()
-            found += [section.prefix()] if section else []
+            found[each.name] = installed[each.name].load()()
     return found
 
 

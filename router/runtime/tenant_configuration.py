@@ -35,8 +35,9 @@ from router.flow.loader import Vocabulary
 from router.formats.watcher import SECONDS
 from router.isolation.upkeep_threads import run_configuration
 from router.retrieval.index import CapabilityIndex
+from router.runtime.configuration_kinds import ConfigurationKinds, ToolsBySystem
 from router.runtime.definitions import vocabulary
-from router.runtime.editions import DraftEdition, Edition, drafted, tenant_guard
+from router.runtime.editions import DraftEdition, Edition, drafted
 from router.runtime.shares import (
     DocumentVersions,
     SharedEditions,
@@ -54,8 +55,7 @@ from router.store.store import Store
 from router.story.entries import StoryNames
 from router.story.loader import story_problems
 from router.telemetry.metrics import CONFIGURATION_UNFIT
-from router.tool.kinds.mcp_servers import ServerTools, TenantServers
-from router.tool.mcp.file import ServerEntry
+from router.tool.configuration_kind import TenantSystem
 from router.understanding.reader import Reader
 
 _log = logging.getLogger("router.configuration")
@@ -71,6 +71,7 @@ class HouseConfiguration:
     index: CapabilityIndex
     tenants: LiveTenants
     has_model: bool
+    kinds: ConfigurationKinds
     people: Callable[[str], Iterable[Principal]] = lambda _: ()
     """Who a tenant's people are, whom its stories name."""
 
@@ -78,11 +79,11 @@ class HouseConfiguration:
         self,
         tenant: str,
         documents: Iterable[ConfigurationDocument],
-        found: ServerTools = MappingProxyType({}),
+        listed: ToolsBySystem = MappingProxyType({}),
     ) -> DraftEdition:
         """The documents laid over the files; in this thread."""
         entry = self.tenants.now.entry(tenant)
-        return drafted(self.settings, self.offered, documents, tenant, entry, found)
+        return drafted(self.settings, self.offered, documents, tenant, entry, self.kinds, listed)
 
     async def edition(self, draft: DraftEdition) -> Edition:
         """What people get of it, in a thread of its own; raises as `DraftEdition.edition`."""
@@ -102,7 +103,7 @@ class _Made:
     edition: Edition
     index: CapabilityIndex
     house_changes: int
-    servers: Mapping[str, ServerEntry]
+    systems: Mapping[DocumentKind, Sequence[TenantSystem]]
     documents: DocumentVersions
     """What it was made of."""
     shared: SharedEditions | None = None
@@ -115,8 +116,8 @@ FIRST_WAIT, LONGEST_WAIT = SECONDS, 120.0
 class _Pace:
     """Which tenants are to be looked at again though nobody has written anything for them.
 
-    At once the first time, and then later each time: what fails may go on failing, and an MCP
-    server may list other tools without end.
+    At once the first time, and then later each time: what fails may go on failing, and a
+    system may list other tools without end.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -177,11 +178,12 @@ class Configuration:
         self._again = _Pace(clock)
         self._complaints: dict[str, str] = {}
         self._working = asyncio.Lock()
-        self._servers = TenantServers(self._note_tools)
+        self._kinds = house.kinds
+        self._kinds.on_change(self._note_tools)
         self._news = asyncio.Event()
 
     def _note_tools(self, tenant: str) -> None:
-        """That a server of the tenant's has listed other tools than before."""
+        """Look at a tenant again, whose systems list other tools than before."""
         self._again.ask(tenant)
         self._news.set()
 
@@ -206,14 +208,19 @@ class Configuration:
         return bool(self._mark)
 
     @property
+    def installed_kinds(self) -> frozenset[DocumentKind]:
+        """The kinds of documents that installed extensions add, loaded or not."""
+        return self._kinds.installed
+
+    @property
     def unfit(self) -> Mapping[str, str]:
         """By tenant, what keeps its documents from being taken up as they are now.
 
-        An MCP server that isn't there is said too, by the process that misses it.
+        A system that isn't there is said too, by the process that misses it.
         """
         said = dict(self._complaints)
         for tenant in self._documents:
-            if away := self._servers.away(tenant):
+            if away := self._kinds.find_absent(tenant):
                 said[tenant] = "; ".join([*filter(None, [said.get(tenant)]), *away])
         return said
 
@@ -286,8 +293,8 @@ class Configuration:
         CONFIGURATION_UNFIT.set(len(self._complaints))
         for tenant in tenants:
             made_now = editions.get(tenant)
-            guard = tenant_guard(house.tenants.now.origins(tenant), "servers")
-            await self._servers.follow(tenant, made_now.servers if made_now else {}, guard)
+            systems = made_now.systems if made_now else {}
+            await self._kinds.follow(tenant, house.tenants.now.origins(tenant), systems)
 
     async def _made(
         self, tenant: str, documents: TenantDocuments, before: _Made | None
@@ -299,7 +306,7 @@ class Configuration:
         house_changes = self._house_changes
         # What was laid over another house is no choice: it has that house's files in it as well.
         keeps = before is not None and before.house_changes == house_changes
-        listed = self._servers.tools(tenant)
+        listed = self._kinds.list_tools(tenant)
         draft = await self._drafted(tenant, whole, listed)
         self._complain(tenant, draft.problems, keeps=keeps)
         while draft.problems and before is not None and keeps:
@@ -317,7 +324,7 @@ class Configuration:
         edition = await self._house.edition(draft)
         index = await self._house.searched(edition)
         _log.info("%s has %d documents of its own", tenant, len(whole))
-        made = _Made(edition, index, house_changes, draft.servers, whole)
+        made = _Made(edition, index, house_changes, draft.systems, whole)
         return replace(made, shared=await self._shared(tenant, made, shared, listed))
 
     async def _without(self, whole: DocumentVersions, files: Container[str]) -> DocumentVersions:
@@ -344,12 +351,12 @@ class Configuration:
         return None if version is None else await self._kept.find(*named, version)
 
     async def _drafted(
-        self, tenant: str, documents: Iterable[ConfigurationDocument], listed: ServerTools
+        self, tenant: str, documents: Iterable[ConfigurationDocument], listed: ToolsBySystem
     ) -> DraftEdition:
         return await run_configuration(self._house.draft, tenant, documents, listed)
 
     async def _shared(
-        self, tenant: str, made: _Made, shared: tuple[SharedVersion, ...], listed: ServerTools
+        self, tenant: str, made: _Made, shared: tuple[SharedVersion, ...], listed: ToolsBySystem
     ) -> SharedEditions | None:
         """What people of shares have instead of what was made; without what doesn't fit that."""
         if not shared:
@@ -426,7 +433,7 @@ class Configuration:
         self, tenant: str, held: DocumentVersions, path: str, new: Sequence[ConfigurationDocument]
     ) -> tuple[DraftEdition, list[Problem]]:
         """What they come to with the new one at its path, and what wouldn't fit because of it."""
-        listed = self._servers.tools(tenant)
+        listed = self._kinds.list_tools(tenant)
         others = [each for each in held if each.path != path]
         draft = await self._drafted(tenant, [*others, *new], listed)
         if not draft.problems:
@@ -437,9 +444,9 @@ class Configuration:
     async def kept_up(self) -> None:
         """Take up what is activated, here or in another process, until cancelled.
 
-        Meanwhile there is a session with each MCP server of tenants' documents.
+        Meanwhile there is a session with each system of tenants' documents.
         """
-        async with self._servers.running():
+        async with self._kinds.running():
             await self._followed()
 
     async def _followed(self) -> None:

@@ -51,7 +51,6 @@ from router.telemetry.crashes import ActivityRegister
 from workflows.conversation import AutoUpgradeConversation, ConversationWorkflow
 from workflows.document import DocumentWorkflow
 from workflows.flow import FlowWorkflow
-from workflows.nexus_call import NexusCallWorkflow
 from workflows.skill import SkillWorkflow
 
 OF_MODELS = frozenset(
@@ -244,7 +243,6 @@ def build_worker(
         workflows=[
             AutoUpgradeConversation if versioned else ConversationWorkflow,
             DocumentWorkflow,
-            NexusCallWorkflow,
             FlowWorkflow,
             SkillWorkflow,
             *added.workflows,

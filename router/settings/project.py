@@ -15,7 +15,7 @@ project's folder.
 
 import sys
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
@@ -156,7 +156,7 @@ class ProjectFile(PydanticBaseSettingsSource):
     Args:
         settings: The class.
         project: The project, if there is one.
-        known: The names that may stand there.
+        known: The names of the router's settings.
     """
 
     def __init__(
@@ -183,14 +183,13 @@ class ProjectFile(PydanticBaseSettingsSource):
         return value, field_name, False
 
     def __call__(self) -> dict[str, Any]:
-        """Return all values. Raises `MisconfiguredError` for names that no setting has."""
+        """Return all values. Raises `MisconfiguredError` for names that no core setting has."""
         if self._project is None:
             return {}
         fields = self.settings_cls.model_fields
-        # Only extensions know the names of their tables: `check_tables` is given those.
-        tables = {n for n, value in self._values.items() if isinstance(value, dict)}
-        unknown = self._values.keys() - set(self._known)
-        for name in sorted(unknown - tables if self._prefix == PREFIX else unknown):
+        # `check_tables` knows the tables of extensions, and what may stand in each.
+        unknown = self._values.keys() - set(self._known) if self._prefix == PREFIX else ()
+        for name in sorted(each for each in unknown if not isinstance(self._values[each], dict)):
             raise MisconfiguredError(
                 f"{self._project.file}: {name} is no setting: {nearest_name(name, self._known)}"
             )
@@ -209,17 +208,27 @@ def nearest_name(name: str, known: Collection[str]) -> str:
     return f"did you mean {close[0]}?" if close else "take it out"
 
 
-def check_tables(project: Project, settings: Collection[str], tables: Collection[str]) -> None:
-    """Raise `MisconfiguredError` if the project's file has a table that nobody reads.
+def check_tables(
+    project: Project, settings: Collection[str], tables: Mapping[str, Collection[str] | None]
+) -> None:
+    """Raise `MisconfiguredError` if the project's file has a table or a value that nobody reads.
 
     Args:
         project: The project.
         settings: The names of the router's settings.
-        tables: The names of the tables of all installed extensions.
+        tables: By the name of a table, the names of the settings that may stand in it; `None` for
+            a table of an extension that isn't loaded.
     """
     for name, value in project.settings.items():
-        if isinstance(value, dict) and name not in settings and name not in tables:
+        if not isinstance(value, dict) or name in settings:
+            continue
+        if name not in tables:
             raise MisconfiguredError(
                 f"{project.file}: no extension here reads [tool.{TABLE}.{name}]: "
                 f"{nearest_name(name, [*tables, *settings])}"
+            )
+        known = tables[name]
+        for each in sorted(value.keys() - set(known)) if known is not None else ():
+            raise MisconfiguredError(
+                f"{project.file}: {each} is no setting: {nearest_name(each, known or ())}"
             )

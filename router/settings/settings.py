@@ -82,8 +82,7 @@ class Section(Value, BaseSettings):
         """Options win over files of secrets, then environment, `.env`, and the project's file."""
         variables = {name.upper(): value for name, value in environment().items()}
         files = SecretFiles(settings_cls, variables)
-        known = (Settings if cls.prefix() == PREFIX else cls).model_fields.keys()
-        project = ProjectFile(settings_cls, find_project(), known)
+        project = ProjectFile(settings_cls, find_project(), Settings.model_fields.keys())
         return init_settings, files, env_settings, dotenv_settings, project, file_secret_settings
 
     @classmethod
@@ -111,6 +110,18 @@ class Section(Value, BaseSettings):
     def prefix(cls) -> str:
         """What the names of its variables begin with."""
         return str(cls.model_config["env_prefix"])
+
+    def describe(self, name: str) -> str:
+        """Return a setting as whoever set it wrote it, for what is said of its value.
+
+        That is `ROUTER_FLOWS=flows`, or the line of the project's file.
+        """
+        variable = f"{self.prefix()}{name}".upper()
+        set_ = {each.upper() for each, value in environment().items() if value}
+        declared = self._declared(()).get(variable)
+        return (
+            declared if declared and variable not in set_ else f"{variable}={getattr(self, name)}"
+        )
 
     @classmethod
     def variables(cls) -> set[str]:
@@ -330,12 +341,6 @@ class Settings(Section):
     rates_url: values.WebUrl | None = Field(None, repr=False)
     """Where the day's exchange rates are, in the ECB's XML or as JSON; None: none are known.
     Hidden from `repr`: it may have a key in it."""
-    http_tools: Path | None = None
-    """A folder of JSON files that declare tools, or one such file; None is the project's own."""
-    http_allow: Origins = []
-    """Origins that tools which files declare may call over http or at private addresses too, as
-    JSON: `["http://127.0.0.1:9000"]`. Any public one that a tool's file names over https is
-    allowed. Tenants' documents reach none of these: `ROUTER_TENANTS` says which they reach."""
     portal_origins: Origins = []
     """Origins whose pages may have the desk in them (docs/portal.md), as JSON:
     `["https://portal.example.com"]`."""
@@ -355,8 +360,6 @@ class Settings(Section):
     event_sources: Path | None = None
     """A YAML or JSON file of other systems that may tell runs what happened, signed as Standard
     Webhooks: a list of `{name, secret_env, roles, tenant, flows}`; None: none may."""
-    mcp_servers: Path | None = None
-    """A JSON file of MCP servers; None is none: they are programs that somebody chose to run."""
     metrics_port: Annotated[int, Field(ge=0, le=65535)] | None = None
     """Where `/metrics` is; 0 is any port that is free, None is none (`dev`: any)."""
     metrics_host: str = "127.0.0.1"
@@ -510,18 +513,6 @@ class Settings(Section):
         given = {type(each): each for each in sections}
         copy._sections = self._sections | given  # noqa: SLF001 - its own class's
         return copy
-
-    def describe(self, name: str) -> str:
-        """Return a setting as whoever set it wrote it, for what is said of its value.
-
-        That is `ROUTER_FLOWS=flows`, or the line of the project's file.
-        """
-        variable = f"{PREFIX}{name}".upper()
-        set_ = {each.upper() for each, value in self.environment.items() if value}
-        declared = self._declared(()).get(variable)
-        return (
-            declared if declared and variable not in set_ else f"{variable}={getattr(self, name)}"
-        )
 
     @property
     def queues(self) -> list[str]:

@@ -32,6 +32,8 @@ from router.domain.budgets import Budget, Budgets
 from router.extensions.evaluation.commands.prompt_jobs import job_inputs
 from router.extensions.evaluation.dataset import LabelledLine
 from router.extensions.evaluation.prompt_cases import read_cases
+from router.extensions.http.openapi import OpenApiReferences, operations_of, taken_by
+from router.extensions.mcp.file import ServerEntry, ToolEntry
 from router.flow.definition import State, Triggers, Withdrawal
 from router.flow.loader import load_flow
 from router.flow.slot_types.slot import Slot
@@ -41,8 +43,6 @@ from router.runtime.server import openapi_document
 from router.settings import Fallback, Settings
 from router.settings.project import TABLE
 from router.skill.loader import read_skill
-from router.tool.http.openapi import OpenApiReferences, operations_of, taken_by
-from router.tool.mcp.file import ServerEntry, ToolEntry
 from router.tool.tool import tool
 from router.webhook.webhook_files import load_event_sources, load_webhooks
 from tests.compose.house import TYPED, blocks

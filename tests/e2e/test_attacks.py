@@ -55,7 +55,7 @@ from tests.fakes.teams import Teams, account
 from tests.fakes.web_server import Got, Received, Reply, WebServer, json_reply
 from tests.fakes.wecom import Wecom
 from tests.hostile_files import noise
-from tests.integration.tool.mcp.test_hostile import STOPPING, TAKES, answered
+from tests.integration.extensions.mcp.test_hostile import STOPPING, TAKES, answered
 from tests.ports import free_ports
 from tests.table import each_row
 from tests.unit.runtime.documents import overtime, server, weather

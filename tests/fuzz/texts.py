@@ -11,6 +11,8 @@ from typing import Any
 from router.directory.file import FileDirectory
 from router.domain.errors import DefinitionError
 from router.domain.messages import Message, Option
+from router.extensions.http.declarations import tools_in_text
+from router.extensions.mcp.file import servers_in_text
 from router.flow.loader import UnmadeFlow, load_flows, looked_at
 from router.flow.paused import Situation
 from router.llm.protocols import protocol
@@ -20,18 +22,16 @@ from router.outbound.client import Sender
 from router.outbound.guard import OutboundGuard
 from router.skill.loader import skill_in_text
 from router.story.loader import story_problems
-from router.tool.kinds.declarations import tools_in_text
-from router.tool.mcp.file import servers_in_text
 from router.understanding.reader import Reader
 from router.webhook.webhook_files import load_event_sources, load_webhooks
 from tests.fakes.providers import DIALECTS, Said
 from tests.fuzz.entrance import BESIDE_IT, Entrance, Outcome, Take, as_bytes, registered
 from tests.unit.directory import test_directory
+from tests.unit.extensions.http.declaring import declaration
 from tests.unit.flow import test_loader as test_flow_loader
 from tests.unit.llm.asking import ANNUAL, question
 from tests.unit.skill import test_loader
 from tests.unit.story import test_story
-from tests.unit.tool.http.declaring import declaration
 from tests.unit.understanding import test_properties
 from tests.unit.understanding.dialogue import NOW
 from tests.unit.webhook import test_file

@@ -9,6 +9,7 @@ import pytest
 import uvicorn
 
 from company.office.service import office
+from router.extensions.http.settings import HttpSettings
 from router.flow.gallery import Gallery
 from router.settings import Settings
 from router.story.expectations import told
@@ -47,10 +48,8 @@ async def desk() -> AsyncIterator[tuple[Environment, Settings]]:
             patch.setenv("ROUTER_TOOL_OFFICE_URL", address)
             settings = Settings.load(
                 flows=GALLERY,
-                http_tools=GALLERY / "tools",
-                http_allow=[address],
                 directory=GALLERY / "directory" / "sample.yaml",
-            )
+            ).having(HttpSettings(tools=GALLERY / "tools", allow=[address]))
             async with opened(settings) as house:
                 yield house, settings
 

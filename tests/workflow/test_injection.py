@@ -30,7 +30,7 @@ from tests.fakes.model_server import (
 )
 from tests.fakes.web_server import WebServer, json_reply
 from tests.table import each_row
-from tests.unit.tool.http.declaring import TEXT, Folder, declaration, takes
+from tests.unit.extensions.http.declaring import TEXT, Folder, declaration, takes
 from tests.workflow.desk import Talk, flow_of
 from tests.workflow.poison import (
     CALLS,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from router.extensions.mcp.settings import McpSettings
 from router.settings import Settings
 from router.story.entries import BotStep, ExpectStep, RunExpectation, ToolStep
 from router.story.expectations import StoryOutcome, told
@@ -119,7 +120,7 @@ async def test_stories_say_what_tools_of_an_mcp_server_answer_that_is_not_runnin
         (tmp_path / name.removesuffix(".yaml") / name).write_text(text)
     servers = tmp_path / "servers.json"
     servers.write_text(json.dumps({"badge_lookup": {"url": "http://127.0.0.1:9/mcp"}}))
-    settings = Settings.load(flows=tmp_path / "badge", mcp_servers=servers)
+    settings = Settings.load(flows=tmp_path / "badge").having(McpSettings(servers=servers))
     stories = chosen(settings, [tmp_path / "stories"], "")
     report, _ = await runner.run(settings, stories, lambda _: None)
     assert [[*told(outcome)] for outcome in report.outcomes if not outcome.ok] == []

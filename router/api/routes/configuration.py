@@ -17,6 +17,7 @@ from router.api.errors import problems
 from router.api.flow_reading import read_flow_text
 from router.api.params import Note, StrictRoute
 from router.domain.configuration_documents import (
+    KIND_PATTERN,
     LARGEST,
     Activation,
     DocumentHead,
@@ -24,8 +25,8 @@ from router.domain.configuration_documents import (
     DocumentVersion,
     Examined,
     digest_of,
+    document_kinds,
     is_name,
-    kind_of,
     path_of,
 )
 from router.domain.errors import (
@@ -159,11 +160,22 @@ IfMatch = Annotated[
 _NOT_THERE = Localised(zh="没有这份配置。", en="There is no such document.")
 
 
-async def _named(kind: str, document: str) -> tuple[DocumentKind, str]:
-    known = kind_of(kind)
-    if known is None or not is_name(known, document):
+async def _named(
+    services: Given, author: Author, kind: str, document: str
+) -> tuple[DocumentKind, str]:
+    # A document of a kind that nobody has any more can be read and retired.
+    known = _is_kind(services, kind) or (
+        re.fullmatch(KIND_PATTERN, kind) is not None
+        and is_name(kind, document)
+        and await services.store.configuration.head(author.tenant, kind, document) is not None
+    )
+    if not known or not is_name(kind, document):
         raise NotFound(_NOT_THERE)
-    return known, document
+    return kind, document
+
+
+def _is_kind(services: Services, kind: str) -> bool:
+    return kind in document_kinds() or kind in services.configuration.installed_kinds
 
 
 NamedDocument = Annotated[tuple[DocumentKind, str], Depends(_named)]
@@ -173,6 +185,8 @@ NamedDocument = Annotated[tuple[DocumentKind, str], Depends(_named)]
 @router.get("", responses=problems(404))
 async def index(services: Given, author: Author, kind: DocumentKind | None = None) -> DocumentPage:
     """List the tenant's documents, those of one kind or all, with which version of each holds."""
+    if kind is not None and not _is_kind(services, kind):
+        raise InvalidInput.at("kind", f"choose one of {', '.join(document_kinds())}")
     found = await services.store.configuration.heads(author.tenant, kind)
     return DocumentPage(items=found, unfit=services.configuration.unfit.get(author.tenant))
 

@@ -5,7 +5,6 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
 
 import httpx2
 
@@ -19,7 +18,7 @@ from router.domain.loopback import may_be_proxied
 from router.domain.principals import DEFAULT_TENANT
 from router.llm.embeddings import OpenAIEmbeddings
 from router.retrieval.selection import Thresholds, read_thresholds
-from router.runtime import definitions, temporal_server
+from router.runtime import temporal_server
 from router.runtime.composition import encoder
 from router.runtime.data_folder import served
 from router.runtime.definitions import load_catalog, load_registry, skill_folders, skill_remarks
@@ -149,15 +148,6 @@ async def extensions(settings: Settings) -> str:
     names = ", ".join(each.name for each in found) or "none"
     omitted = ", ".join(each.name for each in found.omitted)
     return f"{names}; left out: {omitted}" if omitted else names
-
-
-async def declared_tools(settings: Settings) -> str:
-    """The files of declared tools can be loaded, and their variables are set."""
-    load_registry(settings)
-    loaded = definitions.declared_tools(settings)
-    names = ", ".join(tool.name for tool in loaded.tools) or "none"
-    absent = (f"not {Path(f).name}: {v} isn't set" for f, v in loaded.absent.items())
-    return "\n".join([names, *absent])
 
 
 async def skills(settings: Settings) -> str:

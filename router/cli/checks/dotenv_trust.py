@@ -6,12 +6,14 @@ tools there are, has not. So neither a program that `.env` alone names is starte
 this machine sent to an address that it names.
 """
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 from dotenv import dotenv_values
 from pydantic import SecretStr
 
+from router.extension import Check, TrustedCheck
 from router.retrieval.encoders import SENTENCE_TRANSFORMERS
 from router.settings import Fallback, RoleModel, Settings
 from router.settings.environment import DOTENV, of_dotenv
@@ -25,13 +27,12 @@ TrustDotenv = Annotated[
 _OF_TEMPORAL = ("temporal", "namespace", "search attributes", "task queues", "worker version")
 
 
-def untrusted(settings: Settings) -> dict[str, str]:
-    """The checks that would do what `.env` alone says, each with the variable that says it."""
+def untrusted(settings: Settings, checks: Mapping[str, Check]) -> dict[str, str]:
+    """Of these checks, those that would do what `.env` alone says, each with the variable."""
     by_folder = of_dotenv()
     embedder = settings.embedder
     address, key = settings.llm_base_url, settings.llm_api_key
     found = {
-        "mcp servers": "ROUTER_MCP_SERVERS" if "ROUTER_MCP_SERVERS" in by_folder else "",
         "model": _lent(address, key),
         "embedder": "" if embedder == "embedded" else _lent(address, key),
         "directory": _lent(settings.directory, settings.directory_token),
@@ -40,6 +41,9 @@ def untrusted(settings: Settings) -> dict[str, str]:
         "database": _lent(settings.database_url),
         **dict.fromkeys(_OF_TEMPORAL, _lent(settings.temporal_address, settings.temporal_api_key)),
     }
+    for subject, check in checks.items():
+        if isinstance(check, TrustedCheck) and check.variable in by_folder:
+            found[subject] = check.variable
     if embedder.startswith(SENTENCE_TRANSFORMERS) and "ROUTER_EMBEDDER" in by_folder:
         found["embedder"] = "ROUTER_EMBEDDER"  # a folder may hold the model's own code
     if variable := _lent_models(settings):

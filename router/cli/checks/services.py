@@ -1,4 +1,4 @@
-"""Checks of what runs elsewhere: the database, Temporal, MCP servers, and models."""
+"""Checks of what runs elsewhere: the database, Temporal, and models."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -11,14 +11,12 @@ from temporalio.api.workflowservice.v1 import DescribeWorkerDeploymentRequest
 from temporalio.client import Client
 
 from router.cli.options import absent_database
-from router.cli.tools import in_english_only
 from router.contracts.start_options import SEARCH_ATTRIBUTES
 from router.directory.sources import people_of
 from router.directory.tenants import Tenants
 from router.domain.errors import MisconfiguredError, Unavailable
 from router.domain.principals import Directory
 from router.domain.records import Orphaned
-from router.domain.source_lines import SourceLine
 from router.gateway import failing_workflows
 from router.gateway.builds import is_polled, stranded
 from router.gateway.generations import halves
@@ -28,6 +26,7 @@ from router.llm.protocols import DEFAULT
 from router.llm.servers import ServerMemory
 from router.llm.types import AccessRefused, ChatRequest, Function, ModelRefused, UserMessage
 from router.runtime.composition import SERVERS
+from router.runtime.configuration_kinds import ConfigurationKinds
 from router.runtime.definitions import load_capabilities
 from router.runtime.editions import drafted
 from router.runtime.model_protocols import load_protocols
@@ -50,16 +49,10 @@ from router.store.identity import HealthChecks, Houses, KeySeals
 from router.store.retention import Retention
 from router.store.store import Store
 from router.store.tables import ROUTER
-from router.tool.kinds.mcp_servers import servers_of
-from router.tool.mcp.connection import Away, look
-from router.tool.mcp.file import ServerEntry
-from router.tool.mcp.tools import ServerOffer
 
 SECONDS = 5.0
 CLOCKS_APART = 60.0
 ENDS_SOON = timedelta(days=7)
-MCP_SECONDS = 30.0
-"""A package runner fetches a server before it starts it."""
 
 
 @asynccontextmanager
@@ -137,11 +130,11 @@ async def documents(settings: Settings) -> str:
             return "not looked at: the tables aren't those of this version"
         held = await ConfigurationStore(database).active()
     offered = load_capabilities(settings)
-    tenants = Tenants.load(settings.tenants, settings.persona)
+    tenants, kinds = Tenants.load(settings.tenants, settings.persona), ConfigurationKinds(settings)
     told, unfit = list[str](), list[str]()
     for tenant, own in groupby(held, key=lambda each: each.tenant):
         mine = [*own]
-        draft = drafted(settings, offered, mine, tenant, tenants.entry(tenant))
+        draft = drafted(settings, offered, mine, tenant, tenants.entry(tenant), kinds)
         told.append(f"{len(mine)} of {tenant}")
         unfit += (f"{tenant}: {problem}" for problem in draft.problems)
     if unfit:
@@ -342,28 +335,6 @@ async def worker_version(settings: Settings) -> str:
             f"worker deployment set-current-version --deployment-name {name} --build-id {build}`"
         )
     return f"{build} of {name} is {'current' if build == current else 'ramping'}"
-
-
-async def mcp(settings: Settings) -> str:
-    """Every MCP server is there, and lists what it has."""
-    entries = servers_of(settings)
-
-    async def looked(name: str, entry: ServerEntry) -> tuple[bool, str]:
-        try:
-            listing = await look(name, entry, settings.environment, MCP_SECONDS)
-        except Away as away:
-            return False, f"{name} isn't there: {away}"
-        there = f"{name}: {', '.join(tool.name for tool in listing.tools) or 'no tools'}"
-        source = SourceLine(str(settings.mcp_servers), 1)
-        foreign = in_english_only(ServerOffer(name, entry, listing, (), source, name).tools())
-        return True, f"{there}\n{foreign}" if foreign else there
-
-    found = await asyncio.gather(*(looked(*entry) for entry in entries.items()))
-    said = [words for _, words in found]
-    if not all(fine for fine, _ in found):
-        remedy = f"correct {settings.mcp_servers}, or mend the server; the others are used"
-        raise MisconfiguredError("\n".join([*said, remedy]))
-    return "\n".join(said) or "none named by ROUTER_MCP_SERVERS"
 
 
 class TemporalNotRunning(Unavailable):

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from router.domain.extension_names import EXTENSION_NAME_RULE, is_extension_name
 from router.extension import Extension, ExtensionConflict, run_bounded
 from router.settings import Settings
+from router.tool.example_place import ExamplePlace
 from router.tool.registry import Registry
 from router.tool.stand_ins import make_stand_in
 from router.tool.tool import Tool
@@ -111,6 +112,14 @@ class ToolSource:
             By the name of a system that can't be reached, such as "the MCP server crm", the reason.
         """
         return {}
+
+    def find_examples(self, tool: Tool) -> ExamplePlace | None:  # noqa: ARG002 - for others
+        """Return where examples can be added to a tool of this source; `None` if nowhere.
+
+        Args:
+            tool: A tool, of this source or of another one.
+        """
+        return None
 
     def stand_ins(self, called: Iterable[str]) -> Mapping[str, list[Tool]]:
         """Return tools for stories, which reach no system, in place of those not published yet.
@@ -257,7 +266,8 @@ class ToolSources:
         Returns:
             By group, one of the variables.
         """
-        named = {each.group: sorted({*each.variables} & {*variables}) for each in self.each}
+        asking = (each for each in self.each if type(each).look is not ToolSource.look)
+        named = {each.group: sorted({*each.variables} & {*variables}) for each in asking}
         return {group: found[0] for group, found in named.items() if found}
 
     async def look(self, within: float, but_for: Collection[str] = ()) -> dict[str, str]:
@@ -269,6 +279,11 @@ class ToolSources:
         asked = [source for source in self.each if source.group not in but_for]
         looks = await asyncio.gather(*(_look(source, within) for source in asked))
         return {name: why for look in looks for name, why in look.items()}
+
+    def find_examples(self, tool: Tool) -> ExamplePlace | None:
+        """Return where examples can be added to a tool; `None` if nowhere."""
+        found = (source.find_examples(tool) for source in self.each)
+        return next((place for place in found if place is not None), None)
 
     def stand_ins(self, called: Iterable[str]) -> dict[str, list[Tool]]:
         """Return stand-ins for those of the `called` tools that some source will have."""

@@ -13,7 +13,7 @@ from router.store.database import Database
 from router.tool.tool import Tool, tool
 from tests.fakes.web_server import Reply, WebServer
 from tests.integration.activities.test_calling import House
-from tests.unit.tool.http.declaring import Folder, declaration
+from tests.unit.extensions.http.declaring import Folder, declaration
 
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 READER = Principal(id="alice", name="Alice", locale="en")

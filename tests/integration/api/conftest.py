@@ -27,6 +27,7 @@ from router.flow.definition import FlowDefinition
 from router.flow.paused import Situation
 from router.retrieval.index import CapabilityIndex
 from router.routing.prompts import Prompts
+from router.runtime.configuration_kinds import ConfigurationKinds
 from router.runtime.definitions import load_capabilities, tenants_of
 from router.runtime.server import GRACE, ApiServer, create_app
 from router.runtime.tenant_configuration import Configuration, HouseConfiguration
@@ -178,6 +179,7 @@ def house_of(settings: Settings) -> HouseConfiguration:
         CapabilityIndex(None),
         tenants,
         has_model=True,
+        kinds=ConfigurationKinds(settings),
         people=lambda _: FileDirectory.load().everyone(),
     )
 

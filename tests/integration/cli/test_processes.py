@@ -14,11 +14,11 @@ import psutil
 import pytest
 
 from router.cli import tools
-from router.cli.checks import services
 from router.cli.doctor import CHECKS, examine
 from router.cli.processes import numbered_ports
 from router.domain.errors import MisconfiguredError
 from router.domain.records import FileRecord
+from router.extensions.mcp.checks import check_servers
 from router.settings import Settings
 from router.store.blobs import Files
 from router.store.database import Database
@@ -288,7 +288,7 @@ def test_a_server_that_is_away_is_named_and_others_listed(run: Run, servers: Ser
         "tools", "call", "gone__echo", "{}", "--user", "bob"
     )
     with pytest.raises(MisconfiguredError, match="gone isn't there: there is no program") as found:
-        asyncio.run(services.mcp(Settings()))
+        asyncio.run(check_servers(Settings()))
     assert "crm isn't there: NOT_THERE isn't set" in str(found.value)
     assert "it: echo, " in str(found.value)
     assert str(found.value).endswith("or mend the server; the others are used")
@@ -330,8 +330,8 @@ def test_list_waits_only_so_long_for_a_server(
 
 
 def test_doctor_looks_at_every_server_and_minds_none(servers: Servers) -> None:
-    said = asyncio.run(services.mcp(Settings()))
+    said = asyncio.run(check_servers(Settings()))
     assert said.startswith("it: echo, strict, read_it, ")
     assert "\nread in English by all, in part at least: it__echo, " in said
     servers.are()
-    assert asyncio.run(services.mcp(Settings())) == "none named by ROUTER_MCP_SERVERS"
+    assert asyncio.run(check_servers(Settings())) == "none named by ROUTER_MCP_SERVERS"

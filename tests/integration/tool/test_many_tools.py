@@ -11,18 +11,18 @@ import activities.builtin
 import company.tools
 from activities.capabilities import Capabilities
 from router.api.routes.capabilities import CapabilityView
+from router.extensions.http.declarations import load_http_tools
+from router.extensions.mcp.file import ServerEntry
 from router.flow.catalog import Catalog
 from router.llm.schema import portable
 from router.outbound.client import Sender
 from router.outbound.guard import OutboundGuard
 from router.routing.tool_form import form_of, obstacle
 from router.skill.skill import SkillCatalog
-from router.tool.kinds.declarations import load_http_tools
-from router.tool.mcp.file import ServerEntry
 from router.tool.registry import Registry
 from router.tool.tool import Tool
-from tests.integration.tool.mcp.conftest import house_of, program
-from tests.unit.tool.http.declaring import TEXT, Folder, declaration, takes
+from tests.integration.extensions.mcp.conftest import house_of, program
+from tests.unit.extensions.http.declaring import TEXT, Folder, declaration, takes
 from tests.unit.tool.samples import DAVE
 
 KINDS = ("code", "http", "openapi", "mcp")

@@ -1,6 +1,5 @@
 """`doctor`, and how commands are used."""
 
-import json
 import os
 import socket
 import subprocess
@@ -150,19 +149,6 @@ async def test_flows_are_loaded_as_they_would_be(tmp_path: Path) -> None:
     assert "leave_request" in await configuration.flows(Settings())
     with pytest.raises(RouterError, match="has no flow"):
         await configuration.flows(Settings(flows=tmp_path))
-
-
-async def test_declared_tools_are_loaded_and_what_lacks_is_named(tmp_path: Path) -> None:
-    found = await configuration.declared_tools(Settings())
-    assert found == "get_weather\nnot web_search.json: ROUTER_TOOL_SEARCH_URL isn't set"
-    assert "in English" not in await configuration.tools(Settings())
-    declared = {"name": "a", "description": "b", "endpoint": {"url": "https://a.example"}}
-    (tmp_path / "a.json").write_text(json.dumps(declared))
-    said = await configuration.tools(Settings(http_tools=tmp_path))
-    assert "read in English by all, in part at least: a; give title, description_zh" in said
-    (tmp_path / "a.json").write_text("{}")
-    with pytest.raises(RouterError, match=r"a\.json:1: there is no name"):
-        await configuration.declared_tools(Settings(http_tools=tmp_path))
 
 
 async def test_a_data_folder_below_a_file_is_noticed(tmp_path: Path) -> None:

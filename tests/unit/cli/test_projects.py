@@ -58,8 +58,8 @@ def test_a_declared_tool_of_a_project_is_found_where_it_is_written(run: Run, acm
     assert "wrote tests/test_cars.py" in written
     assert "acme/tools/http/cars.json" in listed
     assert "acme/tools/opening_hours.py" in listed
-    line = 'mcp_servers = "mcp_servers/badges.json"'
-    assert f"then  put {line} under [tool.intent-router] in pyproject.toml" in server
+    line = 'servers = "mcp_servers/badges.json"'
+    assert f"then  put {line} under [tool.intent-router.mcp] in pyproject.toml" in server
     assert (acme / "tests" / "test_badges.py").is_file()
 
 
@@ -175,6 +175,15 @@ def test_a_fault_in_the_settings_of_an_extension_is_named(
     with pytest.raises(MisconfiguredError) as refused:
         check_sections(Settings.load())
     assert reason in str(refused.value)
+
+
+def test_two_extensions_may_read_one_table(acme: Path) -> None:
+    table = '[tool.intent-router.mcp]\nservers = "s.json"\nurl = "https://desk.example.com/mcp"\n'
+    (acme / "pyproject.toml").write_text(table, encoding="utf-8")
+    check_sections(Settings.load())
+    (acme / "pyproject.toml").write_text(f"{table}serves = 1\n", encoding="utf-8")
+    with pytest.raises(MisconfiguredError, match="serves is no setting: did you mean servers"):
+        check_sections(Settings.load())
 
 
 class BadgeSettings(Section):

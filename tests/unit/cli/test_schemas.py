@@ -10,29 +10,22 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-import company.tools
 import flows
 import skills
-from router.cli.schema import FOLDER, NAMES, text_of
+from router.cli.schema import FOLDER, schema_files, text_of
 from router.cli.schemas import BUILDERS, built
 from router.directory.file import SAMPLE, FileDirectory
 from router.domain.errors import DefinitionError
 from router.flow.loader import load_flow
 from router.formats.yaml_document import read_yaml
-from router.outbound.client import Sender
-from router.outbound.guard import OutboundGuard
 from router.skill.loader import read_skill
-from router.tool.kinds.declarations import load_http_tools
-from router.tool.mcp.file import load_servers
 from tests.unit.cli.conftest import Run
 from tests.unit.flow.test_validation import SOUND as FLOW
 from tests.unit.flow.test_validation import WORD
 from tests.unit.story.test_story import read as read_stories
-from tests.unit.tool.http.declaring import declaration
 
 ROOT = Path(__file__).parents[3]
 TEMPLATES = ROOT / "router" / "cli" / "templates"
-HTTP = Path(next(iter(company.tools.__path__))) / "http"
 
 
 def problems(name: str, data: Any) -> list[ValidationError]:
@@ -66,11 +59,6 @@ SHIPPED: Mapping[str, tuple[Callable[[Path], Any], list[Path]]] = {
         [*Path(flows.__path__[0]).glob("tests/*.yaml"), TEMPLATES / "my_flow_story.yaml"],
     ),
     "skill": (head_of, [*Path(skills.__path__[0]).glob("*/SKILL.md"), TEMPLATES / "SKILL.md"]),
-    "tools": (
-        json_of,
-        [*HTTP.glob("*.json"), TEMPLATES / "my_tool.json", TEMPLATES / "my_tool_openapi.json"],
-    ),
-    "mcp": (json_of, [TEMPLATES / "my_tool_mcp.json"]),
     "directory": (yaml_of, [SAMPLE]),
 }
 
@@ -90,7 +78,7 @@ def test_nothing_is_said_against_what_ships(name: str, path: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [p for name in ("flow", "story", "tools", "mcp", "directory") for p in SHIPPED[name][1]],
+    [p for name in ("flow", "story", "directory") for p in SHIPPED[name][1]],
     ids=lambda path: path.name,
 )
 def test_what_ships_names_its_schema_where_an_editor_finds_it_offline(path: Path) -> None:
@@ -187,52 +175,6 @@ SKILLS = {
 }
 
 
-TOOLS: Mapping[str, Any] = {
-    "a number": 3,
-    "a list of numbers": [3],
-    "nothing in it": {},
-    "a name with a space": declaration(name="9 lives"),
-    "no description": declaration(description=None),
-    "a key that nobody knows": declaration(desc="x"),
-    "a key that no endpoint has": declaration(endpoint={"uri": "x"}),
-    "a title in one language": declaration(title={"zh": "查"}),
-    "a permission that there isn't": declaration(permission="root"),
-    "roles that are a text": declaration(roles="hr"),
-    "a flag that is a text": declaration(confirm="yes"),
-    "fewer tries than none": declaration(retries=-1),
-    "a timeout in words": declaration(timeout="soon"),
-    "a timeout of hours": declaration(timeout=1e9),
-    "a place that is no pointer": declaration(result="a/b"),
-    "no items": declaration(items=0),
-    "parameters that are a number": declaration(parameters=3),
-    "a method that there isn't": declaration(endpoint={"method": "FETCH"}),
-    "a header that is a list": declaration(endpoint={"headers": {"X": []}}),
-    "an address that is a number": declaration(endpoint={"url": 3}),
-    "a key that a selection hasn't": {"openapi": "a.yaml", "permission": "read"},
-}
-
-
-SERVERS: Mapping[str, Any] = {
-    "neither command nor address": {"a": {}},
-    "both": {"a": {"command": "x", "url": "https://a.example/mcp"}},
-    "a key that nobody knows": {"a": {"command": "x", "arg": []}},
-    "a key that no tool has": {"a": {"command": "x", "tools": {"t": {"permision": "read"}}}},
-    "a name in capitals": {"A": {"command": "x"}},
-    "a timeout in words": {"a": {"command": "x", "timeout": "soon"}},
-    "no calls": {"a": {"command": "x", "calls": 0}},
-    "an address that isn't": {"a": {"url": "a.example"}},
-    "a server that is a text": {"a": "x"},
-    "within mcpServers": {"mcpServers": {"a": {}}},
-}
-
-
-def test_a_file_of_mcp_servers_of_other_clients_may_name_its_schema(elsewhere: Path) -> None:
-    data = {"$schema": "x", "mcpServers": {"a": {"command": "x"}}}
-    (elsewhere / "mcp.json").write_text(json.dumps(data))
-    assert list(load_servers(elsewhere / "mcp.json", {})) == ["a"]
-    assert problems("mcp", data) == []
-
-
 PEOPLE = {
     "nobody": "users: []",
     "something else": "people: [{id: ann, name: Ann}]",
@@ -257,12 +199,6 @@ WRONG: Mapping[str, tuple[str, Callable[[Path], object], Mapping[str, Any]]] = {
     "flow": ("trip.yaml", load_flow, FLOWS),
     "story": ("s.yaml", load_stories, STORIES),
     "skill": ("a/SKILL.md", lambda file: read_skill(file.parent), SKILLS),
-    "tools": (
-        "tool.json",
-        lambda file: load_http_tools(file.parent, {}, Sender(OutboundGuard())),
-        TOOLS,
-    ),
-    "mcp": ("mcp.json", lambda file: load_servers(file, {}), SERVERS),
     "directory": ("people.yaml", FileDirectory.load, PEOPLE),
 }
 """By schema: a file's name, what loads it, and what is wrong with which content."""
@@ -290,7 +226,7 @@ def test_one_is_printed_and_all_are_copied_and_again(run: Run, elsewhere: Path) 
     for _ in range(2):
         run.printed("schema", "--write", ".schemas")
     copies = {path.name: path.read_text() for path in (elsewhere / ".schemas").iterdir()}
-    assert copies == {file: text_of(name) for name, file in NAMES.items()}
+    assert copies == {f"{name}.json": text_of(name) for name in schema_files()}
 
 
 def test_what_is_no_schema_is_not_written_over(run: Run, elsewhere: Path) -> None:

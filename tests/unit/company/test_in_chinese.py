@@ -11,6 +11,7 @@ from pydantic import JsonValue
 import activities.builtin
 import company.tools
 from router.domain.principals import FLOW_ROLE
+from router.extensions.http.declarations import HttpImplementation, load_http_tools
 from router.flow.engine.events import Began, Called
 from router.flow.prompts.field_names import FIELDS, VALUES
 from router.outbound.client import Sender
@@ -18,7 +19,6 @@ from router.outbound.guard import OutboundGuard
 from router.routing.tool_form import form_of
 from router.runtime.extensions import import_packages, load_extensions
 from router.tool.implementation import FunctionImplementation
-from router.tool.kinds.declarations import HttpImplementation, load_http_tools
 from router.tool.labels import LABEL
 from router.tool.registry import Registry
 from router.tool.tool import Tool

@@ -145,7 +145,6 @@ def test_each_tenant_has_its_own_persona_or_the_houses(tmp_path: Path) -> None:
         ("acme: {origins: {tools: [crm.corp]}}", "write origins alone"),
         ("acme: {origins: {tools: ['http://a:90000']}}", "its port can't be read"),
         ("acme: {origins: {servers: ['http://0x7f.1']}}", "an address in disguise"),
-        ("acme: {origins: {pages: []}}", "pages"),
         ("acme: {flow: []}", "did you mean flows?"),
         ("acme: {flows: leave}", "flows"),
         ("acme: {flows: ['']}", "at least 1"),

@@ -2,14 +2,19 @@
 
 from pathlib import PurePosixPath
 
-from router.domain.configuration_documents import KINDS, DocumentKind, is_name, path_of, placed
+from router.domain.configuration_documents import (
+    CORE_RULES,
+    DocumentKind,
+    is_name,
+    path_of,
+    placed,
+)
 from tests.table import each_row
 
 NAMED: list[tuple[DocumentKind, str]] = [
     ("flows", "overtime"),
     ("flows", "leave_request"),
     ("skills", "policy-advisor"),
-    ("tools", "weather"),
     ("personas", "desk"),
     ("stories", "overtime"),
 ]
@@ -41,6 +46,6 @@ def test_any_other_path_is_no_document_s(path: str) -> None:
 
 
 @each_row("name", ["", "..", "../x", "a/b", "A", "1a", "a" * 65, "a\n", "é", "a%00"])
-@each_row("kind", KINDS)
+@each_row("kind", [*CORE_RULES, "charters"])
 def test_what_could_be_a_path_is_no_name(kind: DocumentKind, name: str) -> None:
     assert not is_name(kind, name)

@@ -13,6 +13,8 @@ from router.directory.file import FileDirectory
 from router.domain.locale import Locale
 from router.drawing import graph_of, svg_of
 from router.entities.normalisation import normalise
+from router.extensions.http.declarations import load_http_tools
+from router.extensions.http.settings import HttpSettings
 from router.flow.definition import FlowDefinition
 from router.flow.gallery import Gallery, GalleryFlow
 from router.flow.loader import FlowFile, examine_all, load_flows
@@ -21,7 +23,6 @@ from router.outbound.client import Sender
 from router.outbound.guard import OutboundGuard
 from router.runtime.definitions import load_registry, vocabulary
 from router.settings import Settings
-from router.tool.kinds.declarations import load_http_tools
 from router.understanding.triggers.patterns import PatternIndex, rivalries
 from tests.table import each_row
 from tests.unit.understanding.flows import EMPLOYEE, SHIPPED
@@ -44,7 +45,7 @@ def files() -> dict[str, FlowFile]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROUTER_TOOL_OFFICE_URL", OFFICE)
         tools = GALLERY / "tools"
-        loaded = Settings.load(flows=GALLERY, http_tools=tools, http_allow=[OFFICE])
+        loaded = Settings.load(flows=GALLERY).having(HttpSettings(tools=tools, allow=[OFFICE]))
         known = vocabulary(load_registry(loaded))
     found, problems = examine_all([GALLERY], known)
     assert problems == []

@@ -1,8 +1,15 @@
 """Documents of configuration that tests write: a flow with an approval, a skill, a tool, a desk."""
 
 import json
+from collections.abc import Iterable
+from types import MappingProxyType
 
-from router.domain.configuration_documents import DocumentKind
+from activities.capabilities import Capabilities
+from router.directory.tenants import TenantEntry
+from router.domain.configuration_documents import ConfigurationDocument, DocumentKind
+from router.runtime.configuration_kinds import ConfigurationKinds, ToolsBySystem
+from router.runtime.editions import DraftEdition, drafted
+from router.settings import Settings
 
 
 def overtime(
@@ -75,9 +82,48 @@ def server(name: str = "crm", **more: object) -> str:
 SOUND: dict[DocumentKind, tuple[str, str]] = {
     "flows": ("overtime", overtime()),
     "skills": ("travel-tips", SKILL),
-    "tools": ("weather", weather()),
-    "servers": ("crm", server()),
     "personas": ("desk", PERSONA),
     "stories": ("overtime", "- story: a\n  steps: [{user: hello}]\n"),
 }
-"""By kind, a name and a text that fit the shipped files."""
+"""By kind of the core, a name and a text that fit the shipped files."""
+
+
+def calling(tool: str, argument: str = "city") -> str:
+    """The flow, which looks outside once overtime is agreed to."""
+    look = (
+        f"{{call: {tool}, with: {{{argument}: \"'x'\"}}, save: sky, next: noted, on_error: noted}}"
+    )
+    states = f"approved: look\n    rejected: turned_down\n  look: {look}\n"
+    return overtime().replace("approved: noted\n    rejected: turned_down\n", states)
+
+
+class Desk:
+    """Lays documents of the tenant acme over the shipped files."""
+
+    def __init__(
+        self, settings: Settings, house: Capabilities, kinds: ConfigurationKinds | None = None
+    ) -> None:
+        self.settings = settings
+        self.house = house
+        self.kinds = kinds or ConfigurationKinds(settings)
+
+    def __call__(
+        self,
+        *documents: tuple[DocumentKind, str, str],
+        entry: TenantEntry | None = None,
+        listed: ToolsBySystem = MappingProxyType({}),
+    ) -> DraftEdition:
+        made = [ConfigurationDocument(kind=k, name=n, text=t) for k, n, t in documents]
+        return drafted(
+            self.settings,
+            self.house,
+            made,
+            "acme",
+            entry or TenantEntry(),
+            self.kinds,
+            listed,
+        )
+
+
+def said(problems: Iterable[object]) -> str:
+    return "\n".join(map(str, problems))

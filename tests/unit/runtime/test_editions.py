@@ -1,7 +1,6 @@
 """Documents laid over what the house has: what they may say, and what becomes of it."""
 
 import itertools
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from activities.capabilities import Capabilities
 from router.directory.tenants import (
     LiveTenants,
-    OriginsEntry,
     SelectionOfNames,
     TenantEntry,
     Tenants,
@@ -29,61 +26,21 @@ from router.domain.configuration_documents import (
 from router.domain.errors import DefinitionError, Unavailable
 from router.flow.catalog import Catalog
 from router.retrieval.index import CapabilityIndex
+from router.runtime.configuration_kinds import ConfigurationKinds, ToolsBySystem, variables_of
 from router.runtime.definitions import load_capabilities
-from router.runtime.editions import DraftEdition, drafted, variables_of
+from router.runtime.editions import DraftEdition
 from router.runtime.tenant_configuration import Configuration, HouseConfiguration
 from router.settings import Settings
-from router.tool.kinds.mcp_servers import ServerTools
 from router.understanding.reader import Reader
 from tests.fakes.clock import Clock
 from tests.table import each_row
-from tests.unit.runtime.documents import PERSONA, SKILL, SOUND, overtime, server, weather
+from tests.unit.runtime.documents import PERSONA, SKILL, SOUND, Desk, calling, overtime, said
+from tests.unit.runtime.editions import desk, house, settings
 
-
-@pytest.fixture(scope="module")
-def settings() -> Settings:
-    return Settings(_env_file=None)
-
-
-@pytest.fixture(scope="module")
-def house(settings: Settings) -> Capabilities:
-    return load_capabilities(settings)
+__all__ = ["desk", "house", "settings"]
 
 
 BOMB = [(0, "x, x"), *((n, f"*a{n - 1}, *a{n - 1}") for n in range(1, 40))]
-
-
-def calling(tool: str) -> str:
-    """The flow, which looks outside once overtime is agreed to."""
-    look = f"{{call: {tool}, with: {{city: \"'x'\"}}, save: sky, next: noted, on_error: noted}}"
-    states = f"approved: look\n    rejected: turned_down\n  look: {look}\n"
-    return overtime().replace("approved: noted\n    rejected: turned_down\n", states)
-
-
-class Desk:
-    """Lays documents of the tenant acme over the shipped files."""
-
-    def __init__(self, settings: Settings, house: Capabilities) -> None:
-        self.settings = settings
-        self.house = house
-
-    def __call__(
-        self,
-        *documents: tuple[DocumentKind, str, str],
-        entry: TenantEntry | None = None,
-        tenant: str = "acme",
-    ) -> DraftEdition:
-        made = [ConfigurationDocument(kind=k, name=n, text=t) for k, n, t in documents]
-        return drafted(self.settings, self.house, made, tenant, entry or TenantEntry())
-
-
-@pytest.fixture
-def desk(settings: Settings, house: Capabilities) -> Desk:
-    return Desk(settings, house)
-
-
-def said(problems: Iterable[object]) -> str:
-    return "\n".join(map(str, problems))
 
 
 def test_documents_of_every_kind_stand_beside_the_files(desk: Desk) -> None:
@@ -98,11 +55,8 @@ def test_documents_of_every_kind_stand_beside_the_files(desk: Desk) -> None:
 
 
 def test_a_document_takes_the_place_of_the_file_of_its_name(desk: Desk) -> None:
-    draft = desk(("tools", "weather", weather()), ("flows", "leave_request", _leave()))
+    draft = desk(("flows", "leave_request", _leave()))
     assert said(draft.problems) == ""
-    registry = draft.capabilities.registry
-    assert registry["get_weather"].description == "Get the weather of a city."
-    assert desk.house.registry["get_weather"].description != "Get the weather of a city."
     flow = draft.capabilities.catalog.get("leave_request")
     assert flow is not None
     assert flow.title.en == "Leave"
@@ -115,11 +69,6 @@ def _leave() -> str:
     return text.replace('en: "Overtime"}', 'en: "Leave"}').replace(
         'examples: ["log overtime", "我要报加班"]', 'examples: ["leave of absence"]'
     )
-
-
-def servers(count: int) -> str:
-    each = {"url": "https://crm.example.com/mcp"}
-    return json.dumps({f"crm{n}": each for n in range(count)})
 
 
 REFUSED: dict[str, tuple[list[tuple[DocumentKind, str, str]], str]] = {
@@ -138,57 +87,12 @@ REFUSED: dict[str, tuple[list[tuple[DocumentKind, str, str]], str]] = {
         [("flows", "overtime", overtime().replace("我要报加班", "我要请年假"))],
         "starts leave_request",
     ),
-    "code-s-name": (
-        [("tools", "t", weather(name="get_leave_balance"))],
-        "has a name that is taken",
-    ),
-    "openapi": (
-        [("tools", "t", '{"openapi": "x.yaml", "operations": {}}')],
-        "there is no OpenAPI document beside it",
-    ),
-    "private-address": ([("tools", "t", weather("https://10.0.0.1/{city}"))], "isn't public"),
-    "plain-http": ([("tools", "t", weather("http://example.com/{city}"))], "isn't https"),
-    "the-house-s-secret": (
-        [("tools", "t", weather("https://example.com/{env.ROUTER_TOOL_SECRET}/{city}"))],
-        "ROUTER_TOOL_SECRET isn't set",
-    ),
-    "no-json": ([("tools", "t", "{")], "tools/t.json"),
     "skill-of-another-name": ([("skills", "other", SKILL)], "skills/other/SKILL.md"),
     "skill-that-links-to-a-file": (
         [("skills", "travel-tips", SKILL.replace("description:", "descripton:"))],
         "skills/travel-tips/SKILL.md",
     ),
     "persona-with-another-key": ([("personas", "desk", PERSONA + "code: x\n")], "personas/desk"),
-    "a-program": (
-        [("servers", "crm", '{"crm": {"command": "sh"}}')],
-        "servers/crm.json:1: no program is started for a document",
-    ),
-    "a-server-at-a-private-address": (
-        [("servers", "crm", server(url="https://10.0.0.1/mcp"))],
-        "10.0.0.1, which isn't public",
-    ),
-    "a-server-over-plain-http": (
-        [("servers", "crm", server(url="http://crm.example.com/mcp"))],
-        "servers/crm.json:3: http://crm.example.com isn't https",
-    ),
-    "a-server-with-a-password": (
-        [("servers", "crm", server(url="https://me:secret@crm.example.com/mcp"))],
-        "it has a name or password before the host",
-    ),
-    "a-server-with-the-house-s-secret": (
-        [("servers", "crm", server(headers={"Authorization": "{env.ROUTER_TOOL_SECRET}"}))],
-        "ROUTER_TOOL_SECRET isn't set",
-    ),
-    "two-of-one-server": (
-        [("servers", "a", server()), ("servers", "b", server())],
-        "there is an MCP server crm already",
-    ),
-    "servers-without-end": (
-        [("servers", "many", servers(21))],
-        "a tenant has at most 20 MCP servers, not 21",
-    ),
-    "a-key-that-servers-have-not": ([("servers", "crm", server(user="x"))], "there is no key user"),
-    "two-of-one-tool": ([("tools", "a", weather()), ("tools", "b", weather())], "get_weather"),
 }
 
 
@@ -201,33 +105,6 @@ def test_what_does_not_fit_is_refused_at_its_place(
     assert why in said(draft.problems)
     with pytest.raises(DefinitionError):
         draft.edition(has_model=False)
-
-
-def test_a_flow_may_call_the_tool_of_a_document_for_as_long_as_that_is_there(desk: Desk) -> None:
-    flow, tool = calling("look_outside"), weather(name="look_outside")
-    assert said(desk(("flows", "overtime", flow), ("tools", "w", tool)).problems) == ""
-    assert "look_outside" in said(desk(("flows", "overtime", flow)).problems)
-
-
-def test_a_flow_may_call_what_an_mcp_server_of_a_document_is_yet_to_list(desk: Desk) -> None:
-    flow = calling("crm__find")
-    known = desk(("flows", "overtime", flow), ("servers", "crm", server()))
-    assert known.problems == []
-    assert "crm__" in known.capabilities.registry.prefixes
-    assert "crm__find" in said(desk(("flows", "overtime", flow)).problems)
-
-
-@each_row(
-    ("tools", "fits"),
-    [(["*"], True), (["crm__*"], True), (["crm__find"], True), (["get_leave_balance"], False)],
-)
-def test_a_tenant_has_the_servers_whose_tools_the_house_gives_it(
-    desk: Desk, tools: list[str], *, fits: bool
-) -> None:
-    entry = TenantEntry(tools=SelectionOfNames(only=tools))
-    draft = desk(("servers", "crm", server()), entry=entry)
-    assert (draft.problems == []) is fits
-    assert ("gives this tenant no tool crm__*" in said(draft.problems)) is not fits
 
 
 def test_the_house_says_which_names_a_tenant_may_have(desk: Desk) -> None:
@@ -252,34 +129,6 @@ def test_a_tenant_s_documents_name_its_own_variables_alone(monkeypatch: pytest.M
     assert variables_of(settings, "ACME") == variables_of(settings, "acme_x") == {}
 
 
-INTERNAL = "http://10.0.0.7:9000"
-
-
-@each_row(
-    ("origins", "tool_fits", "server_fits"),
-    [
-        # The deployment's own tools go there, and that opens nothing to a tenant's.
-        (OriginsEntry(), False, False),
-        (OriginsEntry(tools=[INTERNAL]), True, False),
-        (OriginsEntry(servers=[INTERNAL]), False, True),
-        (OriginsEntry(tools=["http://10.0.0.7:9001"]), False, False),
-    ],
-)
-def test_a_tenant_s_documents_reach_only_what_its_entry_names_for_that_purpose(
-    house: Capabilities, origins: OriginsEntry, *, tool_fits: bool, server_fits: bool
-) -> None:
-    desk = Desk(Settings(_env_file=None, http_allow=[INTERNAL], webhook_allow=[INTERNAL]), house)
-    entry = TenantEntry(origins=origins)
-
-    tool = desk(("tools", "w", weather(f"{INTERNAL}/{{city}}", name="look")), entry=entry)
-    crm = desk(("servers", "crm", server(url=f"{INTERNAL}/mcp")), entry=entry)
-
-    assert (tool.problems == []) is tool_fits
-    assert tool_fits or "origins.tools in the file of ROUTER_TENANTS" in said(tool.problems)
-    assert (crm.problems == []) is server_fits
-    assert server_fits or "origins.servers in the file of ROUTER_TENANTS" in said(crm.problems)
-
-
 def test_another_persona_or_skill_of_a_document_is_nobody_else_s(desk: Desk) -> None:
     assert desk(("personas", "desk", PERSONA)).persona is not None
     assert desk().persona is None
@@ -295,11 +144,11 @@ class Troubled(HouseConfiguration):
         self,
         tenant: str,
         documents: Iterable[ConfigurationDocument],
-        found: ServerTools = MappingProxyType({}),
+        listed: ToolsBySystem = MappingProxyType({}),
     ) -> DraftEdition:
         if error := self.trouble.get(tenant):
             raise error
-        return super().draft(tenant, documents, found)
+        return super().draft(tenant, documents, listed)
 
 
 class Kept:
@@ -353,6 +202,7 @@ class Process:
             CapabilityIndex(None),
             LiveTenants(Tenants),
             has_model=False,
+            kinds=ConfigurationKinds(settings),
         )
         store: Any = SimpleNamespace(configuration=self.kept, flow_versions=None)
         self.clock = Clock()
@@ -469,15 +319,8 @@ def _of_leave() -> str:
     return text.replace("start: gather\nstates:", f"start: off\nstates:\n  {leave}")
 
 
-FEW = TenantEntry.model_validate({"author_tools": {"except": ["get_weather", "crm__refund"]}})
-NOT_ALLOWED = "authors of this tenant can't use the tool get_weather"
-
-
-def test_authors_call_no_tool_kept_from_them_while_its_server_is_away(desk: Desk) -> None:
-    crm: tuple[DocumentKind, str, str] = ("servers", "crm", server())
-    refund = desk(crm, ("flows", "overtime", calling("crm__refund")), entry=FEW)
-    assert "authors of this tenant can't use the tool crm__refund" in said(refund.problems)
-    assert not desk(crm, ("flows", "overtime", calling("crm__look_up")), entry=FEW).problems
+FEW = TenantEntry.model_validate({"author_tools": {"except": ["calculate"]}})
+NOT_ALLOWED = "authors of this tenant can't use the tool calculate"
 
 
 def skill_with(tools: str) -> str:
@@ -487,10 +330,10 @@ def skill_with(tools: str) -> str:
 @each_row(
     ("document", "problem"),
     [
-        (("flows", "overtime", calling("get_weather")), NOT_ALLOWED),
+        (("flows", "overtime", calling("calculate", "expression")), NOT_ALLOWED),
         (("flows", "overtime", overtime()), ""),
         (("skills", "travel-tips", SKILL), "the skill may call every tool"),
-        (("skills", "travel-tips", skill_with("get_weather")), NOT_ALLOWED),
+        (("skills", "travel-tips", skill_with("calculate")), NOT_ALLOWED),
         (("skills", "travel-tips", skill_with("get_my_trips")), ""),
     ],
 )

@@ -220,7 +220,7 @@ def test_every_process_that_reads_flow_files_has_the_code_of_extensions(
 ) -> None:
     sources = SimpleNamespace(load=list, add_extension=lambda _: None)
     monkeypatch.setattr(definitions, "ToolSources", lambda *_: sources)
-    monkeypatch.setattr(definitions, "_packages", lambda _: [])
+    monkeypatch.setattr(definitions, "load_packages", lambda _: [])
     monkeypatch.setattr("router.runtime.extensions.load_configured", lambda _: extensions(Badges))
     with installed():
         definitions.load_tools(Settings(_env_file=None))

@@ -17,6 +17,7 @@ from router.domain.configuration_documents import (
 from router.domain.errors import DefinitionError
 from router.domain.shares import is_of_share
 from router.retrieval.index import CapabilityIndex
+from router.runtime.configuration_kinds import ConfigurationKinds
 from router.runtime.definitions import load_capabilities
 from router.runtime.tenant_configuration import Configuration, HouseConfiguration
 from router.settings import Settings
@@ -52,7 +53,7 @@ class Process:
         self.index = CapabilityIndex(None)
         self.reader = reader
         parts = (self.settings, self.offered, reader, self.index, LiveTenants(Tenants))
-        house = HouseConfiguration(*parts, False)
+        house = HouseConfiguration(*parts, False, ConfigurationKinds(self.settings))
         self.configuration = Configuration(house, self.store, now=lambda: self.now)
 
     def version_of(self, person: str | None = None, tenant: str = "acme") -> int | None:

@@ -178,12 +178,12 @@ def test_a_tool_with_the_name_of_one_that_there_is_leaves_its_source_out(
 
 
 def test_a_source_that_conflicts_with_one_of_the_core_leaves_its_extension_out() -> None:
-    found = Extensions([LoadedExtension(extension([source(name="mcp_servers")]), "acme-badges")])
+    found = Extensions([LoadedExtension(extension([source(name="functions")]), "acme-badges")])
 
     omit_faulty_extensions(found, ToolSources(SETTINGS))
 
     (fault,) = found.failed
-    assert "there is a source of tools 'mcp_servers' already" in fault.reason
+    assert "there is a source of tools 'functions' already" in fault.reason
 
 
 @each_row(

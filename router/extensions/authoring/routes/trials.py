@@ -14,7 +14,7 @@ from router.api.dependencies import Author, Work
 from router.api.errors import problems
 from router.api.params import PersonId, PlainJson, PlainObject, StrictRoute
 from router.domain.configuration_documents import LARGEST as LARGEST_STORIES
-from router.domain.configuration_documents import LONGEST_NAME, RULES
+from router.domain.configuration_documents import LONGEST_NAME, rules_of
 from router.domain.errors import FaultyValue
 from router.extensions.authoring.services import GivenAuthoring
 from router.extensions.authoring.trials.protocol import (
@@ -49,7 +49,7 @@ def _text_of(most: int) -> object:
 
 
 FlowNameField = Annotated[
-    str, Field(pattern=f"^{RULES['flows'].pattern.pattern}$", max_length=LONGEST_NAME)
+    str, Field(pattern=f"^{rules_of('flows').pattern.pattern}$", max_length=LONGEST_NAME)
 ]
 FlowTextField = Annotated[str, *_text_of(LARGEST_FLOW)]
 StoriesText = Annotated[str, *_text_of(LARGEST_STORIES)]

@@ -40,7 +40,6 @@ from router.extensions.evaluation.examples.text_edit import Unwritable
 from router.flow.paused import Situation
 from router.runtime.composition import chains_of, index_of
 from router.runtime.definitions import (
-    declared_tools,
     flow_folder,
     load_capabilities,
     load_tools,
@@ -49,7 +48,6 @@ from router.runtime.definitions import (
 from router.runtime.prompts import load_prompts
 from router.settings import Settings
 from router.settings.environment import of_dotenv
-from router.tool.kinds.mcp_servers import servers_of
 from router.understanding.reader import Reader
 
 ENOUGH = 5
@@ -84,9 +82,7 @@ class House:
             ExampleSources(
                 flows=flow_folder(settings),
                 skills=skills.found,
-                registry=tools.registry,
-                declared=lambda: declared_tools(settings).tools,
-                servers=lambda: servers_of(settings),
+                tools=tools,
             ),
         )
 

@@ -4,7 +4,7 @@ Each kind of file is a class: it puts sentences into the file's text, and reads 
 the house what the file then says.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,13 +20,11 @@ from router.extensions.evaluation.examples.text_edit import (
 )
 from router.flow.loader import Vocabulary, read_flow
 from router.formats.strict_json import strict_json
-from router.formats.yaml_document import Place
 from router.skill.loader import FoundSkill, read_skill
+from router.tool.example_place import ExamplePlace
 from router.tool.implementation import FunctionImplementation
+from router.tool.kinds import ToolSources
 from router.tool.kinds.functions import tools_anew
-from router.tool.mcp.file import ServerEntry
-from router.tool.mcp.tools import ServerTool
-from router.tool.registry import Registry
 from router.tool.tool import Tool
 
 _EXAMPLES = "examples"
@@ -95,46 +93,23 @@ class ModuleSource:
 
 
 @dataclass(frozen=True)
-class DeclarationFile:
-    """A JSON file that declares the tool of an endpoint, or several; `load` reads its folder."""
+class PlaceSource:
+    """A JSON file that declares a tool, as the source of the tool knows it."""
 
-    path: Path
-    name: str
-    load: Callable[[], Sequence[Tool]]
+    place: ExamplePlace
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.place.path
 
     def changed(self, text: str, sentences: Sequence[str]) -> str:
-        """Its text with more of the tool's `examples`."""
-        data = strict_json(text, unique=False)
-        place: Place = (_EXAMPLES,)
-        if isinstance(data, list):
-            names = [each.get("name") for each in data if isinstance(each, dict)]
-            place = (names.index(self.name), _EXAMPLES)
-        return add_list_items(text, place, sentences)
+        """Its text with more of the tool's examples."""
+        return add_list_items(text, self.place.find(strict_json(text, unique=False)), sentences)
 
     def examples(self) -> Sequence[str]:
         """What the tool has by now."""
-        return next((tool.examples for tool in self.load() if tool.name == self.name), ())
-
-
-@dataclass(frozen=True)
-class ServerFile:
-    """The JSON file of MCP servers, which says more of the `tool` of a `server`."""
-
-    path: Path
-    server: str
-    tool: str
-    load: Callable[[], Mapping[str, ServerEntry]]
-
-    def changed(self, text: str, sentences: Sequence[str]) -> str:
-        """Its text with more of `tools.<tool>.examples`."""
-        data = strict_json(text, unique=False)
-        around = ("mcpServers",) if isinstance(data, dict) and "mcpServers" in data else ()
-        place = (*around, self.server, "tools", self.tool, _EXAMPLES)
-        return add_list_items(text, place, sentences)
-
-    def examples(self) -> Sequence[str]:
-        """What the file says of the tool by now."""
-        return self.load()[self.server].entry(self.tool).examples
+        return self.place.read()
 
 
 @dataclass(frozen=True)
@@ -144,11 +119,7 @@ class ExampleSources:
     flows: Path
     """The folder of flow files, or the one file."""
     skills: Sequence[FoundSkill]
-    registry: Registry
-    declared: Callable[[], Sequence[Tool]]
-    """Loads the tools of JSON files."""
-    servers: Callable[[], Mapping[str, ServerEntry]]
-    """Loads the file of MCP servers."""
+    tools: ToolSources
 
     def of(self, capability: Capability) -> ExampleSource:
         """Its file; raises `Unwritable` where that kind of file has no place for examples."""
@@ -157,29 +128,22 @@ class ExampleSources:
             return FlowSource(path, self._vocabulary)
         if capability.kind == "skill":
             return SkillSource(self._files_of_skills[capability.name])
-        return self._of_tool(self.registry[capability.name])
+        return self._of_tool(self.tools.registry[capability.name])
 
     def _of_tool(self, tool: Tool) -> ExampleSource:
         path, implementation = Path(tool.source.file), tool.implementation
-        if isinstance(implementation, ServerTool):
-            return ServerFile(path, implementation.server, implementation.called, self.servers)
         if isinstance(implementation, FunctionImplementation):
             return ModuleSource(path, implementation.function.__module__, tool.name)
-        if implementation.kind == "http":
-            return DeclarationFile(path, tool.name, self.declared)
-        if implementation.kind != "openapi":
-            raise Unwritable(
-                f"{tool.name} is declared in no file that could have examples: its examples come "
-                f"from where it comes from ({implementation.kind})"
-            )
+        if place := self.tools.find_examples(tool):
+            return PlaceSource(place)
         raise Unwritable(
-            f"{tool.name} is an operation that {path} selects from an OpenAPI document, and that "
-            "format has no examples: declare it as an HTTP tool to give it some (docs/tools.md)"
+            f"{tool.name} ({implementation.kind}) is declared in no file that could have examples: "
+            "declare it as an HTTP tool to give it some (docs/tools.md)"
         )
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        return Vocabulary.of(self.registry.parameters())
+        return Vocabulary.of(self.tools.registry.parameters())
 
     @cached_property
     def _files_of_skills(self) -> Mapping[str, Path]:

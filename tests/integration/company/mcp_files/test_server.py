@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from router.domain.errors import ArgumentsToolError, TransientToolError
-from router.tool.mcp.file import ServerEntry, ToolEntry
-from tests.integration.tool.mcp.conftest import House, house_of
+from router.extensions.mcp.file import ServerEntry, ToolEntry
+from tests.integration.extensions.mcp.conftest import House, house_of
 from tests.ports import free_ports
 from tests.samples import one_in
 from tests.waiting import HANGS_AFTER_S

@@ -1,0 +1,1 @@
+"""What `intent-router new tool` begins with: whole files, which work as they are."""
