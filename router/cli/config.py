@@ -29,6 +29,9 @@ from router.domain.configuration_documents import (
     placed,
 )
 from router.domain.errors import InvalidInput, NotFound, RouterError
+from router.runtime.configuration_kinds import register_configuration_kinds
+from router.runtime.extensions import load_configured
+from router.settings import Settings
 
 VERSIONS = ".versions.json"
 REFUSED = 422
@@ -299,9 +302,14 @@ async def _held(rest: Rest, document: DocumentId) -> dict[str, Any]:
     return await rest.get(document.api)
 
 
-app = typer.Typer(
-    no_args_is_help=True, help="Move documents of configuration between a folder and a server."
-)
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.callback()
+def register_kinds() -> None:
+    """Move documents of configuration between a folder and a server."""
+    load_configured(Settings.load()).collect(register_configuration_kinds)
+
 
 FolderArgument = Annotated[
     Path, typer.Argument(help="With flows/, skills/, tools/ and personas/ in it.")

@@ -275,6 +275,7 @@ class DocumentHead(Record):
     """A document without its text: its newest version, and which one holds."""
 
     kind: DocumentKind
+    """`flows`, `skills`, `stories`, `personas`, or one that an extension adds, such as `tools`."""
     name: str
     latest: int
     active: int | None

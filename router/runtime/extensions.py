@@ -123,6 +123,8 @@ class Extensions:
     def find_faults(self, *members: Callable[[Extension], object]) -> list[OmittedExtension]:
         """Return the extensions that raise when they are asked for these members in order.
 
+        An extension whose settings can't be used isn't among them.
+
         An extension that has raised isn't asked for further members.
         """
         found = (_find_fault(each, members) for each in self.loaded)
@@ -281,10 +283,17 @@ def register_understanding(settings: "Settings") -> None:
 def _find_fault(
     each: LoadedExtension, members: Iterable[Callable[[Extension], object]]
 ) -> OmittedExtension | None:
-    """Return what is wrong with the first of these members that raises."""
+    """Return what is wrong with the first of these members that raises.
+
+    What the settings say is wrong is no fault of the extension: whoever uses it is told.
+    """
+    from router.domain.errors import MisconfiguredError
+
     for member in members:
         try:
             member(each.extension)
+        except MisconfiguredError:
+            continue
         except Exception as error:  # noqa: BLE001 - it may be anybody's code
             return _fault(each, error)
     return None

@@ -39,9 +39,10 @@ from router.flow.loader import load_flow
 from router.flow.slot_types.slot import Slot
 from router.flow.states import FILE_MODELS
 from router.outbound.guard import OutboundGuard
+from router.runtime.extensions import setting_sections
 from router.runtime.server import openapi_document
 from router.settings import Fallback, Settings
-from router.settings.project import TABLE
+from router.settings.project import TABLE, table_of
 from router.skill.loader import read_skill
 from router.tool.tool import tool
 from router.webhook.webhook_files import load_event_sources, load_webhooks
@@ -143,7 +144,10 @@ def check_skill(snippet: Snippet, folder: Path) -> None:
 def check_toml(snippet: Snippet, _: Path) -> None:
     """It is TOML, and its settings exist."""
     declared = tomllib.loads(snippet.text).get("tool", {}).get(TABLE, {})
-    assert declared.keys() <= Settings.model_fields.keys()
+    sections = setting_sections(Settings(_env_file=None))
+    for name, value in declared.items():
+        own = (each.model_fields for each in sections if table_of(each.prefix()) == name)
+        assert name in Settings.model_fields or value.keys() <= set[str]().union(*own)
 
 
 CHECKS: Mapping[str, Callable[[Snippet, Path], None]] = {

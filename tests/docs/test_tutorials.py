@@ -19,6 +19,7 @@ import pytest
 import typer
 
 from router.cli import app
+from router.runtime.extensions import setting_sections
 from router.settings import Settings
 from router.settings.environment import OF_CLIENTS, TESTS_PREFIX, TOOL_PREFIX
 from tests.docs.snippets import ROOT, Snippet, snippets_of
@@ -70,7 +71,10 @@ def _commands(script: str) -> Iterator[list[str]]:
 
 
 def _variable_slips(name: str) -> Iterator[str]:
-    known = {f"ROUTER_{field.upper()}" for field in Settings.model_fields} | OF_CLIENTS | _OTHERS
+    sections = setting_sections(Settings(_env_file=None))
+    known = Settings.variables().union(
+        OF_CLIENTS, _OTHERS, *(each.variables() for each in sections)
+    )
     ours = name.startswith("ROUTER_") and not name.startswith((TOOL_PREFIX, TESTS_PREFIX))
     if ours and name not in known:
         yield f"there is no setting {name}"

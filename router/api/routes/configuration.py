@@ -65,6 +65,7 @@ class ConfigurationView(BaseModel):
     """One version of a document, and how the document stands."""
 
     kind: DocumentKind
+    """`flows`, `skills`, `stories`, `personas`, or one that an extension adds, such as `tools`."""
     name: str
     version: int
     latest: int

@@ -9,6 +9,7 @@ from typing import Any
 
 from router.domain.errors import (
     DefinitionError,
+    MisconfiguredError,
     Problem,
 )
 from router.extensions.http.declarations import HttpImplementation, LoadedTools, load_http_tools
@@ -114,9 +115,12 @@ class DeclarationSource(ToolSource):
             self.watched = WatchedTools(place, load, registry)
 
     def load(self) -> None:
-        """Load them; raises `MisconfiguredError` where there is no such folder."""
-        if self.watched is not None:
-            self.watched.load()
+        """Load them. Raises `MisconfiguredError` with every problem: no process starts then."""
+        try:
+            if self.watched is not None:
+                self.watched.load()
+        except DefinitionError as error:
+            raise MisconfiguredError(str(error)) from error
 
     @property
     def absent(self) -> Mapping[str, str]:

@@ -59,9 +59,16 @@ class McpSource(ToolSource):
         return "the MCP servers"
 
     def load(self) -> None:
-        """Have the registry expect their tools; raises `DefinitionError`."""
+        """Have the registry expect their tools.
+
+        Raises:
+            MisconfiguredError: The file can't be used, with every problem: no process starts then.
+        """
         self._seen = self._stamp
-        self._entries = servers_of(self.settings)
+        try:
+            self._entries = servers_of(self.settings)
+        except DefinitionError as error:
+            raise MisconfiguredError(str(error)) from error
         for name in self._entries:
             self.registry.expect(group_of(name), prefix_of(name))
 

@@ -68,7 +68,9 @@ class ToolSource:
         """Publish the tools that are known at once. Ask no other system here.
 
         Raises:
-            RouterError: The source can't be used.
+            MisconfiguredError: The operator has to correct something, such as a file that the
+                settings name. No process starts, and the message says what to do.
+            RouterError: The source can't be used; its extension is left out.
         """
         if self.prefix:
             self.registry.expect(self.group, self.prefix)

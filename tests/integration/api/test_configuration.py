@@ -20,7 +20,7 @@ from router.runtime.server import create_app
 from router.store.store import Store
 from router.story.loader import story_problems
 from tests.integration.api.conftest import client_of, problem
-from tests.unit.runtime.documents import SOUND, overtime, weather
+from tests.unit.runtime.documents import SOUND, overtime
 
 PATH = "/v1/configuration"
 _NUMBERS = count()
@@ -195,23 +195,6 @@ async def test_a_version_s_number_is_one_behaviour_and_the_answer_says_so(
     assert ok(await olga.get(f"{PATH}/flows/overtime"))["latest"] == 1
 
 
-@pytest.mark.slow
-async def test_what_another_document_needs_can_not_be_taken_away(olga: AsyncClient) -> None:
-    look = "{call: look_outside, with: {city: \"'x'\"}, save: sky, next: noted, on_error: noted}"
-    flow = (
-        overtime()
-        .replace("approved: noted", "approved: look")
-        .replace("  noted: {say", f"  look: {look}\n  noted: {{say")
-    )
-    refused = problem(await put(olga, "flows/overtime", flow), 422)
-    assert refused["errors"][0]["field"].startswith("flows/overtime.yaml:")
-    ok(await put(olga, "tools/sky", weather(name="look_outside")))
-    ok(await put(olga, "flows/overtime", flow))
-    kept = problem(await olga.delete(f"{PATH}/tools/sky"), 422)
-    assert "look_outside" in str(kept["errors"])
-    assert ok(await olga.get(f"{PATH}/tools/sky"))["active"] == 1
-
-
 STORY = "- story: a\n  steps: [{user: hello}, {expect: {flow: overtime, state: agree}}]\n"
 
 
@@ -252,8 +235,6 @@ HOSTILE: dict[str, tuple[str, Any, int]] = {
     "a-skill-as-a-flow": ("flows/x", {"text": SOUND["skills"][1]}, 422),
     "a-flow-as-stories": ("stories/x", {"text": overtime()}, 422),
     "stories-of-nobody": ("stories/x", {"text": "- story: a\n  user: zoe\n  steps: []"}, 422),
-    "a-flow-as-a-tool": ("tools/x", {"text": overtime()}, 422),
-    "a-program-as-a-tool": ("tools/x", {"text": '{"command": "sh", "args": ["-c", "true"]}'}, 422),
     "half-a-character": ("flows/x", {"text": "\ud800"}, 400),
     "nul": ("flows/x", {"text": "flow: x\0"}, 422),
     "too-long-for-a-skill": ("skills/x", {"text": "---\nname: x\n---\n" + "x" * 70_000}, 422),

@@ -1,6 +1,8 @@
 """Documents in a folder, and what is sent of them; the server is a table here."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -291,3 +293,12 @@ async def test_the_note_remembers_what_the_files_were(tmp_path: Path) -> None:
     kept = json.loads((tmp_path / VERSIONS).read_text())
     assert kept[OVERTIME.path][0] == 1
     assert not DocumentFolder.at(tmp_path).changed(OVERTIME)
+
+
+def test_a_process_that_only_moves_documents_knows_the_kinds_of_extensions() -> None:
+    words = ["config", "retire", "tools/weather", "--url", "http://127.0.0.1:9"]
+    asked = subprocess.run(
+        [sys.executable, "-m", "router", *words], capture_output=True, text=True, check=False
+    )
+    assert "127.0.0.1:9" in asked.stderr
+    assert "is no document" not in asked.stderr

@@ -378,7 +378,7 @@ class TestAccepted:
             (house / "tools" / name).write_text(json.dumps(document))
         assert "its format has no examples" in run.printed("examples", "getLamp")
         told = run.refused("examples", "--suggest", "getLamp")
-        assert "that format has no examples: declare it as an HTTP tool" in told
+        assert "declared in no file that could have examples: declare it as an HTTP tool" in told
         assert model.chats == []
 
     @pytest.mark.slow
