@@ -1,5 +1,6 @@
 """The kinds of tenants' configuration documents that extensions add, for one process."""
 
+import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -32,6 +33,9 @@ from router.tool.tool import Tool
 
 ToolsBySystem = Mapping[str, Sequence[Tool]]
 """The tools that systems have listed, by the prefix of their names."""
+
+FOLLOW_WITHIN_S = 60.0
+"""How long a kind may take to follow a tenant's systems. No other document waits longer."""
 
 _NAME = re.compile(KIND_PATTERN)
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
@@ -108,7 +112,9 @@ class ConfigurationKinds:
         found: dict[str, Sequence[Tool]] = {}
         for owner, kind in self._each.values():
             try:
-                found |= kind.list_tools(tenant)
+                listed = {prefix: [*tools] for prefix, tools in kind.list_tools(tenant).items()}
+                _check_listed(listed)
+                found |= listed
             except Exception:  # noqa: BLE001 - it may be anybody's code
                 _log.exception("extension %s: no tool of %s's %s", owner, tenant, kind.name)
         return found
@@ -118,7 +124,7 @@ class ConfigurationKinds:
         found: list[str] = []
         for owner, kind in self._each.values():
             try:
-                found += kind.find_absent(tenant)
+                found += map(str, kind.find_absent(tenant))
             except Exception:  # noqa: BLE001 - it may be anybody's code
                 _log.exception("extension %s: nothing is known of %s's systems", owner, tenant)
         return found
@@ -132,7 +138,8 @@ class ConfigurationKinds:
         """Let exactly these be the tenant's systems, by kind."""
         for name, (owner, kind) in self._each.items():
             try:
-                await kind.follow(self._access(name, tenant, origins), systems.get(name, ()))
+                async with asyncio.timeout(FOLLOW_WITHIN_S):
+                    await kind.follow(self._access(name, tenant, origins), systems.get(name, ()))
             except Exception:  # noqa: BLE001 - it may be anybody's code
                 _log.exception("extension %s can't follow the %s of %s", owner, name, tenant)
 
@@ -142,7 +149,8 @@ class ConfigurationKinds:
         extensions = load_configured(self._settings)
         async with AsyncExitStack() as stack:
             for owner, kind in self._each.values():
-                await stack.enter_async_context(extensions.keep_running({owner: kind.running()}))
+                running = extensions.keep_running({owner: _run(kind)})
+                await stack.enter_async_context(running)
             yield
 
     def _access(self, kind: DocumentKind, tenant: str, origins: Origins) -> TenantAccess:
@@ -157,6 +165,21 @@ def variables_of(settings: Settings, tenant: str) -> dict[str, str]:
         return {}
     begins = f"{TOOL_PREFIX}{tenant.upper().replace('-', '_')}__"
     return {n: v for n, v in settings.tool_variables.items() if n.startswith(begins)}
+
+
+@asynccontextmanager
+async def _run(kind: ConfigurationKind) -> AsyncIterator[None]:
+    """Enter `running` within the block, so that whatever it raises is the extension's fault."""
+    async with kind.running():
+        yield
+
+
+def _check_listed(listed: Mapping[str, Sequence[Tool]]) -> None:
+    """Raise `ValueError` if a system has listed what isn't a tool, or not one of its own."""
+    for prefix, tools in listed.items():
+        for tool in tools:
+            if not isinstance(tool, Tool) or not tool.name.startswith(prefix):
+                raise ValueError(f"{tool!r:.80} is no tool whose name begins with {prefix}")
 
 
 def _at(path: str, tool: Tool) -> Tool:

@@ -34,6 +34,7 @@ from router.settings import Settings
 from tests.table import each_row
 from tests.unit.runtime.documents import Desk, calling, overtime, said
 from tests.unit.runtime.editions import house, settings
+from tests.waiting import HANGS_AFTER_S
 
 __all__ = ["house", "settings"]
 
@@ -322,6 +323,53 @@ async def test_one_kind_s_faults_are_logged_and_keep_nothing_from_the_others(
     finally:
         unregister_kind("doors")
     assert all(f"no {what}" in caplog.text for what in ("printer", "paper", "ink"))
+
+
+@each_row(
+    "listed",
+    [
+        None,
+        {"printer__": None},
+        {"printer__": ["print"]},
+        {"printer__": [badge_tool("get_leave_balance_2")]},
+        {"printer__": [badge_tool("printer__a"), badge_tool("other__b")]},
+    ],
+)
+def test_what_a_system_lists_that_is_no_tool_of_its_own_is_passed_over_and_logged(
+    load: Loading, caplog: pytest.LogCaptureFixture, listed: Any
+) -> None:
+    kinds = load(extension(Badges))
+    badges_of(kinds).listed = listed
+
+    assert kinds.list_tools("acme") == {}
+
+    assert "extension badges: no tool of acme's badges" in caplog.text
+
+
+async def test_a_kind_that_hangs_keeps_no_other_waiting(
+    load: Loading, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def hang(*_: Any) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(configuration_kinds, "FOLLOW_WITHIN_S", 0.01)
+    kinds = load(extension(kind(follow=hang)))
+
+    async with asyncio.timeout(HANGS_AFTER_S):
+        await kinds.follow("acme", {}, {})
+
+    assert "extension badges can't follow the badges of acme" in caplog.text
+
+
+async def test_what_is_no_context_manager_is_logged_and_nothing_else(
+    load: Loading, caplog: pytest.LogCaptureFixture
+) -> None:
+    kinds = load(extension(kind(running=raises(RuntimeError("no power")))))
+
+    async with kinds.running():
+        await asyncio.sleep(0)
+
+    assert "no power" in caplog.text
 
 
 def test_origins_of_a_kind_that_nobody_has_are_named_with_their_line(tmp_path: Path) -> None:
