@@ -26,16 +26,16 @@ ALLOWED = {
         activities/sandbox.py router/directory/file.py router/flow/definition.py
         router/formats/regex.py router/formats/yaml_document.py router/gateway/failing_workflows.py
         router/gateway/retries.py router/llm/refusals.py router/runtime/temporal.py
-        router/telemetry/temporal_logs.py router/tool/mcp/tools.py""",
+        router/telemetry/temporal_logs.py router/extensions/mcp/tools.py""",
     "a line of a library's error is shown, and nothing decided": """router/client/clients.py
         router/llm/connection.py router/retrieval/encoders.py router/tool/signature.py""",
     "a format that others define is read or written here": """router/api/markdown.py
-        router/documents/ router/domain/file_types.py router/extensions/authoring/editing/
+        router/documents/ router/domain/file_types.py router/formats/yaml_marks.py
         router/extensions/document_formats/ router/extensions/evaluation/examples/
         router/extensions/importers/ router/extensions/openai/ router/extensions/slack/
-        router/extensions/teams/ router/flow/language/ router/tool/mcp/keeper.py""",
+        router/extensions/teams/ router/flow/language/ router/extensions/mcp/keeper.py""",
     "what is printed already isn't printed again": "router/cli/terminal/chat_conversation.py",
-    "this is a template of a test": "router/cli/templates/",
+    "this is a template of a test": "router/extensions/mcp/templates/",
 }
 """Why some files and folders may."""
 MAY = tuple(path for paths in ALLOWED.values() for path in paths.split())

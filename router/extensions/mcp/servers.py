@@ -168,7 +168,10 @@ class Servers:
 
 @asynccontextmanager
 async def connected(
-    entries: Mapping[str, ServerEntry], inherited: Mapping[str, str], publish: PublishTools, file: Path
+    entries: Mapping[str, ServerEntry],
+    inherited: Mapping[str, str],
+    publish: PublishTools,
+    file: Path,
 ) -> AsyncIterator[Servers]:
     """Keep a session with each server; programs get a little of the `inherited` environment."""
     servers = Servers(entries, inherited, publish, file)

@@ -27,7 +27,7 @@ def taking_back() -> Driver:
         (taking_back(), "undo", "undo_two", "http://10.0.0.7 says 403"),
         (Lookups().asking("manager"), "lookup", "manager", "no directory"),
         (stuck(OverflowError("a")), "data", "", "OverflowError: a"),
-        (begun(calling(45, ALL_READ)), "over_limit", "", "the run carries "),
+        (begun(calling(45, ALL_READ)), "over_limit", "", "in its work, the run carries "),
     ],
 )
 def test_a_run_says_what_failed_with_what(

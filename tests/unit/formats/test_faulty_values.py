@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, ValidationError
 
 from router.domain.errors import Fault, FaultyValue, reason_of
 from router.formats.validation import validated
-from router.tool.http.client import OutboundGuard
+from router.outbound.guard import OutboundGuard
 from tests.table import each_row
 
 ODD = "leave; salary; secrets"

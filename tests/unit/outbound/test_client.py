@@ -7,7 +7,7 @@ import pytest
 
 from router.domain.errors import PermanentToolError
 from router.formats.origin import origin_of
-from router.outbound.client import OutgoingRequest, Received, HostResolver, Sender, Unreached
+from router.outbound.client import HostResolver, OutgoingRequest, Received, Sender, Unreached
 from router.outbound.guard import OutboundGuard
 from tests.fakes.certificates import contexts_for
 from tests.fakes.web_server import Got, NameServer, Reply, WebServer, json_reply
