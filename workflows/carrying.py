@@ -32,7 +32,7 @@ MAX_PART_BYTES: Mapping[Part, int] = {
     "front_end": 300_000,
     "hand_offs": 100_000,
 }
-"""Bytes of each part. `MAX_CARRIED_BYTES` bounds all of them: they are seldom all large."""
+"""Bytes of each part. All of them together are bounded by `MAX_CARRIED_BYTES`."""
 
 
 class Carried(Payload):

@@ -6,8 +6,10 @@ from typing import Any
 from router.contracts.conversation_state import (
     MAX_UNHEARD,
     ConversationState,
+    FrontEnd,
     HandOffNews,
     HeldTurn,
+    KnownHandOffs,
     LapsedFlow,
     News,
     OpenFlows,
@@ -35,7 +37,7 @@ from router.routing.skill_step import SkillTask
 from router.skill.skill import Skill
 from tests.table import each_row
 from workflows import carrying
-from workflows.carrying import MAX_PART_BYTES, fit_state
+from workflows.carrying import MAX_PART_BYTES, Part, fit_state
 
 LIMIT = 2 * 1024 * 1024
 """Bytes of a payload that Temporal refuses."""
@@ -65,9 +67,9 @@ def huge_turn() -> HeldTurn:
     return HeldTurn(message_id="m1", digest="0" * 16, turn=turn)
 
 
-def huge_skill() -> OpenSkill:
-    about = Skill(name="adviser", title=LEAVE, description=LEAVE, instructions=HUGE)
-    return OpenSkill(task=SkillTask(skill=about, request="?", now=NOW), memory=AgentMemory())
+def skill_of(instructions: str, request: str = "?") -> OpenSkill:
+    about = Skill(name="adviser", title=LEAVE, description=LEAVE, instructions=instructions)
+    return OpenSkill(task=SkillTask(skill=about, request=request, now=NOW), memory=AgentMemory())
 
 
 KNOWN = {"turn_count": 7, "earlier_digests": {"m0": "0" * 16}}
@@ -138,7 +140,7 @@ def assert_fits(state: ConversationState) -> None:
 
 
 def test_a_skill_and_news_that_are_too_large_are_named() -> None:
-    state = ConversationState(transcript=TRANSCRIPT, skill=huge_skill())
+    state = ConversationState(transcript=TRANSCRIPT, skill=skill_of(HUGE))
     carried = fit_state(state, [news(n) for n in range(40)])
     assert_fits(carried.state)
     words = [said.en for said in carried.said]
@@ -154,11 +156,28 @@ def test_all_of_it_at_once_still_fits_and_everything_that_is_gone_is_named() -> 
         flows=OpenFlows(
             lapsed=[LAPSED], handed_in=[HUGE_VIEW], paused=[HUGE_VIEW], active=HUGE_VIEW
         ),
-        skill=huge_skill(),
+        skill=skill_of(HUGE),
     )
     carried = fit_state(state, [news(n) for n in range(40)])
     assert_fits(carried.state)
     assert len(carried.said) == 7
+
+
+@each_row("part", MAX_PART_BYTES)
+def test_a_part_gives_way_that_is_too_large_though_the_whole_would_fit(part: Part) -> None:
+    text = "x" * (MAX_PART_BYTES[part] + 1_000)
+    parts = {
+        "transcript": TRANSCRIPT.replace(gists=[text]),
+        "flows": OpenFlows(active=view(slots={"reason": text})),
+        "skill": skill_of("Advise.", text),
+        "front_end": FrontEnd(left_files={"f1": text}),
+        "hand_offs": KnownHandOffs(
+            unpublished=(UNPUBLISHED.replace(record=UNPUBLISHED.record.replace(reason=text)),)
+        ),
+    }
+    state = ConversationState.model_validate({"transcript": TRANSCRIPT, part: parts[part]})
+    assert measure_bytes(state) <= MAX_CARRIED_BYTES
+    assert_fits(fit_state(state).state)
 
 
 def test_parts_that_fit_each_give_way_where_little_room_is_left_for_all() -> None:
