@@ -72,6 +72,6 @@ def test_mypy_refuses_both(tmp_path: Path) -> None:
     found, _, status = api.run(["--config-file", "pyproject.toml", str(file)])
 
     assert status == 1
-    assert 'wrong.py:4: error: Unexpected keyword argument "activ" for "replace"' in found
-    assert 'wrong.py:4: error: Argument "turns" to "replace" of "Value" has incompatible' in found
+    assert 'wrong.py:4: error: Unexpected keyword argument "mode" for "replace"' in found
+    assert 'wrong.py:4: error: Argument "turn_count" to "replace" of "Value" has' in found
     assert "wrong.py:5" not in found
