@@ -75,7 +75,7 @@ FAR = {
         {"expression": "1 + 1"},
         "我的年假还剩 1 天还是 1 天来着呗",
     ),
-    "near nothing at all": ("get_weather", {"city": "上海"}, "上海的同事打印机卡纸了"),
+    "near nothing at all": ("find_colleague", {"name": "上海"}, "上海那台打印机卡纸了"),
 }
 
 
