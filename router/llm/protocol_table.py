@@ -37,11 +37,18 @@ class ProtocolTable:
         self.add(extension.model_protocols())
 
     def import_extension(self, extension: Extension) -> None:
-        """Add the protocols of an extension and import each; raises as `add` and `find`."""
+        """Add the protocols of an extension and import each.
+
+        Raises:
+            ExtensionConflict: One can't be added, imported or used.
+        """
         targets = extension.model_protocols()
         self.add(targets)
         for name in targets:
-            self.find(name)
+            try:
+                self.find(name)
+            except MisconfiguredError as error:
+                raise ExtensionConflict(str(error)) from error
 
     def add(self, targets: Mapping[str, str]) -> None:
         """Register protocols, all of them or none.

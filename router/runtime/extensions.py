@@ -123,9 +123,8 @@ class Extensions:
     def find_faults(self, *members: Callable[[Extension], object]) -> list[OmittedExtension]:
         """Return the extensions that raise when they are asked for these members in order.
 
-        An extension whose settings can't be used isn't among them.
-
-        An extension that has raised isn't asked for further members.
+        An extension whose settings can't be used isn't among them: that stops a process. One that
+        has raised isn't asked for further members.
         """
         found = (_find_fault(each, members) for each in self.loaded)
         return [fault for fault in found if fault is not None]

@@ -154,11 +154,11 @@ async def test_one_that_does_not_end_when_told_is_killed(said: Said) -> None:
 
 PARENT = """
 import asyncio, logging, sys
-from router.runtime.process_group import Command, ProcessGroup
+from router.runtime.process_group import ProcessCommand, ProcessGroup
 
 logging.basicConfig(level="INFO", stream=sys.stdout, format="%(message)s")
 words = (sys.executable, "-c", sys.argv[1])
-asyncio.run(ProcessGroup(Command("it", words), 1, 60).run())
+asyncio.run(ProcessGroup(ProcessCommand("it", words), 1, 60).run())
 """
 
 

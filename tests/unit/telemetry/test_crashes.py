@@ -17,12 +17,12 @@ PROCESS = """
 import asyncio, json, os, sys
 from contextlib import AsyncExitStack
 from pathlib import Path
-from router.telemetry.crashes import Work, registered
+from router.telemetry.crashes import ActivityWork, registered
 
 async def live(register, end, names):
     async with AsyncExitStack() as stack:
         for name in names:
-            await stack.enter_async_context(register.trying(Work("run", name, "tool", "flow/1")))
+            await stack.enter_async_context(register.trying(ActivityWork("run", name, "tool", "flow/1")))
         if end == "broke":
             os.abort()
         if end == "killed":

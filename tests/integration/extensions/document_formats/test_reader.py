@@ -202,7 +202,7 @@ async def test_it_goes_when_it_has_nothing_to_do() -> None:
 LOOK = """
 import json, os, resource, router.documents.program as program
 from glob import glob
-from router.documents.page import Line, Material, Page, Place
+from router.documents.page import Material, Page, Place, TextLine
 
 def look(content, reading):
     status = open("/proc/self/status").read()
@@ -215,7 +215,7 @@ def look(content, reading):
         "written": resource.getrlimit(resource.RLIMIT_FSIZE)[0],
     }
     place = Place(left=0, top=0, right=1, bottom=1)
-    return Material((Page(1, 1, (Line(json.dumps(seen), place),)),))
+    return Material((Page(1, 1, (TextLine(json.dumps(seen), place),)),))
 
 program.read_here = look
 program.main()
