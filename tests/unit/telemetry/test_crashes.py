@@ -22,7 +22,8 @@ from router.telemetry.crashes import ActivityWork, registered
 async def live(register, end, names):
     async with AsyncExitStack() as stack:
         for name in names:
-            await stack.enter_async_context(register.trying(ActivityWork("run", name, "tool", "flow/1")))
+            work = ActivityWork("run", name, "tool", "flow/1")
+            await stack.enter_async_context(register.trying(work))
         if end == "broke":
             os.abort()
         if end == "killed":
