@@ -246,10 +246,12 @@ FolderOption = Annotated[
 def project(
     name: Annotated[str, typer.Argument(help="The name of its Python package, such as acme.")],
     locale: Annotated[Locale, typer.Option(help="The language of its people.")] = "en",
-    folder: Annotated[Path, typer.Option(help="Where to write.")] = Path(),
+    folder: Annotated[
+        Path | None, typer.Option(help="Where to write.", show_default="the folder NAME")
+    ] = None,
 ) -> None:
     """Write a company's own deployment: people, a flow, a tool in Python, tests, an image."""
-    write_scaffold(new_project(name, locale, folder_at(folder)))
+    write_scaffold(new_project(name, locale, folder_at(folder or Path(name))))
 
 
 @app.command()

@@ -8,7 +8,7 @@ from pathlib import Path
 from router.cli.scaffold import Names, NewFile, ScaffoldResult, about, schema_for
 from router.domain.errors import Conflict, InvalidInput
 from router.domain.locale import Locale
-from router.settings.project import check_package
+from router.settings.project import check_package, find_project
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 MAX_NAME_CHARS = 40
@@ -40,7 +40,7 @@ def new_project(name: str, locale: Locale, folder: Path) -> ScaffoldResult:
     Raises:
         InvalidInput: The name can't be the name of a package.
         MisconfiguredError: An installed package has the name already.
-        Conflict: The folder has a project already.
+        Conflict: The folder has a project already, or is within one.
     """
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME_CHARS:
         raise InvalidInput(
@@ -52,6 +52,11 @@ def new_project(name: str, locale: Locale, folder: Path) -> ScaffoldResult:
             f"{folder / 'pyproject.toml'} is there already and nothing was written: add to that "
             "project with `intent-router new flow`, `skill`, `tool` or `hook`, or choose another "
             "folder with --folder"
+        )
+    if (around := find_project(folder)) is not None:
+        raise Conflict(
+            f"{folder} is within the project in {around.folder} and nothing was written: add to "
+            "that with `intent-router new flow`, `skill`, `tool` or `hook`, or go to another folder"
         )
     check_package(name, folder.resolve(), is_new=True)
     files = [NewFile(folder / path, _text(source, name, locale)) for source, path in FILES.items()]

@@ -21,9 +21,9 @@ from tests.unit.cli.conftest import Run
 def acme(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of a new project, which is the working directory."""
     folder = tmp_path / "acme"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(tmp_path)
     run("new", "project", "acme", "--locale", "zh")
+    monkeypatch.chdir(folder)
     path = [*sys.path]
     yield folder
     sys.path[:] = path
@@ -64,9 +64,11 @@ def test_a_declared_tool_of_a_project_is_found_where_it_is_written(run: Run, acm
 
 
 def test_a_second_project_is_not_written_into_the_folder_of_another(run: Run, acme: Path) -> None:
-    refused = run.refused("new", "project", "acme")
+    refused = run.refused("new", "project", "acme", "--folder", ".")
     assert "pyproject.toml is there already and nothing was written: add to that project" in refused
     assert run.refused("new", "project", "beta", "--folder", str(acme)) != ""
+    assert "is within the project in" in run.refused("new", "project", "acme")
+    assert not (acme / "acme" / "pyproject.toml").exists()
 
 
 def test_paths_in_the_next_commands_are_quoted(run: Run, tmp_path: Path) -> None:
