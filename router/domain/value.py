@@ -41,6 +41,8 @@ class Value(BaseModel, frozen=True):
 @cache
 def _field(kind: type[Value], name: str) -> TypeAdapter[Any]:
     """Build the validator of one field."""
+    # A class that is named before it is defined is only known to the rebuilt model.
+    kind.model_rebuild()
     field = kind.model_fields.get(name)
     if field is None:
         raise TypeError(

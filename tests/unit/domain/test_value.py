@@ -1,14 +1,20 @@
 """Copies of values: each change is validated, and checked by mypy before that."""
 
+from collections.abc import Iterator
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 from mypy import api
-from pydantic import ValidationError, model_validator
+from pydantic import TypeAdapter, ValidationError, model_validator
 
+import activities
+import router
+import workflows
 from router.contracts.conversation_state import Transcript
-from router.domain.value import Value
+from router.domain.value import Value, _field
 
 WRONG = """
 from router.contracts.conversation_state import Transcript
@@ -65,6 +71,50 @@ def test_fields_that_do_not_fit_together_are_refused() -> None:
 
 
 @pytest.mark.slow
+class Chain(Value):
+    links: dict[str, "Link"] = {}
+
+
+class Link(Value):
+    name: str
+
+
+def test_a_value_that_was_only_read_is_copied_whatever_its_class_names_before_it_is_defined() -> (
+    None
+):
+    read = TypeAdapter(Chain).validate_python({})
+
+    longer = read.replace(links={"a": Link(name="a")})
+
+    assert longer.links["a"].name == "a"
+
+
+def test_each_field_of_each_value_can_be_replaced() -> None:
+    for package in (router, workflows, activities):
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.startswith(NOT_IMPORTED):
+                import_module(module.name)
+
+    unusable = [
+        f"{kind.__module__}.{kind.__name__}.{name}"
+        for kind in subclasses(Value)
+        for name in kind.model_fields
+        if not _field(kind, name).pydantic_complete
+    ]
+
+    assert unusable == []
+
+
+def subclasses(kind: type[Value]) -> Iterator[type[Value]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
+NOT_IMPORTED = ("router.__main__", "router.extensions", "router.cli", "router.store.migrations")
+"""Programs, optional code, and revisions, which only alembic imports."""
+
+
 def test_mypy_refuses_both(tmp_path: Path) -> None:
     file = tmp_path / "wrong.py"
     file.write_text(WRONG)
