@@ -164,6 +164,7 @@ class Past:
                 "withdrawn_by": None,
                 "remedy": None,
                 "asked": {},
+                "incident": {"kind": "call", "at": at.isoformat()} if n % 200 == 19 else None,
                 "held": n % 200 == 19,
             }
 
@@ -226,7 +227,7 @@ class Past:
     def _effects(self) -> Iterator[Row]:
         for n in range(self.runs):
             at = self.at(n, self.runs)
-            done = {"digest": "d", "status": "done", "result": None, "error": None}
+            done = {"digest": "d", "status": "done", "result": None, "failure": None}
             about: dict[str, Any] = {"key": f"one/{TENANT}/r{n}:book", "tool": "book"}
             yield {**about, **done, "begun_at": at, "ended_at": at}
 
